@@ -1,0 +1,354 @@
+"""The vocabulary of onnxlint as frozen records: standard library only, no tree nodes, JSON round trip."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import Any, TypeVar, Union, cast
+
+T = TypeVar("T")
+
+EXPORTERS = ("torchscript", "dynamo")
+
+
+class Severity(StrEnum):
+    """How bad a finding is; a confirmed finding is always an error."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class VerdictKind(StrEnum):
+    """What the static and the dynamic evidence say together about one finding."""
+
+    CONFIRMED = "confirmed"
+    SUSPECTED = "suspected"
+    NOT_REPRODUCED = "not-reproduced"
+
+
+class Outcome(StrEnum):
+    """What one exporter made of one model. `OK` means: exported, and ONNX Runtime agreed with eager everywhere."""
+
+    OK = "ok"
+    WRONG_VALUES = "wrong-values"
+    SHAPE_ERROR = "shape-error"
+    STATIC_DIM = "static-dim"
+    EXPORT_ERROR = "export-error"
+    RUNTIME_ERROR = "runtime-error"
+    NONDETERMINISTIC = "nondeterministic"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    EAGER_ERROR = "eager-error"
+    SKIPPED = "skipped"
+
+
+class Cause(StrEnum):
+    """What was observed at a source line; the key by which evidence without a finding picks its ONX7xx rule."""
+
+    REFUSED = "refused"  # the exporter raised here
+    ESCAPE = "escape"  # a tensor became a Python value here, and the value changed across variations
+    BRANCH = "branch"  # the path through user code diverged here across variations
+    GUARD = "guard"  # a guard or specialization was made here, tighter than the declared dims
+    CONSTANT = "constant"  # the graphs of two variations differ in a constant that was made here
+    MISMATCH = "mismatch"  # the first diverging value was computed here
+    RUNTIME = "runtime"  # ONNX checker or ONNX Runtime refused the node that was made here
+    RANDOM = "random"  # two runs of the same input differ because of a draw here
+    MUTATION = "mutation"  # the forward changed a parameter, buffer or attribute here
+    INPUT_VANISHED = "input-vanished"  # an input is not in the graph
+    EAGER = "eager"  # eager PyTorch itself raised here on a declared size
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A line of a file. `path` is relative to the working directory where possible; lines count from 1."""
+
+    path: str
+    line: int
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of source text. Lines and columns count from 1, the end column is exclusive."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a trace: how a value came to be what it is."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text from `start` to `end` (line and column from 1, end exclusive) by `text`."""
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
+class Safety(StrEnum):
+    """What a fix promises: SAFE keeps eager's output, UNSAFE may not, MANUAL only tells what to write."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to write instead: edits and a promise. A MANUAL fix has no edits, its title is the advice."""
+
+    title: str
+    safety: Safety = Safety.MANUAL
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one exporter (or `eager`) did at one place, under one variation, and how far off it was.
+
+    `frames` are the user's frames, innermost first; the first is the line at fault. `symptom` is the outcome
+    that this observation led to in that exporter; `max_abs` and `max_rel` are None where no values were compared.
+    `repro` is the path of a stand-alone script that shows it again.
+    """
+
+    model: str
+    exporter: str
+    cause: Cause
+    symptom: Outcome
+    frames: tuple[Location, ...]
+    detail: str
+    variation: str = ""
+    max_abs: float | None = None
+    max_rel: float | None = None
+    repro: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule objects to, at a span, with the trace that led there and, once probed, the verdict."""
+
+    code: str
+    rule: str
+    severity: Severity
+    message: str
+    span: Span
+    symbol: str = ""
+    trace: tuple[Step, ...] = ()
+    effects: Mapping[str, Outcome] = field(default_factory=dict)
+    fix: Fix | None = None
+    verdict: VerdictKind = VerdictKind.SUSPECTED
+    evidence: tuple[Evidence, ...] = ()
+    text: str = ""  # the source text under the span, whitespace folded: what a fingerprint is made of
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable across edits elsewhere in the file: made of code, path, symbol and the text of the span."""
+        basis = "\0".join((self.code, self.span.path, self.symbol, self.text))
+        return hashlib.sha256(basis.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something about the run itself: a file that could not be read, a mistake in the configuration, an internal error."""
+
+    level: str  # "error" makes the run exit 2, "warning" does not
+    message: str
+    path: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DimSpec:
+    """One dimension of an input: `name` if it is dynamic, `size` its size on the example (None: we choose)."""
+
+    name: str | None
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """An input as configured: `float32[batch, 3, height=224]`. `dtype` is a torch dtype's name."""
+
+    dtype: str
+    dims: tuple[DimSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far ONNX Runtime may be from eager; None means: decide from dtype, scale and the float64 reference."""
+
+    absolute: float | None = None
+    relative: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A model with example inputs and dynamic axes: all that a worker needs, and nothing that is not data.
+
+    `inputs` is `module:callable`, or specs by parameter name, or None where `source` names a convention.
+    `source` is one of `config`, `marked`, `call-site`, `example_input_array`, `dummy_inputs`, `default_cfg`.
+    `dynamic` maps a parameter of forward to {axis: name of the dim}; `sizes` a dim's name to the sizes to try.
+    `search_path` goes in front of sys.path; `root` is the directory that reported paths are relative to.
+    `timeout` is in seconds, `memory` in bytes.
+    """
+
+    name: str
+    factory: str
+    path: str
+    line: int
+    source: str
+    inputs: str | Mapping[str, TensorSpec] | None
+    dynamic: Mapping[str, Mapping[int, str]]
+    sizes: Mapping[str, tuple[int, ...]]
+    vary: str | None
+    exporters: tuple[str, ...]
+    opset: int
+    search_path: tuple[str, ...]
+    root: str
+    repro_dir: str
+    tolerance: Tolerance = Tolerance()
+    timeout: float = 300.0
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExporterResult:
+    """One cell of the table models × exporters; `seconds` is the wall time of the export itself."""
+
+    outcome: Outcome
+    detail: str = ""
+    location: Location | None = None
+    seconds: float = 0.0
+
+
+class ModelStatus(StrEnum):
+    """Whether a model could be probed."""
+
+    PROBED = "probed"
+    NOT_PROBED = "not-probed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """One model of the run: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
+
+    name: str
+    path: str
+    line: int
+    status: ModelStatus
+    reason: str | None = None
+    remedy: str | None = None
+    exporters: Mapping[str, ExporterResult] = field(default_factory=dict)
+    declared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What a worker sends back. `reached` maps a path to the lines of it that ran under the variations."""
+
+    report: ModelReport
+    evidence: tuple[Evidence, ...] = ()
+    reached: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used."""
+
+    findings: tuple[Finding, ...] = ()
+    models: tuple[ModelReport, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    files: int = 0
+    tool: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def to_json(value: Any) -> Any:
+    """Turn records into what `json.dumps` takes: dicts, lists, strings, numbers, None."""
+    if isinstance(value, StrEnum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(v) for v in value]
+    return value
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """Rebuild a record of type `kind` from what `to_json` made. Raises ValueError or TypeError on anything else."""
+    return cast(T, _build(kind, data))
+
+
+def _build(kind: Any, data: Any) -> Any:
+    origin = typing.get_origin(kind)
+    args = typing.get_args(kind)
+    if kind is Any:
+        return data
+    if origin in (Union, types.UnionType):
+        return _build_union(args, data)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise TypeError(f"a list was expected, not {type(data).__name__}")
+        if len(args) == 2 and args[1] is Ellipsis:
+            return tuple(_build(args[0], item) for item in data)
+        if len(args) != len(data):
+            raise ValueError(f"{len(args)} items were expected, not {len(data)}")
+        return tuple(_build(a, item) for a, item in zip(args, data, strict=True))
+    if origin is Mapping:
+        if not isinstance(data, dict):
+            raise TypeError(f"an object was expected, not {type(data).__name__}")
+        key = args[0]
+        return {(int(k) if key is int else k): _build(args[1], v) for k, v in data.items()}
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(data)
+    if dataclasses.is_dataclass(kind):
+        if not isinstance(data, dict):
+            raise TypeError(f"an object was expected, not {type(data).__name__}")
+        hints = _hints(cast(type, kind))
+        unknown = data.keys() - hints.keys()
+        if unknown:
+            raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
+        return cast(Any, kind)(**{k: _build(hints[k], v) for k, v in data.items()})
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if kind is types.NoneType:
+        kind = type(None)
+    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
+        raise TypeError(f"{getattr(kind, '__name__', kind)} was expected, not {type(data).__name__}")
+    return data
+
+
+def _build_union(options: tuple[Any, ...], data: Any) -> Any:
+    for option in options:
+        try:
+            return _build(option, data)
+        except (TypeError, ValueError):
+            continue
+    raise TypeError(f"{data!r} fits none of {', '.join(str(o) for o in options)}")
