@@ -1,0 +1,290 @@
+"""A pure truth table: findings × evidence → findings with a verdict, and ONX7xx for evidence that no finding explains.
+
+1. Evidence attaches to the findings in the statement of its innermost frame that holds one which its cause can confirm.
+2. Causes come first. What only shows consequences is used where nothing else speaks for that model and exporter.
+3. Attached evidence of a failure confirms. A statement that ran in models that are all right is not reproduced.
+   Everything else stays suspected.
+4. Evidence of a failure that attached nowhere becomes a finding of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from onnxlint.catalogue import Rule
+from onnxlint.records import (
+    EXPORTERS,
+    Cause,
+    Evidence,
+    Finding,
+    Location,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    ProbeResult,
+    Severity,
+    Span,
+    VerdictKind,
+)
+
+StatementLines = Callable[[str, int], tuple[int, int]]
+
+# These point at where an error shows, not at where it is made.
+CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.INPUT_VANISHED})
+
+_GRAPH = ("ONX1", "ONX2", "ONX4")  # control flow, shapes, escapes and operators: what tracing loses
+_STATE = ("ONX304",)
+_RANDOM = ("ONX302", "ONX305")
+# Code prefixes that a cause can confirm. A rule outside them may share the line, but not the reason.
+COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
+    Cause.REFUSED: (*_GRAPH, *_STATE, *_RANDOM, "ONX303", "ONX307"),  # dynamo refuses some writes, draws and modes
+    Cause.ESCAPE: (*_GRAPH, *_STATE, *_RANDOM),
+    Cause.BRANCH: (*_GRAPH, *_STATE, *_RANDOM),  # a path may turn on kept state or on a draw
+    Cause.GUARD: (*_GRAPH, *_STATE),
+    Cause.CONSTANT: (*_GRAPH, *_STATE, *_RANDOM),
+    Cause.MISMATCH: (*_GRAPH, "ONX3"),
+    Cause.RUNTIME: _GRAPH,
+    Cause.EAGER: _GRAPH,
+    Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX505"),
+    Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX406"),  # batch statistics are state too
+    Cause.INPUT_VANISHED: ("ONX101", "ONX104", "ONX105", "ONX106", "ONX107", "ONX108", "ONX401", "ONX402", "ONX403"),
+}
+# For these rules a consequence at their own line is the fault itself, so it need not wait for step 2.
+DIRECT: Mapping[Cause, tuple[str, ...]] = {
+    Cause.CONSTANT: ("ONX201", "ONX202", "ONX203", "ONX204", "ONX403"),
+    Cause.MISMATCH: ("ONX205", "ONX307", "ONX405", "ONX406"),
+    Cause.RUNTIME: ("ONX404",),
+    Cause.INPUT_VANISHED: ("ONX105", "ONX108"),
+}
+
+_CODE_OF_CAUSE: Mapping[Cause, str] = {
+    Cause.ESCAPE: "ONX704",
+    Cause.BRANCH: "ONX703",
+    Cause.GUARD: "ONX704",
+    Cause.CONSTANT: "ONX704",
+    Cause.MISMATCH: "ONX705",
+    Cause.RUNTIME: "ONX706",
+    Cause.RANDOM: "ONX707",
+    Cause.INPUT_VANISHED: "ONX708",
+    Cause.MUTATION: "ONX709",
+    Cause.EAGER: "ONX710",
+}
+_MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
+    Cause.REFUSED: "the {exporter} exporter refuses this line",
+    Cause.ESCAPE: "a tensor becomes a Python value here, and the export keeps the example's",
+    Cause.BRANCH: "the path through the code depends on the input here, and the export keeps the example's",
+    Cause.GUARD: "the export is specialized here to the example's size",
+    Cause.CONSTANT: "the export bakes in a constant here that depends on the input",
+    Cause.MISMATCH: "ONNX Runtime and PyTorch compute different values from here on",
+    Cause.RUNTIME: "ONNX Runtime refuses the graph that is made here",
+    Cause.RANDOM: "two runs on the same input give different outputs",
+    Cause.INPUT_VANISHED: "an input of the model is not in the exported graph",
+    Cause.MUTATION: "forward changes the model's own state here",
+    Cause.EAGER: "PyTorch itself fails here on a size that was declared",
+}
+_HARMLESS = frozenset({Outcome.OK, Outcome.SKIPPED})
+
+
+def join(
+    findings: Sequence[Finding],
+    results: Sequence[ProbeResult],
+    statement_lines: StatementLines,
+    catalogue: Mapping[str, Rule],
+    *,
+    is_checked: Callable[[str], bool] | None = None,
+    source_line: Callable[[str, int], str] | None = None,
+) -> tuple[Finding, ...]:
+    """Give every finding its verdict and add the ONX7xx ones, sorted by place.
+
+    `statement_lines(path, line)` is the first and the last line of the statement that holds the line (of its header
+    if it is compound). `is_checked(path)` says whether a file is the user's own, by default: it lies in the working
+    directory and in no site-packages. `source_line(path, line)` is the text of a line, for the columns of ONX7xx.
+    """
+    table = _Table(findings, statement_lines)
+    every = [evidence for result in results for evidence in result.evidence]
+    waiting = [e for e in every if not table.attach(e, COMPATIBLE if e.cause not in CONSEQUENCES else DIRECT)]
+    own = _Own(statement_lines, is_checked or _in_working_directory, source_line, _places(results))
+    for evidence in waiting:
+        if evidence.cause not in CONSEQUENCES and not table.explains(evidence):
+            own.add(evidence)
+    explained = table.explained() | own.explained()
+    for evidence in waiting:
+        if evidence.cause not in CONSEQUENCES or _covers(explained, evidence):
+            continue
+        if not table.attach(evidence, COMPATIBLE):
+            own.add(evidence)
+    judged = [_judge(finding, table.evidence[i], results, statement_lines) for i, finding in enumerate(findings)]
+    return tuple(sorted([*judged, *own.findings(catalogue)], key=place))
+
+
+def place(finding: Finding) -> tuple[str, int, int, str]:
+    """The order of a report: path, line, column, code."""
+    return finding.span.path, finding.span.line, finding.span.column, finding.code
+
+
+def failing(evidence: Evidence) -> bool:
+    """Whether the observation led to anything but a right export."""
+    return evidence.symptom not in _HARMLESS
+
+
+class _Table:
+    """The findings by path, with the evidence that has attached to each."""
+
+    def __init__(self, findings: Sequence[Finding], statement_lines: StatementLines) -> None:
+        self.evidence: dict[int, list[Evidence]] = {i: [] for i in range(len(findings))}
+        self._findings = findings
+        self._lines = statement_lines
+        self._by_path: dict[str, list[tuple[int, int, int]]] = {}
+        for i, finding in enumerate(findings):
+            first, last = _statement_of(finding, statement_lines)
+            self._by_path.setdefault(_normal(finding.span.path), []).append((first, last, i))
+
+    def attach(self, evidence: Evidence, allowed: Mapping[Cause, tuple[str, ...]]) -> bool:
+        """Attach to the findings that the cause may confirm, at the innermost frame that has any."""
+        prefixes = allowed.get(evidence.cause, ())
+        for frame in evidence.frames:
+            hits = [i for i in self._at(frame) if self._findings[i].code.startswith(prefixes)]
+            for i in hits:
+                self.evidence[i].append(evidence)
+            if hits:
+                return True
+        return False
+
+    def explains(self, evidence: Evidence) -> bool:
+        """Whether a finding at the evidence's own line is confirmed for the same model and exporter."""
+        if not evidence.frames:
+            return False
+        here = [other for i in self._at(evidence.frames[0]) for other in self.evidence[i] if failing(other)]
+        return _covers(_pairs(here), evidence)
+
+    def explained(self) -> set[tuple[str, str]]:
+        """The (model, exporter) pairs whose failure is attached to a finding."""
+        return _pairs(evidence for attached in self.evidence.values() for evidence in attached)
+
+    def _at(self, frame: Location) -> list[int]:
+        first, last = self._lines(frame.path, frame.line)
+        spans = self._by_path.get(_normal(frame.path), ())
+        return [i for low, high, i in spans if low <= last and first <= high]
+
+
+class _Own:
+    """The ONX7xx findings in the making: evidence grouped by code and statement."""
+
+    def __init__(
+        self,
+        statement_lines: StatementLines,
+        is_checked: Callable[[str], bool],
+        source_line: Callable[[str, int], str] | None,
+        models: Mapping[str, Location],
+    ) -> None:
+        self._lines = statement_lines
+        self._is_checked = is_checked
+        self._source_line = source_line
+        self._models = models
+        self._groups: dict[tuple[str, str, int], list[tuple[Location, Evidence]]] = {}
+
+    def add(self, evidence: Evidence) -> None:
+        """Take evidence of a failure; what is harmless, or has no place at all, is left."""
+        where = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
+        where = where or self._models.get(evidence.model)
+        if where is None or not failing(evidence):
+            return
+        first, _ = self._lines(where.path, where.line)
+        self._groups.setdefault((_code(evidence), _normal(where.path), first), []).append((where, evidence))
+
+    def explained(self) -> set[tuple[str, str]]:
+        """The (model, exporter) pairs that have a finding here."""
+        return _pairs(evidence for group in self._groups.values() for _, evidence in group)
+
+    def findings(self, catalogue: Mapping[str, Rule]) -> list[Finding]:
+        """One confirmed finding per group."""
+        return [self._finding(code, group, catalogue) for (code, _, _), group in self._groups.items()]
+
+    def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Rule]) -> Finding:
+        where, first = group[0]
+        source = self._source_line(where.path, where.line).rstrip("\r\n") if self._source_line else ""
+        text = source.strip()
+        column = len(source) - len(source.lstrip()) + 1
+        effects: dict[str, Outcome] = {}
+        for _, evidence in group:
+            if evidence.exporter in EXPORTERS:
+                effects.setdefault(evidence.exporter, evidence.symptom)
+        return Finding(
+            code=code,
+            rule=catalogue[code].name,
+            severity=Severity.ERROR,
+            message=_MESSAGE_OF_CAUSE[first.cause].format(exporter=first.exporter),
+            span=Span(where.path, where.line, column, where.line, column + len(text)),
+            symbol=where.function,
+            effects=effects,
+            verdict=VerdictKind.CONFIRMED,
+            evidence=tuple(evidence for _, evidence in group),
+            text=" ".join(text.split()),
+        )
+
+
+def _judge(
+    finding: Finding, attached: Sequence[Evidence], results: Sequence[ProbeResult], statement_lines: StatementLines
+) -> Finding:
+    failures = tuple(evidence for evidence in attached if failing(evidence))
+    if failures:
+        return dataclasses.replace(finding, verdict=VerdictKind.CONFIRMED, severity=Severity.ERROR, evidence=failures)
+    first, last = _statement_of(finding, statement_lines)
+    reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
+    if reached_by and all(_all_right(model, finding) for model in reached_by):
+        return dataclasses.replace(
+            finding, verdict=VerdictKind.NOT_REPRODUCED, severity=Severity.NOTE, evidence=tuple(attached)
+        )
+    return dataclasses.replace(finding, verdict=VerdictKind.SUSPECTED, evidence=tuple(attached))
+
+
+def _all_right(model: ModelReport, finding: Finding) -> bool:
+    """Whether every exporter that ran is `ok`, and those which the rule speaks of did run."""
+    affected = [e for e in EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(model.exporters)
+    ran = {name: r.outcome for name, r in model.exporters.items() if r.outcome is not Outcome.SKIPPED}
+    return bool(ran) and all(e in ran for e in affected) and all(o is Outcome.OK for o in ran.values())
+
+
+def _reached(result: ProbeResult, path: str, first: int, last: int) -> bool:
+    if result.report.status is not ModelStatus.PROBED:
+        return False
+    wanted = _normal(path)
+    return any(
+        first <= line <= last for where, lines in result.reached.items() if _normal(where) == wanted for line in lines
+    )
+
+
+def _statement_of(finding: Finding, statement_lines: StatementLines) -> tuple[int, int]:
+    """The lines of the statement, widened to the span: an expression may outgrow a header."""
+    first, last = statement_lines(finding.span.path, finding.span.line)
+    return min(first, finding.span.line), max(last, finding.span.line)
+
+
+def _pairs(evidence: Iterable[Evidence]) -> set[tuple[str, str]]:
+    return {(e.model, e.exporter) for e in evidence if failing(e)}
+
+
+def _covers(pairs: set[tuple[str, str]], evidence: Evidence) -> bool:
+    """Whether the pairs explain this failure; what eager itself does explains every exporter of the model."""
+    return (evidence.model, evidence.exporter) in pairs or (evidence.model, "eager") in pairs
+
+
+def _code(evidence: Evidence) -> str:
+    if evidence.cause is Cause.REFUSED:
+        return {"torchscript": "ONX701", "dynamo": "ONX702"}.get(evidence.exporter, "ONX710")
+    return _CODE_OF_CAUSE[evidence.cause]
+
+
+def _places(results: Sequence[ProbeResult]) -> dict[str, Location]:
+    return {r.report.name: Location(r.report.path, r.report.line) for r in results if r.report.path}
+
+
+def _normal(path: str) -> str:
+    return str(PurePosixPath(path.replace("\\", "/")))
+
+
+def _in_working_directory(path: str) -> bool:
+    parts = PurePosixPath(_normal(path)).parts
+    return bool(parts) and not path.startswith(("/", "<")) and ".." not in parts and "site-packages" not in parts
