@@ -75,8 +75,11 @@ FACTS: dict[str, dict[str, Any]] = {
     "torch.Tensor.__hash__": {"returns": "int"},
     "torch.Tensor.__getitem__": {
         "returns": "tensor", "view": True, "data_shape": True, "only_if": {"data_shape": "boolean index"},
+        "lowering": {"torchscript": 9, "dynamo": 18},
     },
-    "torch.Tensor.__setitem__": {"returns": "none", "inplace": True},
+    "torch.Tensor.__setitem__": {
+        "returns": "none", "inplace": True, "lowering": {"torchscript": 11, "dynamo": 18},
+    },
     "torch.Tensor.size": {"returns": "shape", "returns_if": {"dim": "dim"}},
     "torch.Tensor.stride": {"returns": "shape", "returns_if": {"dim": "dim"}},
     "torch.Tensor.shape": {"returns": "shape"},
@@ -226,13 +229,9 @@ def calls(function: Callable[..., Any]) -> list[str]:
     owners = {"torch", "_VF", "F", "torch._C._nn", "torch._C._VariableFunctions", "torch.nn.functional"}
     found = []
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and ast.unparse(node.func.value) in owners
-        ):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name = node.func.attr
-            if packet(name) is not None or hasattr(F, name)):
+            if ast.unparse(node.func.value) in owners and (packet(name) is not None or hasattr(F, name)):
                 found.append(name)
     return list(dict.fromkeys(found))
 
