@@ -1,0 +1,367 @@
+"""From a probe to a model and its example inputs: imports user code, so it runs in the worker process alone."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import random
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy
+import torch
+
+from onnxlint.marks import ATTRIBUTE
+from onnxlint.probes.synthesis import tensors_for
+from onnxlint.probes.userspace import error_frames, relative
+from onnxlint.records import Location, Probe, TensorSpec
+from onnxlint.specs import SpecError, parse_spec
+
+
+class ProbeFailure(Exception):
+    """A model that cannot be built or fed: why, what would let us, and where."""
+
+    def __init__(self, reason: str, remedy: str | None = None, location: Location | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+        self.location = location
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What `forward` is called with. `parameters` names the inputs in call order: positional first, then keywords.
+
+    `dynamic` maps a parameter to {axis: name of the dim}. Only tensors passed directly have dynamic axes.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The inputs in the order of `parameters`."""
+        return (*self.args, *self.kwargs.values())
+
+
+def seed_everything(seed: int = 0) -> None:
+    """Seed torch, random and numpy."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+
+
+def build_model(probe: Probe) -> torch.nn.Module:
+    """Import the factory of a probe and call it without arguments. Raises ProbeFailure, with the user's line."""
+    seed_everything()
+    target = load(probe.factory, probe)
+    if isinstance(target, torch.nn.Module):
+        return target
+    model = call(target, (), probe.factory, probe)
+    if not isinstance(model, torch.nn.Module):
+        raise ProbeFailure(
+            f"`{probe.factory}` returned {_describe(model)}, not an nn.Module",
+            "name a callable without parameters that returns the model, or the class itself",
+            _definition(target, probe),
+        )
+    return model
+
+
+def load(reference: str, probe: Probe) -> Any:
+    """What `module:attribute` names. Raises ProbeFailure with the nearest valid spelling."""
+    name, colon, path = reference.partition(":")
+    if not (colon and name and path):
+        raise ProbeFailure(
+            f"`{reference}` names no attribute", f'write `module:attribute`, such as "{name}:build"', _place(probe)
+        )
+    found: Any = _import(name, probe)
+    for attribute in path.split("."):
+        try:
+            found = getattr(found, attribute)
+        except AttributeError:
+            owner = f"module `{name}`" if isinstance(found, ModuleType) else f"`{getattr(found, '__name__', path)}`"
+            raise ProbeFailure(
+                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(found)), _place(probe)
+            ) from None
+    return found
+
+
+def call(function: Any, arguments: tuple[Any, ...], name: str, probe: Probe) -> Any:
+    """Call user code; what it raises becomes a ProbeFailure at the user's line."""
+    if not callable(function):
+        raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
+    missing = _missing(function, len(arguments))
+    if missing:
+        raise ProbeFailure(
+            f"`{name}` needs arguments: {', '.join(missing)}",
+            "name a function without parameters that passes them",
+            _definition(function, probe),
+        )
+    try:
+        return function(*arguments)
+    except (Exception, SystemExit) as error:
+        raise _failure(f"`{name}` raised", error, probe) from error
+
+
+def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
+    """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
+    seed_everything()
+    declared: Any
+    if isinstance(probe.inputs, str):
+        declared = call(load(probe.inputs, probe), (), probe.inputs, probe)
+    elif probe.inputs is not None:
+        declared = dict(probe.inputs)
+    else:
+        declared = _conventional(probe, model)
+    names, more = _parameters(model)
+    dynamic: Mapping[str, Mapping[int, str]]
+    if isinstance(declared, Mapping) and declared and all(isinstance(v, (str, TensorSpec)) for v in declared.values()):
+        specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
+        _check_names(specs, names, more, probe, "inputs")
+        sizes = {name: tuple(values) for name, values in probe.sizes.items()}
+        given: Any = tensors_for(specs, sizes, model)
+        dynamic = _merge(_named(specs), probe.dynamic)
+    else:
+        given, dynamic = declared, probe.dynamic
+    args, kwargs, parameters = _arrange(given, names, more, probe)
+    values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
+    if not dynamic and probe.inputs is None and probe.source != "marked":
+        dynamic = _batch_axis(values)
+    _check_dynamic(dynamic, values, names, more, probe)
+    counted = {
+        name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
+    }
+    return Example(args, kwargs, parameters, counted)
+
+
+def _import(name: str, probe: Probe) -> ModuleType:
+    for place in reversed(probe.search_path):
+        if place in sys.path:
+            sys.path.remove(place)
+        sys.path.insert(0, place)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise ProbeFailure(
+                f"there is no module `{error.name}` in {', '.join(probe.search_path) or 'sys.path'}",
+                "write the module as it is imported from the project's root",
+                _place(probe),
+            ) from None
+        raise _failure(f"module `{name}` cannot be imported", error, probe) from error
+    except (Exception, SystemExit) as error:
+        raise _failure(f"module `{name}` cannot be imported", error, probe) from error
+
+
+def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
+    frames = error_frames(error, probe.root)
+    location = frames[0] if frames else _place(probe)
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        location = Location(relative(error.filename, probe.root), error.lineno)
+    remedy = None
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        remedy = f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
+    first = (str(error).strip().splitlines() or [""])[0]
+    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    if isinstance(error, SystemExit):
+        text = f"it called sys.exit({error.code!r})"
+    return ProbeFailure(f"{what}: {text}", remedy, location)
+
+
+def _place(probe: Probe) -> Location:
+    return Location(probe.path, probe.line)
+
+
+def _definition(target: Any, probe: Probe) -> Location:
+    plain = inspect.unwrap(target) if callable(target) else target
+    try:
+        path = inspect.getsourcefile(plain)
+        line = inspect.getsourcelines(plain)[1]
+    except (OSError, TypeError):
+        return _place(probe)
+    return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
+
+
+def _missing(function: Callable[..., Any], given: int) -> list[str]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some C callables have no signature: calling them tells
+        return []
+    needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return [p.name for p in needed[given:]]
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("__")], 1, 0.5)
+    return f"did you mean `{near[0]}`?" if near else None
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class `{value.__qualname__}`"
+    name = type(value).__qualname__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} `{name}`"
+
+
+def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
+    """The inputs by the convention that `probe.source` names."""
+    if probe.source == "marked":
+        return _marked(probe, model)
+    if probe.source in ("example_input_array", "dummy_inputs"):
+        try:
+            value = getattr(model, probe.source, None)
+        except Exception as error:
+            raise _failure(f"`{probe.source}` raised", error, probe) from error
+        if value is not None:
+            return value
+    if probe.source == "default_cfg":
+        for name in ("default_cfg", "pretrained_cfg"):
+            settings = getattr(model, name, None) or {}
+            size = (
+                settings.get("input_size") if isinstance(settings, Mapping) else getattr(settings, "input_size", None)
+            )
+            if size:
+                return (torch.randn(2, *size),)
+    raise ProbeFailure("it has no example inputs", _write_inputs(model), _place(probe))
+
+
+def _write_inputs(model: torch.nn.Module) -> str:
+    names, _ = _parameters(model)
+    return f'declare them: inputs = {{ {names[0] if names else "x"} = "float32[batch, 3, 224, 224]" }}'
+
+
+def _marked(probe: Probe, model: torch.nn.Module) -> Any:
+    mark = getattr(type(model), ATTRIBUTE, None)
+    if mark is not None:
+        return mark
+    method = getattr(model, "onnx_example", None)
+    if method is None:
+        method = getattr(_import(probe.factory.partition(":")[0], probe), "onnx_example", None)
+    if method is None:
+        method = getattr(sys.modules.get(type(model).__module__), "onnx_example", None)
+    if method is None:
+        raise ProbeFailure("neither the class nor its module has `onnx_example`", _write_inputs(model), _place(probe))
+    return call(method, (), "onnx_example", probe)
+
+
+def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
+    if isinstance(value, TensorSpec):
+        return value
+    try:
+        return parse_spec(value)
+    except SpecError as error:
+        raise ProbeFailure(
+            f'the spec "{value}" of `{name}` cannot be read: {error.message}',
+            'a spec looks like "float32[batch, 3, height=224]"',
+            _place(probe),
+        ) from error
+
+
+def _named(specs: Mapping[str, TensorSpec]) -> dict[str, dict[int, str]]:
+    named = {
+        name: {axis: dim.name for axis, dim in enumerate(spec.dims) if dim.name is not None}
+        for name, spec in specs.items()
+    }
+    return {name: axes for name, axes in named.items() if axes}
+
+
+def _merge(
+    first: Mapping[str, Mapping[int, str]], second: Mapping[str, Mapping[int, str]]
+) -> dict[str, dict[int, str]]:
+    return {name: {**first.get(name, {}), **second.get(name, {})} for name in (*first, *second)}
+
+
+def _batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
+    """Axis 0 of every tensor, where all tensors agree on its size: what conventions mean but do not say."""
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor) and value.dim() > 0}
+    if len({value.shape[0] for value in tensors.values()}) != 1:
+        return {}
+    return {name: {0: "batch"} for name in tensors}
+
+
+def _parameters(model: torch.nn.Module) -> tuple[list[str], bool]:
+    """The names that forward's parameters have, and whether it takes more (`*args` or `**kwargs`)."""
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (TypeError, ValueError):  # a scripted forward may have none
+        return [], True
+    more = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
+
+
+def _keyword_only(model_names: list[str], given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Split the given names into those that can go by position (no gap before them) and the rest."""
+    front = []
+    for name in model_names:
+        if name not in given:
+            break
+        front.append(name)
+    return front, [name for name in given if name not in front]
+
+
+def _arrange(
+    given: Any, names: list[str], more: bool, probe: Probe
+) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
+    """Positional arguments, keyword arguments and their names."""
+    if isinstance(given, Mapping):
+        _check_names(given, names, more, probe, "inputs")
+        front, back = _keyword_only(names, given)
+        return tuple(given[n] for n in front), {n: given[n] for n in back}, (*front, *back)
+    if isinstance(given, torch.Tensor):
+        given = (given,)
+    if not isinstance(given, (tuple, list)):
+        raise ProbeFailure(
+            f"the example inputs are {_describe(given)}",
+            "return a tuple of positional arguments, or a dict by parameter name",
+            _place(probe),
+        )
+    if len(given) > len(names) and not more:
+        raise ProbeFailure(
+            f"there are {len(given)} example inputs, but forward takes {len(names)}", None, _place(probe)
+        )
+    extra = [f"input_{k}" for k in range(len(names), len(given))]
+    return tuple(given), {}, (*names[: len(given)], *extra)
+
+
+def _check_names(given: Iterable[str], names: list[str], more: bool, probe: Probe, key: str) -> None:
+    for name in given:
+        if name not in names and not more:
+            raise ProbeFailure(
+                f"forward has no parameter `{name}` that {key} names",
+                _nearest(name, names) or f"its parameters are {', '.join(names) or 'none'}",
+                _place(probe),
+            )
+
+
+def _check_dynamic(
+    dynamic: Mapping[str, Mapping[int, str]], values: Mapping[str, Any], names: list[str], more: bool, probe: Probe
+) -> None:
+    _check_names(dynamic, names, more, probe, "dynamic")
+    seen: dict[str, tuple[str, int, int]] = {}
+    for name, axes in dynamic.items():
+        value = values.get(name)
+        if not isinstance(value, torch.Tensor):
+            what = "is not among the example inputs" if name not in values else f"is {_describe(value)}, not a tensor"
+            raise ProbeFailure(f"`{name}`, which dynamic names, {what}", None, _place(probe))
+        for axis, dim in axes.items():
+            if not -value.dim() <= axis < value.dim():
+                raise ProbeFailure(
+                    f"`{name}` has {value.dim()} dims: there is no axis {axis} to call `{dim}`", None, _place(probe)
+                )
+            size = value.shape[axis]
+            other, at, before = seen.setdefault(dim, (name, axis, size))
+            if before != size:
+                raise ProbeFailure(
+                    f"`{dim}` is {before} on axis {at} of `{other}` and {size} on axis {axis} of `{name}`",
+                    "give the two dims different names, or the example equal sizes",
+                    _place(probe),
+                )

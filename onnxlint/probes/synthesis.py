@@ -1,0 +1,90 @@
+"""Tensors for declared specs: sizes for the dims that have none, and values that a model can take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import torch
+
+from onnxlint.records import TensorSpec
+
+# What a dim is called says which sizes it can have: strides halve images, so those sizes are even.
+_BY_NAME = (
+    (re.compile(r"^(b|n|bs|batch\w*|\w*batch)$", re.IGNORECASE), (2, 3, 5)),
+    (re.compile(r"^(h|w|height|width|image_\w+|\w*_(h|w|height|width))$", re.IGNORECASE), (64, 96, 128, 160)),
+    (re.compile(r"^(samples|wave\w*|audio\w*|frames|time\w*)$", re.IGNORECASE), (400, 480, 560)),
+)
+_OTHERWISE = (6, 7, 9, 10, 11, 12, 13, 14, 15)
+_SMALL = 4
+
+
+def tensors_for(
+    specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]], model: torch.nn.Module
+) -> dict[str, torch.Tensor]:
+    """One tensor per spec, by parameter name; a named dim has one size everywhere, distinct from the others."""
+    chosen = choose_sizes(specs, sizes)
+    return {
+        name: _tensor(name, spec, tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims), model)
+        for name, spec in specs.items()
+    }
+
+
+def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """A size for every named dim: as declared, else from the sizes to try, else one that fits the name."""
+    dims = [dim for spec in specs.values() for dim in spec.dims]
+    chosen = {dim.name: dim.size for dim in dims if dim.name is not None and dim.size is not None}
+    taken = {dim.size for dim in dims if dim.size is not None}
+    for dim in dims:
+        if dim.name is None or dim.name in chosen:
+            continue
+        candidates = [size for size in sizes.get(dim.name, ()) if size > 1]
+        candidates += next((usual for pattern, usual in _BY_NAME if pattern.match(dim.name)), ())
+        candidates += _OTHERWISE
+        free = [size for size in candidates if size not in taken]
+        size = free[0] if free else max(taken | {1}) + 1
+        chosen[dim.name] = size
+        taken.add(size)
+    return chosen
+
+
+def _tensor(name: str, spec: TensorSpec, shape: tuple[int, ...], model: torch.nn.Module) -> torch.Tensor:
+    dtype = getattr(torch, spec.dtype)
+    if dtype == torch.bool or "mask" in name.lower():
+        mask = _mask(shape)
+        # torch calls the positions to leave out `key_padding_mask`: there, True is the padding
+        return (~mask if dtype == torch.bool and "pad" in name.lower() else mask).to(dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(shape, dtype=torch.complex64 if dtype.is_complex else torch.float32).to(dtype)
+    low, high = _integer_range(name, shape, model)
+    return torch.randint(low, high, shape, dtype=torch.int64).to(dtype)
+
+
+def _mask(shape: tuple[int, ...]) -> torch.Tensor:
+    """A padding mask: rows start True and end False, no row is empty, and the first is full."""
+    if not shape:
+        return torch.tensor(True)
+    length = shape[-1]
+    kept = torch.randint((length + 1) // 2, length + 1, (*shape[:-1], 1))
+    kept.view(-1)[0] = length
+    return torch.arange(length) < kept
+
+
+def _integer_range(name: str, shape: tuple[int, ...], model: torch.nn.Module) -> tuple[int, int]:
+    lowered = name.lower()
+    if re.search(r"(^|_)(len|lens|length|lengths)($|_)", lowered):
+        return 1, _SMALL + 1
+    embeddings = [(path, m) for path, m in model.named_modules() if isinstance(m, torch.nn.Embedding)]
+    if not embeddings:
+        return 0, _SMALL
+    words = _stems(lowered)
+    path, best = max(embeddings, key=lambda item: len(words & _stems(item[0].lower())))
+    if not words & _stems(path.lower()):
+        best = embeddings[0][1]
+    return 0, best.num_embeddings
+
+
+def _stems(name: str) -> set[str]:
+    """The words of a name that say what it is about: without plural, and without what every embedding is called."""
+    words = {word.rstrip("s") for word in re.split(r"[^a-z]+", name)}
+    return words - {"", "id", "idx", "index", "emb", "embed", "embedding", "x", "input", "model", "encoder"}

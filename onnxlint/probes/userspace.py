@@ -1,0 +1,136 @@
+"""What counts as user code: everything but torch, ONNX, their machinery, the standard library and onnxlint itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from types import CodeType, FrameType, TracebackType
+
+from onnxlint.records import Location
+
+# Packages whose lines a user neither wrote nor reads as model code. A modelling library such as transformers is not
+# among them: its lines are where its models go wrong.
+MACHINERY = (
+    "beartype",
+    "einops",
+    "functorch",
+    "jaxtyping",
+    "mpmath",
+    "numpy",
+    "onnx",
+    "onnx_ir",
+    "onnxruntime",
+    "onnxscript",
+    "sympy",
+    "torch",
+    "torchgen",
+    "triton",
+    "typeguard",
+    "typing_extensions",
+)
+
+_SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+
+
+@cache
+def _machinery() -> tuple[str, ...]:
+    """Folders, with a trailing separator, and single files of the machinery. Found once, without importing any."""
+    found = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
+    for name in MACHINERY:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            found.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
+        elif spec is not None and spec.origin:
+            found.append(os.path.abspath(spec.origin))
+    return tuple(found)
+
+
+@cache
+def _standard_library() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({os.path.abspath(paths[key]) + os.sep for key in ("stdlib", "platstdlib")})
+
+
+@cache
+def is_user_code(filename: str) -> bool:
+    """Whether a code object's file holds code that a user may want to read about."""
+    if not filename or filename.startswith("<"):
+        return False
+    path = os.path.abspath(filename)
+    if path.startswith(_machinery()):
+        return False
+    return not path.startswith(_standard_library()) or _SITE.search(path) is not None
+
+
+@cache
+def relative(path: str, root: str | None) -> str:
+    """The path relative to `root` if it lies below it, else absolute; always with forward slashes."""
+    absolute = os.path.abspath(path)
+    if root is not None:
+        for whole, base in (
+            (absolute, os.path.abspath(root)),
+            (os.path.realpath(absolute), os.path.realpath(root)),
+        ):
+            if whole.startswith(base.rstrip(os.sep) + os.sep):
+                return os.path.relpath(whole, base).replace(os.sep, "/")
+    return absolute.replace(os.sep, "/")
+
+
+def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
+    """The user's frames from `frame` (default: the caller's) outwards, innermost first."""
+    if frame is None:
+        frame = sys._getframe(1)
+    found: list[Location] = []
+    while frame is not None and len(found) < limit:
+        code = frame.f_code
+        if is_user_code(code.co_filename):
+            found.append(Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def error_frames(
+    error: BaseException | TracebackType | None, root: str | None = None, limit: int = 8
+) -> tuple[Location, ...]:
+    """The user's frames of a traceback, innermost first."""
+    trace = error.__traceback__ if isinstance(error, BaseException) else error
+    found = [
+        Location(relative(code.co_filename, root), line, code.co_qualname)
+        for code, line in _walk(trace)
+        if is_user_code(code.co_filename)
+    ]
+    return tuple(reversed(found))[:limit]
+
+
+def _walk(trace: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
+    while trace is not None:
+        yield trace.tb_frame.f_code, trace.tb_lineno
+        trace = trace.tb_next
+
+
+_TORCHSCRIPT = re.compile(r"^\s*(?P<path>.+?)\((?P<line>\d+)\): (?P<function>.*)$", re.MULTILINE)
+_PYTHON = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+
+
+def torchscript_frames(text: str, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
+    """The user's frames of a `sourceRange()` or a TorchScript `doc_string` (innermost first there), innermost first."""
+    return _located(_TORCHSCRIPT.finditer(text), root, limit)
+
+
+def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
+    """The user's frames of a formatted Python stack (`stack_trace` of FX; innermost last there), innermost first."""
+    return _located(reversed(list(_PYTHON.finditer(text or ""))), root, limit)
+
+
+def _located(matches: Iterator[re.Match[str]], root: str | None, limit: int) -> tuple[Location, ...]:
+    found = [
+        Location(relative(match["path"], root), int(match["line"]), (match["function"] or "").strip())
+        for match in matches
+        if is_user_code(match["path"])
+    ]
+    return tuple(found[:limit])
