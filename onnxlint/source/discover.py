@@ -1,0 +1,198 @@
+"""Paths → Python files, as .gitignore and `exclude` allow, in an order that never changes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from onnxlint.paths import display_path
+from onnxlint.records import Diagnostic
+
+# Folders that never hold a project's own source. A virtual environment of any name is known by its pyvenv.cfg.
+DEFAULT_EXCLUDES = frozenset(
+    {
+        ".bzr",
+        ".direnv",
+        ".eggs",
+        ".git",
+        ".hg",
+        ".ipynb_checkpoints",
+        ".mypy_cache",
+        ".nox",
+        ".onnxlint",
+        ".pants.d",
+        ".pyenv",
+        ".pytest_cache",
+        ".pytype",
+        ".ruff_cache",
+        ".svn",
+        ".tox",
+        ".venv",
+        ".vscode",
+        "__pycache__",
+        "__pypackages__",
+        "_build",
+        "buck-out",
+        "build",
+        "dist",
+        "node_modules",
+        "site-packages",
+        "venv",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The files to read, sorted, and what was wrong with the paths that were asked for."""
+
+    files: tuple[Path, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The patterns of one .gitignore (or of `exclude`), relative to the folder they stand in."""
+
+    base: str
+    spec: GitIgnoreSpec
+
+    def verdict(self, path: str, folder: bool) -> bool | None:
+        """Tell whether `path` is ignored (True), kept by a `!` pattern (False), or not spoken of (None)."""
+        relative = os.path.relpath(path, self.base).replace(os.sep, "/")
+        if relative.startswith("../"):
+            return None
+        return self.spec.check_file(relative + "/" if folder else relative).include
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk; `exclude` speaks before any .gitignore."""
+
+    exclude: _Rules | None
+    files: list[str] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def say(self, level: str, path: str, message: str) -> None:
+        self.diagnostics.append(Diagnostic(level, message, display_path(Path(path))))
+
+    def ignored(self, path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
+        """Tell whether a path is left out; the .gitignore nearest to it speaks first, as in git."""
+        if self.exclude is not None and self.exclude.verdict(path, folder):
+            return True
+        for rule in reversed(rules):
+            verdict = rule.verdict(path, folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def folder(self, start: str, rules: tuple[_Rules, ...]) -> None:
+        """Collect the Python files below `start`. Symbolic links to folders are not followed."""
+        waiting = [(start, rules)]
+        while waiting:
+            path, above = waiting.pop()
+            try:
+                with os.scandir(path) as entries:
+                    found = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                self.say("error", path, f"the folder cannot be read: {error.strerror}; check the rights on it")
+                continue
+            own = _gitignore(path) if any(entry.name == ".gitignore" for entry in found) else None
+            here = (*above, own) if own is not None else above
+            waiting += [(folder, here) for entry in found if (folder := self.entry(entry, path, here)) is not None]
+
+    def entry(self, entry: os.DirEntry[str], parent: str, rules: Sequence[_Rules]) -> str | None:
+        """Take a file, or return a folder that is to be walked."""
+        try:
+            if entry.is_dir():
+                if entry.is_symlink():
+                    if Path(os.path.realpath(parent)).is_relative_to(os.path.realpath(entry.path)):
+                        self.say("warning", entry.path, "this symbolic link loops back; it is not followed: remove it")
+                    return None
+                skipped = entry.name in DEFAULT_EXCLUDES or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+                return None if skipped or self.ignored(entry.path, True, rules) else entry.path
+            if entry.name.endswith(".py") and entry.is_file() and not self.ignored(entry.path, False, rules):
+                self.files.append(entry.path)
+        except OSError as error:
+            self.say("warning", entry.path, f"this cannot be read: {error.strerror}; it is left out: remove or mend it")
+        return None
+
+
+def discover(paths: Sequence[Path], *, root: Path, exclude: Sequence[str] = ()) -> Discovery:
+    """Find the Python files under `paths`. A file that is named is taken whatever the patterns say.
+
+    `exclude` holds patterns as .gitignore spells them, relative to `root`. What is wrong with a path is a Diagnostic.
+    """
+    walk = _Walk(_Rules(os.path.abspath(root), GitIgnoreSpec.from_lines(exclude)) if exclude else None)
+    for path in paths:
+        absolute = os.path.abspath(path)
+        try:
+            mode = os.stat(absolute).st_mode
+        except OSError as error:
+            walk.say("error", absolute, f"the path cannot be read: {error.strerror}; check its spelling")
+            continue
+        if stat.S_ISDIR(mode):
+            before = len(walk.files)
+            walk.folder(absolute, _rules_above(absolute))
+            if len(walk.files) == before:
+                walk.say("warning", absolute, "there is no Python file here, or all of them are excluded")
+        elif not stat.S_ISREG(mode):
+            walk.say("error", absolute, "this is neither a file nor a folder; name a Python file")
+        elif absolute.endswith(".ipynb"):
+            walk.say(
+                "warning", absolute, "notebooks are not read; convert it with `jupyter nbconvert --to script` first"
+            )
+        else:
+            walk.files.append(absolute)
+    unique = sorted(dict.fromkeys(walk.files), key=lambda name: name.split(os.sep))
+    return Discovery(tuple(Path(name) for name in unique), tuple(walk.diagnostics))
+
+
+def _gitignore(folder: str, name: str = ".gitignore") -> _Rules | None:
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return None  # git reads none here either: a folder or a broken link of this name
+    return _Rules(folder, GitIgnoreSpec.from_lines(line for line in lines if _valid(line)))
+
+
+def _valid(pattern: str) -> bool:
+    """Tell whether git would use this line; it passes over lines that are no pattern, and so do we."""
+    try:
+        GitIgnoreSpec.from_lines([pattern])
+    except ValueError:
+        return False
+    return True
+
+
+def _rules_above(start: str) -> tuple[_Rules, ...]:
+    """Return the rules that the repository around `start` has for it, outermost first.
+
+    None of them count if they exclude `start` itself: a folder that is named is wanted.
+    """
+    chain = list(_parents(start))
+    repository = next((path for path in (start, *chain) if os.path.exists(os.path.join(path, ".git"))), None)
+    if repository is None or repository == start:
+        return _info_exclude(start) if repository else ()
+    above = chain[: chain.index(repository) + 1]
+    files = [rules for path in reversed(above) if (rules := _gitignore(path)) is not None]
+    found = (*_info_exclude(repository), *files)
+    below = [start, *above[:-1]]
+    return () if any(_Walk(None).ignored(path, True, found) for path in below) else found
+
+
+def _info_exclude(repository: str) -> tuple[_Rules, ...]:
+    rules = _gitignore(repository, os.path.join(".git", "info", "exclude"))
+    return (rules,) if rules is not None else ()
+
+
+def _parents(path: str) -> Iterator[str]:
+    while (parent := os.path.dirname(path)) != path:
+        yield parent
+        path = parent

@@ -1,0 +1,112 @@
+"""A file's bytes → text and tree, or one Diagnostic that says where and why not. Nothing is compiled or run."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from onnxlint.paths import display_path
+from onnxlint.records import Diagnostic
+
+MAX_BYTES = 5_000_000
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_REMEDY = "mend it, or leave it out with `exclude`"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One Python file as read. `display` is how reports write its path; `text` keeps its newlines, without a BOM."""
+
+    path: Path
+    display: str
+    text: str
+    tree: ast.Module
+    encoding: str = "utf-8"
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines as Python counts them (a form feed ends none), without their ends; the first has index 0."""
+        return tuple(_NEWLINE.split(self.text))
+
+    def line(self, number: int) -> str:
+        """Return a line by its number from 1; a line past the end is empty."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def column(self, number: int, offset: int) -> int:
+        """Turn an `ast` offset (UTF-8 bytes from 0) in a line into a column (characters from 1)."""
+        line = self.line(number)
+        if line.isascii():
+            return offset + 1
+        return len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace")) + 1
+
+
+def read_source(path: Path) -> SourceFile | Diagnostic:
+    """Read and parse one file. What cannot be read comes back as a Diagnostic with the line and the remedy."""
+    display = display_path(path)
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            limit = f"the limit is {MAX_BYTES / 1e6:.0f} MB"
+            return Diagnostic("warning", f"the file is {size / 1e6:.1f} MB long, {limit}; it is left out", display)
+        data = path.read_bytes()
+    except OSError as error:
+        return Diagnostic("error", f"the file cannot be read: {error.strerror}; check the rights on it", display)
+    return parse_source(path, data, display)
+
+
+def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnostic:
+    """Decode and parse the bytes of a file."""
+    decoded = _decode(data, display)
+    if isinstance(decoded, Diagnostic):
+        return decoded
+    text, encoding = decoded
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        return Diagnostic("error", f"the file holds a null byte, so it is no Python source; {_REMEDY}", display, line)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, filename=display)
+    except SyntaxError as error:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        message = f"the file does not parse as Python {version}: {error.msg}; {_REMEDY}"
+        return Diagnostic("error", message, display, error.lineno)
+    except (RecursionError, MemoryError):
+        return Diagnostic("error", f"the source is nested too deeply to be parsed; {_REMEDY}", display)
+    except ValueError as error:  # such as a lone surrogate out of an exotic encoding
+        return Diagnostic("error", f"the file does not parse: {error}; {_REMEDY}", display)
+    return SourceFile(path, display, text, tree, encoding)
+
+
+def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:
+    """Decode as Python does: a BOM, else the encoding cookie, else UTF-8."""
+    encoding = "utf-8"
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding).removeprefix("\ufeff"), encoding
+    except UnicodeDecodeError as error:
+        line = len(_NEWLINE.findall(data[: error.start].decode("latin-1"))) + 1
+        what = "UTF-8" if encoding.startswith("utf-8") else f"{encoding}, which its first lines name"
+        return Diagnostic("error", f"the file is not {what}; save it as UTF-8, or name its encoding", display, line)
+    except (SyntaxError, LookupError, UnicodeError) as error:
+        return _no_encoding(data, display, error)
+
+
+def _no_encoding(data: bytes, display: str, error: Exception) -> Diagnostic:
+    """Tell a wrong cookie from bytes that are not UTF-8 in the first two lines: the error is the same."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        line = data.count(b"\n", 0, fault.start) + 1
+        return Diagnostic("error", "the file is not UTF-8; save it as UTF-8, or name its encoding", display, line)
+    line = next((n for n, row in enumerate(data.split(b"\n")[:2], 1) if b"coding" in row), 1)
+    return Diagnostic(
+        "error", f"the encoding that the file names is unusable: {error}; save it as UTF-8", display, line
+    )

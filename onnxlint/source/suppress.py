@@ -1,0 +1,150 @@
+"""`# noqa` and `# onnxlint: ignore` comments: which findings they silence, and which of them silence nothing."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from onnxlint.records import Finding, Span
+from onnxlint.source.parse import SourceFile
+
+_CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
+_NOQA = re.compile(rf"#\s*noqa(?:\s*:\s*(?P<codes>{_CODES}))?(?![\w-])", re.IGNORECASE)
+_IGNORE = re.compile(r"#\s*onnxlint:\s*(?P<kind>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]]*)\]|(?![\w\[(-]))")
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment. `codes` are codes, prefixes or names (empty: every rule); it covers the lines `first` to `last`."""
+
+    span: Span
+    text: str
+    codes: tuple[str, ...]
+    first: int
+    last: int
+
+    def silences(self, finding: Finding) -> bool:
+        """Tell whether the finding starts on a covered line and its rule is meant."""
+        if not self.first <= finding.span.line <= self.last:
+            return False
+        return not self.codes or any(names(code, finding.code, finding.rule) for code in self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A suppression of which some or all codes silenced nothing: the substance of an ONX901 finding."""
+
+    span: Span
+    text: str
+    message: str
+
+
+def names(selector: str, code: str, name: str) -> bool:
+    """Tell whether a selector in a comment (a code, a prefix of one, or a name) means this rule."""
+    return code.startswith(selector.upper()) or selector.lower() == name
+
+
+def find(source: SourceFile) -> tuple[Suppression, ...]:
+    """Return the suppressions of a file; it is tokenized only if its text holds a marker at all."""
+    if "onnxlint:" not in source.text and "noqa" not in source.text.lower():
+        return ()
+    return tuple(_scan(source))
+
+
+def apply(
+    findings: Sequence[Finding],
+    files: Mapping[str, SourceFile],
+    rules: Mapping[str, str] | None = None,
+    ran: Callable[[str, str], bool] = lambda code, name: True,
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Unused, ...]]:
+    """Split findings into kept and suppressed, and name the suppressions that were not needed.
+
+    `files` maps the path of a span to its file. `rules` maps every code to its name; `ran(code, name)` tells whether
+    that rule could speak in this run: a comment that names only rules that could not is not called unused.
+    """
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.span.path, []).append(finding)
+    silenced: set[int] = set()
+    unused: list[Unused] = []
+    for path, source in files.items():
+        here = by_path.get(path, [])
+        if not here and "ONX" not in source.text and "onnxlint:" not in source.text:
+            continue  # no finding to silence, and no comment that could be called unused
+        for suppression in find(source):
+            hits = [finding for finding in here if suppression.silences(finding)]
+            silenced |= {id(finding) for finding in hits}
+            message = _needless(suppression, hits, rules, ran)
+            if message:
+                unused.append(Unused(suppression.span, suppression.text, message))
+    kept = tuple(finding for finding in findings if id(finding) not in silenced)
+    return kept, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
+
+
+def _needless(
+    suppression: Suppression,
+    hits: Sequence[Finding],
+    rules: Mapping[str, str] | None,
+    ran: Callable[[str, str], bool],
+) -> str | None:
+    """Return what is needless about a suppression, or None. A bare `# noqa` may serve another tool."""
+    if not suppression.codes:
+        bare = "onnxlint:" in suppression.text
+        return f"`{suppression.text}` silences no finding" if bare and not hits else None
+    idle, unknown = [], []
+    for code in suppression.codes:
+        if any(names(code, hit.code, hit.rule) for hit in hits):
+            continue
+        meant = [rule for rule in (rules or {}).items() if names(code, *rule)]
+        if rules is not None and not meant:
+            unknown.append(code)
+        elif rules is None or any(ran(*rule) for rule in meant):
+            idle.append(code)
+    parts = [f"{', '.join(f'`{code}`' for code in idle)} silences no finding here"] if idle else []
+    parts += [f"{', '.join(f'`{code}`' for code in unknown)} names no rule"] if unknown else []
+    return "; ".join(parts) or None
+
+
+def _scan(source: SourceFile) -> Iterator[Suppression]:
+    """Yield the suppressions with the lines of the logical line that each stands in."""
+    pending: list[tuple[re.Match[str], bool, tokenize.TokenInfo]] = []
+    first = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines) + "\n").readline):
+            if token.type == tokenize.COMMENT:
+                pending += [(match, noqa, token) for match, noqa in _markers(token.string)]
+            elif token.type == tokenize.NL:
+                if not first:  # a comment on a line of its own, outside any statement
+                    yield from _close(pending, token.start[0], token.start[0], source)
+            elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER):
+                yield from _close(pending, first or token.start[0], token.start[0], source)
+                first = 0
+            elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT):
+                first = token.start[0]
+    except (tokenize.TokenError, SyntaxError):
+        return  # the parser is laxer than tokenize in a few corners; the comments after them then do not count
+
+
+def _markers(comment: str) -> Iterator[tuple[re.Match[str], bool]]:
+    yield from ((match, False) for match in _IGNORE.finditer(comment))
+    yield from ((match, True) for match in _NOQA.finditer(comment))
+
+
+def _close(
+    pending: list[tuple[re.Match[str], bool, tokenize.TokenInfo]], first: int, last: int, source: SourceFile
+) -> Iterator[Suppression]:
+    """Turn the comments of the logical line that ends here into suppressions, and forget them."""
+    for match, noqa, token in pending:
+        row, column = token.start
+        codes = tuple(code for code in re.split(r"[\s,]+", match["codes"] or "") if code)
+        if noqa and codes:
+            codes = tuple(code for code in codes if code.upper().startswith("ONX"))
+            if not codes:
+                continue  # the comment is for another tool
+        span = Span(source.display, row, column + match.start() + 1, row, column + match.end() + 1)
+        low, high = (1, len(source.lines)) if not noqa and match["kind"] == "ignore-file" else (first, last)
+        yield Suppression(span, match.group().strip(), codes, low, high)
+    pending.clear()
