@@ -56,7 +56,7 @@ def _tensor(name: str, spec: TensorSpec, shape: tuple[int, ...], model: torch.nn
         return (~mask if dtype == torch.bool and "pad" in name.lower() else mask).to(dtype)
     if dtype.is_floating_point or dtype.is_complex:
         return torch.randn(shape, dtype=torch.complex64 if dtype.is_complex else torch.float32).to(dtype)
-    low, high = _integer_range(name, shape, model)
+    low, high = integer_range(name, model)
     return torch.randint(low, high, shape, dtype=torch.int64).to(dtype)
 
 
@@ -70,7 +70,8 @@ def _mask(shape: tuple[int, ...]) -> torch.Tensor:
     return torch.arange(length) < kept
 
 
-def _integer_range(name: str, shape: tuple[int, ...], model: torch.nn.Module) -> tuple[int, int]:
+def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
+    """From (inclusive) and to (exclusive) for the integers of a parameter: the embedding that fits its name says."""
     lowered = name.lower()
     if re.search(r"(^|_)(len|lens|length|lengths)($|_)", lowered):
         return 1, _SMALL + 1

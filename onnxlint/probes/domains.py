@@ -1,0 +1,186 @@
+"""What values an example tensor stands for (tokens, a mask, an image in [0, 1], positions …), and samples of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+
+Mode = Literal["normal", "scaled", "negative", "positive", "small", "zeros", "equal"]
+Sampler = Callable[[tuple[int, ...], Mode], torch.Tensor]
+
+_BRIGHT = 255.0  # what an image in [0, 1] becomes when someone forgets to divide
+_SCALE = 10.0
+_LARGE = 3.0  # a scaled sample spreads at least this far
+_TINY = 0.01
+
+
+def sampler(example: torch.Tensor, limit: int) -> Sampler:
+    """A function (shape, mode) → tensor of the example's dtype, with values of the kind that the example has.
+
+    `limit` is the upper end (exclusive) of integers, for an example whose values are all equal and so do not tell it.
+    """
+    example = example.detach()
+    if example.numel() == 0:
+        return lambda shape, mode: torch.zeros(shape, dtype=example.dtype)
+    if example.dtype == torch.bool or _is_binary(example):
+        return _mask_sampler(example)
+    if example.is_complex():
+        return lambda shape, mode: torch.complex(*(_real(example.real, shape, mode) for _ in "ab")).to(example.dtype)
+    if example.is_floating_point():
+        return lambda shape, mode: _real(example, shape, mode).to(example.dtype)
+    return _integer_sampler(example, limit)
+
+
+def _is_binary(example: torch.Tensor) -> bool:
+    """A mask in numbers: at least a row of zeros and ones. A constant tensor says too little."""
+    return example.numel() > 2 and example.dim() > 0 and set(example.unique().tolist()) in ({0, 1}, {1})
+
+
+# Masks -------------------------------------------------------------------------------------------------------------
+
+
+def _mask_sampler(example: torch.Tensor) -> Sampler:
+    mask = example.bool()
+    square = mask.dim() >= 2 and mask.shape[-1] == mask.shape[-2] > 1
+    if square and bool((mask == torch.ones_like(mask).tril()).all()):
+        return lambda shape, mode: torch.ones(shape, dtype=torch.bool).tril().to(example.dtype)
+    if mask.dim() == 0:
+        return lambda shape, mode: (mask ^ (mode in ("negative", "small", "zeros"))).to(example.dtype)
+    # Padding comes in two polarities (True keeps, True leaves out) and on two sides; keep to the example's.
+    inverted = not bool(mask.any()) or (_is_run(~mask) and not _is_run(mask))
+    kept = ~mask if inverted else mask
+    left = not _is_run(kept) and _is_run(kept.flip(-1))
+    padding = left or _is_run(kept)
+
+    def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+        found = _padding(shape, mode) if padding else _scattered(shape, mode)
+        found = found.flip(-1) if left else found
+        return (~found if inverted else found).to(example.dtype)
+
+    return sample
+
+
+def _is_run(mask: torch.Tensor) -> bool:
+    """Whether every row is some True followed by only False."""
+    return bool(mask[..., 0].all()) and bool((mask[..., 1:] <= mask[..., :-1]).all())
+
+
+def _padding(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+    length = shape[-1]
+    rows = (*shape[:-1], 1)
+    if mode in ("scaled", "positive"):
+        kept = torch.full(rows, length)
+    elif mode == "negative":
+        kept = torch.ones(rows, dtype=torch.int64)
+    elif mode == "zeros":
+        kept = torch.zeros(rows, dtype=torch.int64)
+    else:
+        kept = torch.randint(1, length + 1, rows)
+    return torch.arange(length) < kept
+
+
+def _scattered(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+    share = {"scaled": 1.0, "positive": 0.9, "negative": 0.1, "small": 0.25, "zeros": 0.0, "equal": 1.0}.get(mode, 0.5)
+    mask = torch.rand(shape) < share
+    if mode != "zeros" and mask.numel() and not bool(mask.any()):
+        mask.view(-1)[torch.randint(mask.numel(), ())] = True
+    return mask
+
+
+# Integers ----------------------------------------------------------------------------------------------------------
+
+
+def _integer_sampler(example: torch.Tensor, limit: int) -> Sampler:
+    wide = example.to(torch.int64)
+    low, high = int(wide.min()), int(wide.max())
+    if _counts(wide):
+        return lambda shape, mode: (torch.arange(shape[-1]) + low).expand(shape).to(example.dtype).contiguous()
+    if low == high and example.numel() > 1 and 0 <= low < limit:
+        low, high = 0, limit - 1
+    elif low == high:
+        # One value says nothing about its range: stay near it, and do not go below zero.
+        low, high = max(0, low - 1) if low >= 0 else low - 1, high + 2
+    rising = wide.dim() == 1 and wide.numel() > 1 and bool((wide[1:] >= wide[:-1]).all())
+    falling = wide.dim() == 1 and wide.numel() > 1 and bool((wide[1:] <= wide[:-1]).all())
+
+    def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+        values = _integers(low, high, shape, mode)
+        if rising or falling:
+            values = values.sort(descending=falling and not rising).values
+        return values.to(example.dtype)
+
+    return sample
+
+
+def _counts(wide: torch.Tensor) -> bool:
+    """Positions: every row counts up by one."""
+    return wide.dim() > 0 and wide.shape[-1] > 1 and bool((wide[..., 1:] - wide[..., :-1] == 1).all())
+
+
+def _integers(low: int, high: int, shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+    middle = (low + high) // 2
+    if mode == "zeros":
+        return torch.full(shape, low)
+    if mode == "equal":
+        return torch.full(shape, int(torch.randint(low, high + 1, ())))
+    if mode == "scaled":
+        return _with(torch.randint(middle, high + 1, shape), high)
+    if mode in ("negative", "small"):
+        return _with(torch.randint(low, middle + 1, shape), low if mode == "negative" else middle)
+    return torch.randint(low, high + 1, shape)
+
+
+def _with(values: torch.Tensor, wanted: int) -> torch.Tensor:
+    """The same tensor with the wanted value in its first place, so that the edge of a range is always tried."""
+    if values.numel():
+        values.view(-1)[0] = wanted
+    return values
+
+
+# Real numbers ------------------------------------------------------------------------------------------------------
+
+
+def _real(example: torch.Tensor, shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+    if mode == "zeros":
+        return torch.zeros(shape)
+    finite = example[example.isfinite()].double()
+    if finite.numel() == 0:
+        return torch.randn(shape)
+    if finite.numel() < example.numel() or float(finite.abs().max()) > 1e9:
+        return _shuffled(example, shape)
+    low, high, spread = float(finite.min()), float(finite.max()), float(finite.std(correction=0))
+    base = _base(finite, example, shape, low, high, spread)
+    if mode == "equal":
+        # Equal along the first axis only: everywhere equal would tie every sort and every maximum.
+        return base[:1].expand(shape).clone() if base.dim() > 0 else base
+    if mode == "scaled":
+        factor = _BRIGHT if low >= 0 and high <= 1 else max(_SCALE, _LARGE / max(spread, 1e-6))
+        return base * factor
+    if mode == "small":
+        return base * _TINY
+    if mode in ("negative", "positive"):
+        return -base.abs() if mode == "negative" else base.abs()
+    return base
+
+
+def _base(
+    finite: torch.Tensor, example: torch.Tensor, shape: tuple[int, ...], low: float, high: float, spread: float
+) -> torch.Tensor:
+    """A sample from the example's own domain."""
+    if spread == 0:
+        return torch.randn(shape) if low == 0 else low * (0.5 + torch.rand(shape))
+    if bool((finite == finite.round()).all()):
+        return torch.randint(int(low), int(high) + 1, shape).float()
+    if low >= 0 and example.dim() > 0 and bool(((example.sum(-1) - 1).abs() < 1e-3).all()):
+        return torch.randn(shape).softmax(-1)
+    if low >= 0:
+        return low + (high - low) * torch.rand(shape)
+    return torch.randn(shape) * spread + float(finite.mean())
+
+
+def _shuffled(example: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """For additive masks (0 and -inf): draw from the values that are there."""
+    flat = example.reshape(-1)
+    return flat[torch.randint(flat.numel(), shape)].float()
