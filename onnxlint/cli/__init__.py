@@ -1,1 +1,100 @@
-"""."""
+"""Flags in, exit code out: the group `main`, which imports a command only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import click
+
+from onnxlint import __version__
+
+INTERRUPTED = 130
+FAILED = 2
+
+_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "check": "Check models for what breaks on the way to ONNX.",
+        "explain": "Explain one rule: what, why, bad and good code.",
+        "rules": "List every rule.",
+    }
+)
+
+
+class Main(click.Group):
+    """A group whose commands live in modules of their own, and whose failures are one line each."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of one command and return the command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"onnxlint.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name; a wrong name is answered with the nearest right one."""
+        name = args[0] if args else ""
+        if name and name not in _COMMANDS and not name.startswith("-"):
+            from onnxlint.config_values import did_you_mean
+
+            ctx.fail(f"there is no command `{name}`{did_you_mean(name, _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
+        """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""
+        argv = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(argv, prog_name="onnxlint", **extra)
+            sys.exit(code if isinstance(code, int) else 0)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(FAILED)
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("onnxlint: interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            silence_stdout()
+            sys.exit(FAILED)
+        except Exception as error:
+            if "--debug" in argv:
+                traceback.print_exc()
+            click.echo(f"onnxlint: {describe(error)}; `--debug` shows the traceback, please report it", err=True)
+            raise SystemExit(FAILED) from error
+
+
+def describe(error: BaseException) -> str:
+    """Return an unforeseen error in one line, with the place in the code that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {os.path.basename(os.path.dirname(frames[-1].filename))}/" if frames else ""
+    place += f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    first = (str(error).splitlines() or [""])[0]
+    return f"internal error{place}: {type(error).__name__}: {first}"
+
+
+def silence_stdout() -> None:
+    """Send what is still to be written to a closed pipe nowhere, so that the interpreter can leave without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="onnxlint", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def main(debug: bool) -> None:
+    """Find the PyTorch code that will not survive the export to ONNX, and prove it."""

@@ -9,7 +9,7 @@ import sys
 import tokenize
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from onnxlint.paths import display_path
@@ -83,6 +83,21 @@ def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnost
     except ValueError as error:  # such as a lone surrogate out of an exotic encoding
         return Diagnostic("error", f"the file does not parse: {error}; {_REMEDY}", display)
     return SourceFile(path, display, text, tree, encoding)
+
+
+@lru_cache(maxsize=64)
+def _cached_lines(path: str) -> tuple[str, ...]:
+    try:
+        data = Path(path).read_bytes()
+    except OSError:
+        return ()
+    decoded = _decode(data, path)
+    return () if isinstance(decoded, Diagnostic) else tuple(_NEWLINE.split(decoded[0]))
+
+
+def source_lines(path: str) -> list[str]:
+    """Return the lines of a file for display; none where it cannot be read, which reading it has reported already."""
+    return list(_cached_lines(path))
 
 
 def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:

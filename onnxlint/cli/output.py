@@ -1,0 +1,97 @@
+"""Where a report goes: standard output or a file, in any encoding, also into a pipe that closes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from onnxlint.cli import FAILED, silence_stdout
+
+MACHINE_FORMATS = frozenset({"json", "sarif"})  # always UTF-8, whatever the terminal is
+
+
+def wants_color() -> bool:
+    """Tell whether standard output is a terminal that may show colour (https://no-color.org)."""
+    stream = sys.stdout
+    return (
+        stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
+def width() -> int:
+    """Return the columns of the terminal; 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """Encode a report; what the encoding cannot say is written as an escape."""
+    return text.encode(encoding, "backslashreplace")
+
+
+def write_stdout(text: str, form: str) -> str | None:
+    """Write a report to standard output, and return why that failed, or None. A closed pipe is no failure."""
+    if sys.stdout is None:
+        return None
+    encoding = "utf-8" if form in MACHINE_FORMATS else (sys.stdout.encoding or "utf-8")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encode(text if text.endswith("\n") or not text else text + "\n", encoding))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        silence_stdout()
+    except OSError as error:
+        silence_stdout()
+        return f"the report cannot be written to standard output: {error.strerror}"
+    return None
+
+
+def deliver(text: str, form: str) -> int:
+    """Write to standard output and return the exit code: 0, or 2 with one message if that failed."""
+    fault = write_stdout(text, form)
+    if fault is None:
+        return 0
+    click.echo(f"onnxlint: {fault}", err=True)
+    return FAILED
+
+
+def write_file(path: Path, text: str) -> str | None:
+    """Replace a file by a report in UTF-8, and return why that failed, or None."""
+    try:
+        if path.is_dir():
+            return f"{path}: the report cannot be written: this is a folder; name a file"
+        if path.exists() and not path.is_file():  # such as /dev/stderr, which cannot be replaced
+            path.write_bytes(encode(text, "utf-8"))
+            return None
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(encode(text, "utf-8"))
+            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        return f"{path}: the report cannot be written: {error.strerror}; name a file in a folder that you may write to"
+    return None
+
+
+def unwritable(folder: Path) -> str | None:
+    """Return why nothing can be written into a folder that may not exist yet, or None. Creates nothing."""
+    for existing in (folder, *folder.parents):
+        if os.path.lexists(existing):
+            if not existing.is_dir():
+                return f"{existing} is not a folder"
+            return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written to"
+    return None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
