@@ -1,1 +1,70 @@
-"""."""
+"""Report → str: one function per format. Only `render`, the rules' pages and the progress display are public."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+from onnxlint.catalogue import Rule
+from onnxlint.records import Report
+
+FORMATS = ("full", "concise", "json", "sarif", "github")
+
+
+def render(
+    report: Report,
+    format: str,
+    *,
+    color: bool,
+    width: int,
+    show_all: bool,
+    sources: Callable[[str], list[str]] | None,
+    catalogue: Mapping[str, Rule],
+) -> str:
+    """Render the report in one of FORMATS, findings by path and line, ending in a newline.
+
+    `sources(path)` is the lines of a file, empty where it has none; None leaves out the code. `width` is in cells.
+    Without `show_all`, notes and findings that were not reproduced are left out, and counted in the summary.
+    Raises ValueError for an unknown format.
+    """
+    from onnxlint.report import words
+
+    ordered = sorted(report.findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))
+    whole = dataclasses.replace(report, findings=tuple(ordered))
+    shown = dataclasses.replace(whole, findings=tuple(f for f in ordered if show_all or not words.hidden(f)))
+    match format:
+        case "full":
+            from onnxlint.report.text import text
+
+            return text(shown, whole, color=color, width=width, show_all=show_all, sources=sources, catalogue=catalogue)
+        case "concise":
+            from onnxlint.report.concise import concise
+
+            return concise(shown, whole, show_all=show_all)
+        case "json":
+            from onnxlint.report.as_json import as_json
+
+            return as_json(shown, whole)
+        case "sarif":
+            from onnxlint.report.sarif import sarif
+
+            return sarif(shown, catalogue)
+        case "github":
+            from onnxlint.report.github import github
+
+            return github(shown, whole, show_all=show_all)
+    raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
+
+
+def explain_rule(rule: Rule, *, color: bool, width: int) -> str:
+    """The rule's contract, rendered for a terminal."""
+    from onnxlint.report.rules import explain
+
+    return explain(rule, color=color, width=width)
+
+
+def rules_table(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
+    """Every rule of the catalogue in one table per family."""
+    from onnxlint.report.rules import list_rules
+
+    return list_rules(catalogue, color=color, width=width)

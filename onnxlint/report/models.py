@@ -1,0 +1,65 @@
+"""The table models × exporters, and the models that were not probed, with the reason and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from onnxlint.records import EXPORTERS, ExporterResult, ModelReport, ModelStatus, Outcome
+from onnxlint.report import words
+
+
+def model_table(models: Sequence[ModelReport]) -> Table:
+    """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the seconds of the export."""
+    probed = [model for model in models if model.status is ModelStatus.PROBED]
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    table.add_column("model", overflow="fold", min_width=16)
+    exporters = [name for name in EXPORTERS if any(name in model.exporters for model in probed)]
+    for exporter in exporters:
+        table.add_column(words.exporter_name(exporter), overflow="fold", min_width=14)
+    for model in probed:
+        table.add_row(Text(words.clean(model.name)), *(_cell(model, name) for name in exporters))
+    return table
+
+
+def unprobed(models: Sequence[ModelReport], width: int) -> Iterator[Text]:
+    """Each model that was not probed: the reason, then the lines of configuration that would let us."""
+    waiting = [model for model in models if model.status is ModelStatus.NOT_PROBED]
+    if not waiting:
+        return
+    yield Text("Not probed", style="bold yellow")
+    for model in waiting:
+        head = Text("  – ", style="yellow").append(words.clean(model.name), style="bold")
+        if model.path:
+            head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
+        yield head
+        yield Text("    " + words.clean(model.reason or "no reason was recorded"))
+        if model.remedy:
+            yield Text("    to probe it, configure:", style="dim")
+            for line in model.remedy.splitlines():
+                yield Text("      " + words.visible(line.rstrip()), style="green")
+    yield Text("")
+
+
+def _cell(model: ModelReport, exporter: str) -> Text:
+    result = model.exporters.get(exporter)
+    if result is None or result.outcome is Outcome.SKIPPED:
+        return Text("– skipped", style="dim")
+    label = words.OUTCOME_LABELS[result.outcome]
+    good = result.outcome is Outcome.OK
+    cell = Text("✓ " if good else "✗ ", style="bold green" if good else "bold red")
+    cell.append(label, style="green" if good else "red")
+    return cell.append(_where(result), style="dim")
+
+
+def _where(result: ExporterResult) -> str:
+    parts = []
+    if result.location is not None and result.location.path:
+        parts.append(f"{words.clean(PurePath(result.location.path).name)}:{result.location.line}")
+    if result.seconds:
+        parts.append(words.seconds(result.seconds))
+    return "".join(f" · {part}" for part in parts)

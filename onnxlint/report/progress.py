@@ -1,0 +1,47 @@
+"""Progress on standard error, only where somebody watches: the stage, and the models that are being probed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, TextIO
+
+
+class Progress(Protocol):
+    """What the pipeline tells while it works."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """A stage begins; `total` is the number of steps in it, where that is known."""
+
+    def advance(self, done: str = "") -> None:
+        """One step of the stage is done; `done` names it."""
+
+    def model(self, name: str, stage: str) -> None:
+        """A model is at a stage of its probe; an empty stage means that it is finished."""
+
+
+class Silent:
+    """Tells nobody."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Do nothing."""
+
+    def advance(self, done: str = "") -> None:
+        """Do nothing."""
+
+    def model(self, name: str, stage: str) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def open_progress(stream: TextIO | None = None) -> Iterator[Progress]:
+    """Progress on the stream (standard error by default) if it is a terminal, silence otherwise; gone afterwards."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        yield Silent()
+        return
+    from onnxlint.report.live import Live
+
+    with Live(stream) as live:
+        yield live

@@ -1,0 +1,234 @@
+"""The full text report: each finding with frame, trace, effects, evidence and remedy; the models; a summary line."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.text import Text
+
+from onnxlint.catalogue import Rule
+from onnxlint.records import (
+    Diagnostic,
+    Evidence,
+    Finding,
+    ModelStatus,
+    Outcome,
+    Report,
+    Severity,
+    Step,
+    VerdictKind,
+)
+from onnxlint.report import words
+from onnxlint.report.diff import fix_diff
+from onnxlint.report.frames import GUTTER, code_frame, gutter_width, source_text
+from onnxlint.report.models import model_table, unprobed
+
+Sources = Callable[[str], list[str]]
+
+_COLOURS: Mapping[Severity, str] = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.NOTE: "bold cyan",
+}
+_VERDICT_COLOURS: Mapping[VerdictKind, str] = {
+    VerdictKind.CONFIRMED: "red",
+    VerdictKind.SUSPECTED: "yellow",
+    VerdictKind.NOT_REPRODUCED: "green",
+}
+_LABEL = 12  # the width of the column that names what a paragraph is about
+_MOST_EVIDENCE = 2  # observations of one exporter that are shown for one finding
+_LONGEST_DETAIL = 300
+
+
+def text(
+    report: Report,
+    whole: Report,
+    *,
+    color: bool,
+    width: int,
+    show_all: bool,
+    sources: Sources | None,
+    catalogue: Mapping[str, Rule],
+) -> str:
+    """Render `report`, and a summary of `whole` (hidden findings included), at a width of 60 to 200 cells."""
+    width = max(60, min(width, 200))
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    page = _Page(console, width, sources or (lambda path: []))
+    for _, findings in groupby(report.findings, key=lambda finding: finding.span.path):
+        for finding in findings:
+            page.finding(finding, catalogue.get(finding.code))
+    if any(model.status is ModelStatus.PROBED for model in report.models):
+        console.print(model_table(report.models))
+        console.print()
+    page.lines(unprobed(report.models, width))
+    for diagnostic in report.diagnostics:
+        page.lines(_diagnostic(diagnostic))
+    if report.diagnostics:
+        console.print()
+    page.lines([_summary(whole, show_all=show_all)])
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    return re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)
+
+
+class _Page:
+    """Prints findings on a console, paragraph by paragraph."""
+
+    def __init__(self, console: Console, width: int, sources: Sources) -> None:
+        self._console = console
+        self._width = width
+        self._sources = sources
+
+    def lines(self, lines: Sequence[Text] | Iterator[Text]) -> None:
+        """Print lines that are wrapped already."""
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+    def finding(self, finding: Finding, rule: Rule | None) -> None:
+        """One finding and the empty line after it."""
+        span = finding.span
+        source = self._sources(span.path)
+        colour = _COLOURS[finding.severity]
+        self.lines(_header(finding))
+        self.lines(self._wrap(Text(words.clean(finding.message), style="bold"), self._width))
+        gutter = gutter_width(span.end_line, span.line + 1)
+        place = Text(" " * gutter + "--> ", style=GUTTER)
+        place.append(f"{words.clean(span.path)}:{span.line}:{span.column}", style="none")
+        if finding.symbol:
+            place.append(f"  in {words.clean(finding.symbol)}", style="dim")
+        self.lines([place])
+        label, steps = _label(finding, rule)
+        self.lines(code_frame(source, span, label, width=self._width, gutter=gutter, style=colour))
+        pad = gutter + 1
+        self.lines(self._why(steps, finding, pad))
+        self.lines(self._effects(finding, pad))
+        self.lines(self._help(finding, rule, pad))
+        self._console.print()
+
+    def _why(self, steps: Sequence[Step], finding: Finding, pad: int) -> Iterator[Text]:
+        label = "why"
+        for step in steps:
+            where = words.clean(step.path)
+            body = (
+                Text(f"{where}:{step.line}", style="cyan").append(" ").append(words.clean(step.message), style="none")
+            )
+            yield from self._paragraph(label, body, pad)
+            code = source_text(self._sources(step.path), step.line)
+            framed = step.path == finding.span.path and abs(step.line - finding.span.line) <= 1
+            if code and not framed:
+                yield self._indent(Text(words.cut(code, self._width - pad - _LABEL - 4), style="dim"), pad, 2)
+            label = ""
+
+    def _effects(self, finding: Finding, pad: int) -> Iterator[Text]:
+        if finding.verdict is VerdictKind.NOT_REPRODUCED:
+            told = "✓ this line ran under every variation, and both PyTorch and the exports agreed on all of them"
+            yield from self._paragraph("evidence", Text(told, style="green"), pad)
+            return
+        for exporter in words.exporters_of(finding):
+            outcome, measured = words.outcome_of(finding, exporter)
+            if outcome is None:
+                continue
+            yield from self._paragraph(words.exporter_name(exporter), _effect(outcome, measured=measured), pad)
+            evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
+            for observation in evidence[:_MOST_EVIDENCE]:
+                yield from self._observation(observation, pad)
+            if len(evidence) > _MOST_EVIDENCE:
+                more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
+                yield self._indent(Text(f"and {more}", style="dim"), pad, 2)
+
+    def _observation(self, evidence: Evidence, pad: int) -> Iterator[Text]:
+        body = Text()
+        if evidence.variation:
+            body.append("on ").append(words.clean(evidence.variation), style="bold").append(": ")
+        size = words.error_size(evidence)
+        detail = words.cut(words.plain(evidence.detail), _LONGEST_DETAIL)
+        body.append(" – ".join(part for part in (size, detail) if part) or words.OUTCOME_LABELS[evidence.symptom])
+        body.append(f"  ({words.clean(evidence.model)})", style="dim")
+        for line in self._wrap(body, self._width - pad - _LABEL - 2):
+            yield self._indent(line, pad, 2)
+        if evidence.repro:
+            again = Text("re-run: ", style="dim").append(f"python {words.clean(evidence.repro)}", style="cyan not dim")
+            yield self._indent(again, pad, 2)
+
+    def _help(self, finding: Finding, rule: Rule | None, pad: int) -> Iterator[Text]:
+        if finding.fix is None:
+            if rule is not None:
+                advice = Text(f"onnxlint explain {rule.code}", style="dim")
+                yield from self._paragraph("help", advice, pad, style="dim")
+            return
+        title = Text(words.clean(finding.fix.title))
+        yield from self._paragraph("help", title, pad, style="bold green")
+        for line in fix_diff(finding.fix, self._sources):
+            yield self._indent(line, pad, 2)
+
+    def _paragraph(self, label: str, body: Text, pad: int, *, style: str = "bold") -> Iterator[Text]:
+        """`label  body`, the body wrapped beneath itself."""
+        for number, line in enumerate(self._wrap(body, self._width - pad - _LABEL - 1)):
+            head = Text(" " * pad).append((label if number == 0 else "").ljust(_LABEL) + " ", style=style)
+            yield head.append_text(line)
+
+    def _indent(self, line: Text, pad: int, more: int) -> Text:
+        return Text(" " * (pad + _LABEL + 1 + more)).append_text(line)
+
+    def _wrap(self, body: Text, width: int) -> list[Text]:
+        lines = body.wrap(self._console, max(20, width), overflow="fold")
+        for line in lines:
+            line.rstrip()
+        return list(lines)
+
+
+def _header(finding: Finding) -> list[Text]:
+    head = Text(f"{finding.severity}[{words.clean(finding.code)}]", style=_COLOURS[finding.severity])
+    head.append(f" {words.clean(finding.rule)}", style="bold")
+    head.append(" · ", style="dim")
+    return [head.append(words.VERDICT_WORDS[finding.verdict], style=_VERDICT_COLOURS[finding.verdict])]
+
+
+def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
+    """What stands behind the underline, and the steps that are left for the trace."""
+    span = finding.span
+    steps = finding.trace
+    if steps and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line:
+        return words.clean(steps[-1].message), steps[:-1]
+    return (words.clean(rule.title) if rule else ""), steps
+
+
+def _effect(outcome: Outcome, *, measured: bool) -> Text:
+    told = words.OUTCOME_SENTENCES[outcome]
+    if outcome is Outcome.OK:
+        return Text(f"✓ {told}" if measured else "– is not affected", style="green" if measured else "dim")
+    if measured:
+        return Text("✗ ", style="bold red").append(told, style="red")
+    return Text("? ", style="yellow").append("expected: ", style="dim").append(told, style="none")
+
+
+def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
+    line = Text(diagnostic.level, style=_COLOURS.get(Severity(diagnostic.level), "bold"))
+    line.append(": ", style="bold")
+    if diagnostic.path:
+        place = words.clean(diagnostic.path) + (f":{diagnostic.line}" if diagnostic.line else "")
+        line.append(f"{place}: ", style="cyan")
+    return [line.append(words.clean(diagnostic.message), style="none")]
+
+
+def _summary(report: Report, *, show_all: bool) -> Text:
+    told = words.summary(report, show_all=show_all)
+    loud = any(not words.hidden(finding) for finding in report.findings)
+    failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    confirmed = any(finding.verdict is VerdictKind.CONFIRMED for finding in report.findings)
+    style = "bold red" if confirmed or failed else "bold yellow" if loud else "bold green"
+    return Text(told[:1].upper() + told[1:], style=style)

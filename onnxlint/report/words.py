@@ -1,0 +1,183 @@
+"""The words that several formats share: outcomes, amounts, the summary sentence; and text made safe to print."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from onnxlint.records import EXPORTERS, Evidence, Finding, ModelStatus, Outcome, Report, Severity, VerdictKind
+
+EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
+
+# What becomes of a model in one exporter, as a predicate of that exporter.
+OUTCOME_SENTENCES: Mapping[Outcome, str] = {
+    Outcome.OK: "exports, and agrees with PyTorch",
+    Outcome.WRONG_VALUES: "exports, wrong values on other inputs",
+    Outcome.SHAPE_ERROR: "exports, fails on other sizes",
+    Outcome.STATIC_DIM: "exports, but freezes a dynamic dimension",
+    Outcome.EXPORT_ERROR: "refuses to export",
+    Outcome.RUNTIME_ERROR: "exports a graph that ONNX Runtime refuses",
+    Outcome.NONDETERMINISTIC: "exports, different values on every run",
+    Outcome.TIMEOUT: "does not finish in time",
+    Outcome.CRASH: "crashes",
+    Outcome.EAGER_ERROR: "PyTorch itself fails before any export",
+    Outcome.SKIPPED: "was not run",
+}
+OUTCOME_LABELS: Mapping[Outcome, str] = {
+    Outcome.OK: "ok",
+    Outcome.WRONG_VALUES: "wrong values",
+    Outcome.SHAPE_ERROR: "fails on other sizes",
+    Outcome.STATIC_DIM: "frozen dimension",
+    Outcome.EXPORT_ERROR: "refused",
+    Outcome.RUNTIME_ERROR: "runtime error",
+    Outcome.NONDETERMINISTIC: "nondeterministic",
+    Outcome.TIMEOUT: "timeout",
+    Outcome.CRASH: "crash",
+    Outcome.EAGER_ERROR: "eager error",
+    Outcome.SKIPPED: "skipped",
+}
+VERDICT_WORDS: Mapping[VerdictKind, str] = {
+    VerdictKind.CONFIRMED: "confirmed",
+    VerdictKind.SUSPECTED: "suspected",
+    VerdictKind.NOT_REPRODUCED: "not reproduced",
+}
+
+_ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
+
+
+def hidden(finding: Finding) -> bool:
+    """Whether the finding shows only with `--show all`."""
+    return finding.severity is Severity.NOTE or finding.verdict is VerdictKind.NOT_REPRODUCED
+
+
+def exporters_of(finding: Finding) -> list[str]:
+    """Every exporter that the finding says something about, in the order of the tables."""
+    named = {*finding.effects, *(evidence.exporter for evidence in finding.evidence)}
+    return [name for name in (*EXPORTERS, "eager") if name in named] + sorted(named - {*EXPORTERS, "eager"})
+
+
+def exporter_name(exporter: str) -> str:
+    """How an exporter is written in a sentence."""
+    return EXPORTER_NAMES.get(exporter, clean(exporter))
+
+
+def outcome_of(finding: Finding, exporter: str) -> tuple[Outcome | None, bool]:
+    """The outcome in one exporter, and whether it was measured (else it is what the rule says)."""
+    measured = [evidence.symptom for evidence in finding.evidence if evidence.exporter == exporter]
+    if measured:
+        return next((symptom for symptom in measured if symptom is not Outcome.OK), measured[0]), True
+    return finding.effects.get(exporter), False
+
+
+def error_size(evidence: Evidence) -> str:
+    """How far off the export was, or an empty string where no values were compared."""
+    parts = []
+    if evidence.max_abs is not None:
+        parts.append(f"max abs error {number(evidence.max_abs)}")
+    if evidence.max_rel is not None:
+        parts.append(f"relative {number(evidence.max_rel)}")
+    return ", ".join(parts)
+
+
+def number(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:.3g}" if math.isfinite(value) else str(value)
+
+
+def seconds(value: float) -> str:
+    """A duration as a person says it: 0.4 s, 41 s, 2 min 5 s."""
+    if value < 9.95:
+        return f"{value:.1f} s"
+    whole = round(value)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def count(amount: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def summary(report: Report, *, show_all: bool) -> str:
+    """The one line at the end: what was found, what was looked at, how long it took."""
+    shown = [finding for finding in report.findings if show_all or not hidden(finding)]
+    concealed = len(report.findings) - len(shown)
+    tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
+    found = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
+    if concealed:
+        found += f" ({count(concealed, 'note')} hidden, --show all)"
+    return f"{found} in {count(report.files, 'file')}; {_models(report)}; {seconds(report.seconds)}"
+
+
+def _models(report: Report) -> str:
+    probed = sum(model.status is ModelStatus.PROBED for model in report.models)
+    rest = len(report.models) - probed
+    if not report.models:
+        return "no model probed"
+    return f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
+
+
+def clean(text: str) -> str:
+    """One line that is safe on a terminal: white space folded, escape sequences and control characters made visible."""
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    """The text with every character that could steer a terminal, or turn the line around, replaced by a visible one."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _harmless(c) else _picture(c) for c in text)
+
+
+def plain(text: str) -> str:
+    """One line without terminal escape sequences: for messages of other programs, which colour their output."""
+    return clean(_ANSI.sub("", text))
+
+
+def cut(text: str, limit: int) -> str:
+    """The text, at most `limit` characters long."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def sentence_of(finding: Finding) -> str:
+    """The finding in one paragraph of plain text, for formats that have no room for a frame."""
+    parts = [clean(finding.message).rstrip(".") + "."]
+    for exporter in exporters_of(finding):
+        outcome, measured = outcome_of(finding, exporter)
+        if outcome is None or (outcome is Outcome.OK and not measured):
+            continue
+        parts.append(f"{exporter_name(exporter)}: {OUTCOME_SENTENCES[outcome]}{_measure(finding, exporter)}.")
+    return " ".join(parts)
+
+
+def _measure(finding: Finding, exporter: str) -> str:
+    of_exporter = [evidence for evidence in finding.evidence if evidence.exporter == exporter]
+    if not of_exporter:
+        return ""
+    worst = most_telling(of_exporter)[0]
+    parts = [f"`{clean(worst.variation)}`" if worst.variation else "", error_size(worst)]
+    told = ", ".join(part for part in parts if part)
+    return f" ({told}, {clean(worst.model)})" if told else f" ({clean(worst.model)})"
+
+
+def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Failures first, those with a script that shows them first among them, the largest error first among those."""
+    return sorted(evidence, key=lambda e: (e.symptom is Outcome.OK, e.repro is None, -_size(e.max_abs)))
+
+
+def _size(value: float | None) -> float:
+    return -1.0 if value is None or math.isnan(value) else value
+
+
+def _harmless(char: str) -> bool:
+    return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char == "\u200d"
+
+
+def _picture(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
