@@ -1,0 +1,150 @@
+"""Run a model once in eager mode and see what an export cannot keep: its path, its tensor → Python reads, its draws."""
+
+from __future__ import annotations
+
+import linecache
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+
+from onnxlint.probes.escapes import Draw, Escape, Reads, recording
+from onnxlint.probes.examples import seed_everything
+from onnxlint.probes.paths import Activation, Parting, PathTracer, frames, partings, reached
+from onnxlint.probes.userspace import error_frames
+from onnxlint.records import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One eager run. `error` is what it raised, `reached` maps a path to the lines that ran."""
+
+    outputs: Any
+    error: Exception | None
+    error_frames: tuple[Location, ...]
+    escapes: tuple[Escape, ...]
+    draws: tuple[Draw, ...]
+    path: Activation
+    reached: Mapping[str, set[int]]
+    root: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Two runs that did not do the same. `variation` is the index of the first run that shows it, `variations` all."""
+
+    location: Location
+    frames: tuple[Location, ...]
+    kind: Literal["branch", "escape"]
+    detail: str
+    variation: int
+    variations: tuple[int, ...] = field(default=())
+
+
+def observe(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    root: str | None = None,
+    seed: int = 0,
+) -> Observation:
+    """Run the model, seeded, without gradients, on copies of its inputs. What it raises is part of the observation."""
+    args = clone(args)
+    kwargs = clone(dict(kwargs or {}))
+    outputs: Any = None
+    error: Exception | None = None
+    tracer = PathTracer()
+    seed_everything(seed)
+    with torch.no_grad(), recording(root) as records, tracer:
+        try:
+            outputs = model(*args, **kwargs)
+        except Exception as raised:  # noqa: BLE001 - user code raises anything, and it is the result
+            error = raised
+    return Observation(
+        outputs,
+        error,
+        error_frames(error, root),
+        tuple(records.escapes),
+        tuple(records.draws),
+        tracer.root,
+        reached(tracer.root, root),
+        root,
+    )
+
+
+def clone(value: Any) -> Any:
+    """A copy that in-place writes cannot reach: tensors cloned, containers rebuilt, the rest shared."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if type(value) is dict:
+        return {key: clone(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(clone(item) for item in value)
+    return value
+
+
+def divergences(base: Observation, others: Sequence[Observation]) -> list[Divergence]:
+    """The branches that another run took differently and the reads that gave it another value, each place once.
+
+    Runs that raised are compared as far as they came. A branch's location is the last line that both runs shared.
+    """
+    found: dict[tuple[str, str, int], list[Divergence]] = defaultdict(list)
+    for index, other in enumerate(others):
+        for divergence in (*_branches(base, other, index), *_reads(base, other, index)):
+            place = divergence.location
+            found[divergence.kind, place.path, place.line].append(divergence)
+    return [_merged(same) for same in found.values()]
+
+
+def _merged(same: list[Divergence]) -> Divergence:
+    first = same[0]
+    seen = tuple(dict.fromkeys(divergence.variation for divergence in same))
+    return Divergence(first.location, first.frames, first.kind, first.detail, first.variation, seen)
+
+
+def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
+    found = []
+    for parting in partings(base.path, other.path):
+        if other.error is not None and parting.second == len(parting.other.lines) - 1:
+            continue  # it did not take another branch here, it raised
+        places = frames(parting.one, parting.first, base.root)
+        found.append(Divergence(places[0], places, "branch", _describe(parting), index))
+    return found
+
+
+def _describe(parting: Parting) -> str:
+    """Which way each of the two runs went."""
+    assert parting.one.code is not None
+    text = linecache.getline(parting.one.code.co_filename, parting.one.lines[parting.first]).strip()
+    one, other = _next(parting.one, parting.first), _next(parting.other, parting.second)
+    return f"after `{text}` the example {one}, this input {other}"
+
+
+def _next(activation: Activation, index: int) -> str:
+    if index + 1 >= len(activation.lines):
+        return "leaves the function"
+    return f"goes to line {activation.lines[index + 1]}"
+
+
+def _reads(base: Observation, other: Observation, index: int) -> list[Divergence]:
+    """Reads at the same site (line, callers and kind), compared in order."""
+    known = _by_site(base.escapes)
+    found = []
+    for site, values in _by_site(other.escapes).items():
+        for before, after in zip(known.get(site, ()), values, strict=False):
+            if before.value != after.value:
+                detail = f"`{before.kind}` gives {before.value} on the example and {after.value} on this input"
+                found.append(Divergence(before.frames[0], before.frames, "escape", detail, index))
+                break
+    return found
+
+
+def _by_site(escapes: Sequence[Escape]) -> dict[tuple[Any, ...], list[Escape]]:
+    sites: dict[tuple[Any, ...], list[Escape]] = defaultdict(list)
+    for escape in escapes:
+        if escape.frames and escape.reads is not Reads.DATA_SHAPE:
+            sites[escape.kind, escape.frames].append(escape)
+    return sites
