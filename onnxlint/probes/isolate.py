@@ -1,0 +1,292 @@
+"""One probe in a process of its own: fork it, watch it, end it where it exceeds a limit, say what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Event, Lock
+from typing import IO, Any, Protocol
+
+from onnxlint.probes import child, deaths, wire
+from onnxlint.probes.deaths import Death
+from onnxlint.records import Location, Outcome, Probe, ProbeResult, from_json, to_json
+
+TICK = 0.05  # seconds between two looks at the clock and the memory
+FAMILY_TICKS = 10  # how many ticks pass between two searches for processes that the model has started
+LAST_WORDS = 4096  # bytes of standard error that are kept
+TRACE_PATIENCE = 0.4  # seconds that a process gets to write down where it is before it is killed
+
+_ALONE = Lock()
+
+
+class ServerFailedError(RuntimeError):
+    """The fork server did not start, or has ended; the message says why."""
+
+
+class Server(Protocol):
+    """What forks a process for a probe (`pool.ForkServer`)."""
+
+    def fork(self, channel: int, status: int, errors: int, trace: int) -> None:
+        """Ask for a child that gets these descriptors. Raises ServerFailedError."""
+
+    def failure(self) -> str:
+        """Return what the server said last, in one line."""
+
+
+def run_isolated(
+    probe_json: str,
+    runner: str,
+    server: Server,
+    on_stage: Callable[[str], None] | None = None,
+    stop: Event | None = None,
+) -> str:
+    """Run the probe (a Probe as JSON) in a child of `server` and return its ProbeResult as JSON.
+
+    `runner` is `module:function` of what runs there. Never raises for what the model does: the result says it.
+    A probe that dies inside one exporter is run once more for the exporters that did not have their turn.
+    Raises ServerFailedError if there is no server to run it.
+    """
+    probe = from_json(Probe, json.loads(probe_json))
+
+    def attempt(what: Probe) -> tuple[ProbeResult | None, Death | None]:
+        watch = _Watch(what, runner, server, on_stage, stop)
+        with contextlib.suppress(ServerFailedError):
+            ended = watch.run()
+            if not watch.server_gone:
+                return ended
+        with _ALONE:  # one of the models that were running may have ended the server: the others must not pay for it
+            return _Watch(what, runner, server, on_stage, stop).run()
+
+    known, death = attempt(probe)
+    if death is None and known is not None:
+        return json.dumps(to_json(known))
+    death = death or Death(Outcome.CRASH, "the process ended without a result", "")
+    rest = _not_tried(probe, known, death)
+    tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
+    result = deaths.result_of(tried, known, death)
+    if rest:
+        remaining = replace(probe, exporters=rest)
+        known, death = attempt(remaining)
+        second = known if death is None else deaths.result_of(remaining, known, death)
+        result = _merge(result, second) if second is not None else result
+    return json.dumps(to_json(result))
+
+
+def _not_tried(probe: Probe, known: ProbeResult | None, death: Death) -> tuple[str, ...]:
+    """Return the exporters that may still succeed: the death happened in another one."""
+    if death.outcome is Outcome.SKIPPED or not any(name in death.stage for name in probe.exporters):
+        return ()
+    done = known.report.exporters if known else {}
+    return tuple(name for name in probe.exporters if name not in done and name not in death.stage)
+
+
+def _merge(first: ProbeResult, second: ProbeResult) -> ProbeResult:
+    """Return what both runs of one probe say; they are about different exporters."""
+    exporters = {**second.report.exporters, **first.report.exporters}
+    lines = {path: set(found) for path, found in first.reached.items()}
+    for path, found in second.reached.items():
+        lines.setdefault(path, set()).update(found)
+    evidence = first.evidence + tuple(e for e in second.evidence if e not in first.evidence)
+    return ProbeResult(
+        replace(first.report, exporters=exporters),
+        evidence,
+        {path: tuple(sorted(found)) for path, found in lines.items()},
+        {**second.versions, **first.versions},
+    )
+
+
+class _Watch:
+    """One process of one probe, from the fork to its end."""
+
+    def __init__(
+        self,
+        probe: Probe,
+        runner: str,
+        server: Server,
+        on_stage: Callable[[str], None] | None,
+        stop: Event | None,
+    ) -> None:
+        self.probe = probe
+        self.runner = runner
+        self.server = server
+        self.on_stage = on_stage
+        self.stop = stop
+        self.known: ProbeResult | None = None
+        self.stage = ""
+        self.done = False
+        self.raised: dict[str, Any] | None = None
+        self.malformed: str | None = None
+        self.pid = 0
+        self.status: int | None = None
+        self.server_gone = False
+        self.decoder = wire.Decoder()
+        self.errors = bytearray()
+        self.numbers = bytearray()
+
+    def run(self) -> tuple[ProbeResult | None, Death | None]:
+        """Return what was published, and how the process died unless it ended well."""
+        if self.stop is not None and self.stop.is_set():
+            return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
+        with contextlib.ExitStack() as stack:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="onnxlint-", ignore_cleanup_errors=True))
+            self.trace: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+            self.channel, channel = socket.socketpair()
+            stack.enter_context(self.channel)
+            self.errors_read, errors = os.pipe()
+            stack.callback(os.close, self.errors_read)
+            self.status_read, status = os.pipe()
+            stack.callback(os.close, self.status_read)
+            try:
+                self.server.fork(channel.fileno(), status, errors, self.trace.fileno())
+            finally:
+                channel.close()
+                os.close(errors)
+                os.close(status)
+            request = {"probe": to_json(self.probe), "runner": self.runner, "scratch": scratch}
+            with contextlib.suppress(BrokenPipeError):  # the child, or the server, is gone already: its status says why
+                self.channel.sendall(wire.pack(request))
+            self.selector = stack.enter_context(selectors.DefaultSelector())
+            for fd in (self.channel.fileno(), self.errors_read, self.status_read):
+                os.set_blocking(fd, False)
+                self.selector.register(fd, selectors.EVENT_READ)
+            return self._watch()
+
+    def _watch(self) -> tuple[ProbeResult | None, Death | None]:
+        while not self.pid:
+            if self.stop is not None and self.stop.is_set():
+                return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
+            self._pump(TICK)
+            if self.server_gone:
+                raise ServerFailedError(self.server.failure())
+        broken = self._until_end()
+        if broken is not None:
+            self._kill()
+            while self.status is None and not self.server_gone:
+                self._pump(TICK)
+        self._pump(0)
+        return self.known, None if self.done and broken is None else broken or self._post_mortem()
+
+    def _until_end(self) -> Death | None:
+        """Wait for the process to end; return the death that it has to die for the limit that it broke."""
+        from onnxlint.probes import memory  # here, because psutil comes with the `dynamic` extra
+
+        deadline = time.monotonic() + self.probe.timeout
+        gauge = memory.Gauge(self.pid)
+        limit = self.probe.memory
+        ticks = 0
+        while self.status is None and not self.server_gone:
+            self._pump(TICK)
+            if self.stop is not None and self.stop.is_set():
+                return Death(Outcome.SKIPPED, "the run was interrupted", self.stage)
+            if time.monotonic() > deadline:
+                sentence = f"the process did not finish within {self.probe.timeout:g} s"
+                return Death(Outcome.TIMEOUT, sentence, self.stage, self._ask_where())
+            ticks += 1
+            if ticks % FAMILY_TICKS == 0:
+                gauge.find_descendants()
+            if limit is not None and gauge.read() > limit:
+                sentence = f"the process exceeded the memory limit of {memory.human(limit)}"
+                return Death(Outcome.CRASH, sentence, self.stage, self._ask_where())
+        return None
+
+    def _pump(self, timeout: float) -> None:
+        """Take what the process and the server have to say, waiting `timeout` seconds at most for the first of it."""
+        for key, _ in self.selector.select(timeout):
+            fd = key.fd
+            while True:
+                try:
+                    data = os.read(fd, 65536)
+                except BlockingIOError:
+                    break
+                except ConnectionResetError:
+                    data = b""
+                if not data:
+                    self.selector.unregister(fd)
+                    self.server_gone |= fd == self.status_read and self.status is None
+                    break
+                self._take(fd, data)
+                if len(data) < 65536:
+                    break  # a process that prints without end must not keep us from looking at the clock
+
+    def _take(self, fd: int, data: bytes) -> None:
+        if fd == self.errors_read:
+            self.errors += data
+            del self.errors[:-LAST_WORDS]
+        elif fd == self.status_read:
+            self.numbers += data
+            numbers = [n for (n,) in wire.NUMBER.iter_unpack(self.numbers[: len(self.numbers) // 8 * 8])]
+            self.pid = numbers[0] if numbers else 0
+            self.status = numbers[1] if len(numbers) > 1 else None
+        elif self.malformed is None:
+            self.decoder.feed(data)
+            try:
+                for message in self.decoder.take():
+                    self._hear(message)
+            except (wire.WireError, ValueError, TypeError, KeyError) as error:
+                self.malformed = str(error)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if "stage" in message:
+            self.stage = str(message["stage"])
+            if self.on_stage is not None:
+                self.on_stage(self.stage)
+        elif "result" in message:
+            self.known = from_json(ProbeResult, message["result"])
+        elif "raised" in message:
+            self.raised = dict(message["raised"])
+        else:
+            self.done = bool(message["done"])
+
+    def _ask_where(self) -> tuple[Location, ...]:
+        """Have faulthandler in the process write its stack, and return the user's frames of it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, child.TRACE_SIGNAL)
+        patience = time.monotonic() + TRACE_PATIENCE
+        size = 0
+        while self.status is None and time.monotonic() < patience:
+            self._pump(TICK / 2)
+            before, size = size, os.fstat(self.trace.fileno()).st_size
+            if size and size == before:
+                break
+        return self._traced()
+
+    def _traced(self) -> tuple[Location, ...]:
+        self.trace.seek(0)
+        return deaths.trace_frames(self.trace.read(1 << 20).decode("utf-8", "replace"), self.probe.root)
+
+    def _kill(self) -> None:
+        for kill in (os.killpg, os.kill):  # the second for a child that does not lead its group yet
+            with contextlib.suppress(ProcessLookupError):
+                kill(self.pid, signal.SIGKILL)
+
+    def _post_mortem(self) -> Death:
+        """Say how a process ended that broke no limit of ours, and did not say that it was done."""
+        if self.raised is not None:
+            frames = deaths.raised_frames([(p, n, f) for p, n, f in self.raised["frames"]], self.probe.root)
+            if self.raised["kind"] == "exit":
+                return Death(Outcome.CRASH, f"the model called `sys.exit({self.raised['text']})`", self.stage, frames)
+            return Death(Outcome.CRASH, f"onnxlint's own worker failed with {self.raised['text']}", self.stage, frames)
+        if self.status is None:
+            return Death(Outcome.CRASH, "the fork server ended, and the process with it,", self.stage)
+        if os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            sentence = deaths.by_signal(number)
+            said = self.errors.decode("utf-8", "replace").strip().splitlines()
+            if number == signal.SIGABRT and said:
+                sentence += f", saying `{said[-1].strip()[:300]}`,"
+            return Death(Outcome.CRASH, sentence, self.stage, self._traced())
+        code = os.WEXITSTATUS(self.status)
+        if code == child.CHANNEL_LOST:
+            return Death(Outcome.CRASH, "the model closed the file descriptors of its process", self.stage)
+        if self.malformed is not None:
+            return Death(Outcome.CRASH, f"the process wrote into our result pipe ({self.malformed})", self.stage)
+        sentence = f"the process ended itself with exit status {code}"
+        return Death(Outcome.CRASH, sentence, self.stage, self._traced())

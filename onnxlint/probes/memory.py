@@ -1,0 +1,57 @@
+"""How much memory a probe may use, and how much it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+_CGROUP_V2 = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"))
+_SHARE = 0.8  # of what is available; the rest is for the static pass, the fork server and the user's editor
+
+
+def available() -> int:
+    """Return the bytes that this machine, or the container that we are in, still has."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit, used = (path.read_text().strip() for path in _CGROUP_V2)
+    except OSError:
+        return free
+    return free if limit == "max" else min(free, max(int(limit) - int(used), 0))
+
+
+def default_limit(jobs: int) -> int:
+    """Return the bytes that each of `jobs` probes at a time may use when the user has not said."""
+    return int(available() * _SHARE) // max(jobs, 1)
+
+
+class Gauge:
+    """Reads the resident memory of a process and its descendants, in bytes."""
+
+    def __init__(self, pid: int) -> None:
+        self._leader = psutil.Process(pid)
+        self._family = [self._leader]
+
+    def find_descendants(self) -> None:
+        """Look for processes that the leader has started since; costs milliseconds."""
+        try:
+            self._family = [self._leader, *self._leader.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            self._family = []
+
+    def read(self) -> int:
+        """Return what they hold together; what they share with their parent counts for each of them."""
+        total = 0
+        for process in self._family:
+            try:
+                total += int(process.memory_info().rss)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return total
+
+
+def human(size: int) -> str:
+    """Return a size as people write it: `512 MiB`, `2.0 GiB`."""
+    if size < 1024**3:
+        return f"{max(size // 1024**2, 1)} MiB"
+    return f"{size / 1024**3:.1f} GiB"

@@ -1,0 +1,21 @@
+"""What a probe is doing right now: told by the worker, heard by the pool, so that a death names its stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+BUILD = "building the model"
+
+_listener: Callable[[str], None] | None = None
+
+
+def stage(name: str) -> None:
+    """Say what is done next, as a gerund phrase ("exporting with dynamo"). Does nothing outside a probe's process."""
+    if _listener is not None:
+        _listener(name)
+
+
+def listen(listener: Callable[[str], None] | None) -> None:
+    """Send every later stage to `listener`; None stops that."""
+    global _listener
+    _listener = listener

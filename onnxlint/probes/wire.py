@@ -1,0 +1,72 @@
+"""The format of the pipes between pool, fork server and probe: JSON objects, each behind its length."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+HEADER = struct.Struct("<I")
+NUMBER = struct.Struct("<q")
+LIMIT = 64 * 1024 * 1024  # bytes of one message; a result is a few kilobytes
+
+
+class WireError(ValueError):
+    """What came through the pipe is not a message of ours."""
+
+
+def pack(message: dict[str, Any]) -> bytes:
+    """Return the bytes of one message."""
+    body = json.dumps(message, separators=(",", ":")).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data` to a blocking descriptor. Raises OSError if the other side is gone."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def read_message(fd: int) -> dict[str, Any]:
+    """Read one message from a blocking descriptor. Raises WireError if it ends early or is malformed."""
+    decoder = Decoder()
+    while True:
+        for message in decoder.take():
+            return message
+        chunk = os.read(fd, 65536)
+        if not chunk:
+            raise WireError("the pipe ended in the middle of a message")
+        decoder.feed(chunk)
+
+
+class Decoder:
+    """Cuts a stream of bytes into messages."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Add bytes that were read."""
+        self._buffer += data
+
+    def take(self) -> Iterator[dict[str, Any]]:
+        """Yield every complete message. Raises WireError on a length or a body that is none of ours."""
+        while len(self._buffer) >= HEADER.size:
+            (length,) = HEADER.unpack_from(self._buffer)
+            if length > LIMIT:
+                raise WireError(f"a message of {length} bytes was announced")
+            end = HEADER.size + length
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[HEADER.size : end])
+            del self._buffer[:end]
+            try:
+                message = json.loads(body)
+            except ValueError as error:
+                raise WireError(f"a message is not JSON: {error}") from error
+            if not isinstance(message, dict):
+                raise WireError("a message is not an object")
+            yield message
