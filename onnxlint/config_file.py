@@ -52,7 +52,7 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
         # A broken pyproject.toml that never mentions onnxlint is other tools' business.
         if not pyproject or "onnxlint" in content:
             found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
-            line = int(found[1]) if found and found[1] else content.count("\n") + 1
+            line = int(found[1]) if found and found[1] else len(content.splitlines()) or 1
             where = f" at column {found[2]}" if found and found[2] else ""
             reason = str(error)[: found.start()] if found else str(error)
             problems.add(f"this is not valid TOML{where}: {reason}; nothing of this file is used", line=line)
