@@ -59,6 +59,15 @@ DIRECT: Mapping[Cause, tuple[str, ...]] = {
     Cause.INPUT_VANISHED: ("ONX105", "ONX108"),
 }
 
+# These rules object where a mode or a container is declared, which is not where it shows. Evidence in the same file
+# that nothing else explains is theirs, if the model reached the file.
+DECLARED: Mapping[Cause, tuple[str, ...]] = {
+    Cause.RANDOM: ("ONX303", "ONX306", "ONX307"),
+    Cause.MUTATION: ("ONX303", "ONX306", "ONX307"),
+    Cause.MISMATCH: ("ONX303", "ONX306", "ONX307"),
+    Cause.REFUSED: ("ONX303", "ONX306"),
+}
+
 _CODE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.ESCAPE: "ONX704",
     Cause.BRANCH: "ONX703",
@@ -105,6 +114,8 @@ def join(
     table = _Table(findings, statement_lines)
     every = [evidence for result in results for evidence in result.evidence]
     waiting = [e for e in every if not table.attach(e, COMPATIBLE if e.cause not in CONSEQUENCES else DIRECT)]
+    reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
+    waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
     own = _Own(statement_lines, is_checked or _in_working_directory, source_line, _places(results))
     for evidence in waiting:
         if evidence.cause not in CONSEQUENCES and not table.explains(evidence):
@@ -151,6 +162,20 @@ class _Table:
             if hits:
                 return True
         return False
+
+    def attach_declared(self, evidence: Evidence, reached: frozenset[str]) -> bool:
+        """Attach to the findings that object to a declaration, in the files that the model reached."""
+        prefixes = DECLARED.get(evidence.cause, ())
+        paths = {_normal(frame.path) for frame in evidence.frames} or reached
+        hits = [
+            i
+            for path in paths & reached
+            for _, _, i in self._by_path.get(path, ())
+            if prefixes and failing(evidence) and self._findings[i].code.startswith(prefixes)
+        ]
+        for i in hits:
+            self.evidence[i].append(evidence)
+        return bool(hits)
 
     def explains(self, evidence: Evidence) -> bool:
         """Whether a finding at the evidence's own line is confirmed for the same model and exporter."""

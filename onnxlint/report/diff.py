@@ -23,7 +23,7 @@ def fix_diff(fix: Fix, sources: Callable[[str], list[str]]) -> Iterator[Text]:
             lines += _changes(before, edited)
     yield from lines[:_LONGEST]
     if len(lines) > _LONGEST:
-        yield Text(f"… {len(lines) - _LONGEST} more lines", style="dim")
+        yield Text.styled(f"… {len(lines) - _LONGEST} more lines", "dim")
 
 
 def apply_edits(lines: Sequence[str], edits: Sequence[Edit]) -> list[str] | None:
@@ -62,4 +62,4 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Text]:
 
 
 def _line(sign: str, number: int, code: str, style: str) -> Text:
-    return Text(f"{number:>4} ", style="dim").append(f"{sign} {visible(code.expandtabs(4))}", style=style)
+    return Text.styled(f"{number:>4} ", "dim").append(f"{sign} {visible(code.expandtabs(4))}", style=style)

@@ -11,7 +11,7 @@ from rich.text import Text
 from onnxlint.records import Span
 from onnxlint.report.words import visible
 
-GUTTER = "blue"
+GUTTER = "bold blue"
 _TAB = 4
 _LONGEST_SPAN = 6  # lines of a span that are shown in full
 
@@ -83,7 +83,7 @@ def code_frame(
         marked = _one_line(lines, span, label, room=room, style=style, context=context)
     else:
         marked = _many_lines(lines, span, last, label, room=room, style=style)
-    bar = Text(" " * (gutter + 1) + "|", style=GUTTER)
+    bar = Text.styled(" " * (gutter + 1) + "|", GUTTER)
     return [bar, *(_with_gutter(number, text, gutter) for number, text in marked), bar]
 
 
@@ -94,19 +94,28 @@ def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style:
     line = _display(lines[span.line - 1])
     first, after = line.cell(span.column), line.cell(span.end_column)
     if after <= first:
-        first, after = line.indent, len("".join(line.pieces).rstrip()) and _trimmed(line)
+        first, after = line.indent, _trimmed(line)
     after = max(after, first + 1)
     start = _window_start(line.width, first, after, room)
     numbers = range(max(1, span.line - context), min(len(lines), span.line + context) + 1)
     result: _Marked = []
-    for number in _without_blank_edges(lines, numbers, span.line):
-        text = Text(_display(lines[number - 1]).window(start, room))
+    for number in numbers:
+        shown = _display(lines[number - 1]).window(start, room)
         if number == span.line:
             low, high = max(first - start, int(start > 0)), min(after - start, room)
-            result += [(number, text), *_underline(low, high, label, room=room, style=style)]
-        else:
-            result.append((number, text))
+            result += [(number, _emphasized(shown, low, high)), *_underline(low, high, label, room=room, style=style)]
+        elif shown:  # an empty line tells nothing
+            result.append((number, Text(shown)))
     return result
+
+
+def _emphasized(shown: str, low: int, high: int) -> Text:
+    """The line with the cells from `low` to `high` in bold."""
+    text, cell = Text(), 0
+    for char in shown:
+        text.append(char, "bold" if low <= cell < high else None)
+        cell += cell_len(char)
+    return text
 
 
 def _trimmed(line: _Line) -> int:
@@ -124,7 +133,7 @@ def _underline(low: int, high: int, label: str, *, room: int, style: str) -> _Ma
     if high + 1 + cell_len(label) <= room:
         return [(None, carets.append(f" {label}"))]
     at = low if room - low >= 32 else max(0, room - 32)
-    return [(None, carets), *((None, Text(" " * at + part, style=style)) for part in _wrap(label, room - at))]
+    return [(None, carets), *((None, Text.styled(" " * at + part, style)) for part in _wrap(label, room - at))]
 
 
 def _many_lines(lines: Sequence[str], span: Span, last: int, label: str, *, room: int, style: str) -> _Marked:
@@ -135,25 +144,25 @@ def _many_lines(lines: Sequence[str], span: Span, last: int, label: str, *, room
     result: _Marked = []
     for number in shown:
         if not number:
-            result.append((0, Text("|", style=style)))
+            result.append((0, Text.styled("|", style)))
             continue
-        mark = Text("/ " if number == span.line else "| ", style=style)
-        mark.append(Text(_display(lines[number - 1]).window(0, room), style="none"))
+        mark = Text.styled("/ " if number == span.line else "| ", style)
+        mark.append(Text.styled(_display(lines[number - 1]).window(0, room), "none"))
         result.append((number, mark))
     end = _display(lines[last - 1])
     reach = max(1, min(end.cell(span.end_column) if last == span.end_line else _trimmed(end), room))
     foot = Text("|" + "_" * reach + "^", style=style)
     if label and reach + 3 + cell_len(label) <= room + 2:
         return [*result, (None, foot.append(f" {label}"))]
-    return [*result, (None, foot), *((None, Text("  " + part, style=style)) for part in _wrap(label, room))]
+    return [*result, (None, foot), *((None, Text.styled("  " + part, style)) for part in _wrap(label, room))]
 
 
 def _with_gutter(number: int | None, text: Text, gutter: int) -> Text:
     """`number` None is a line of marks, 0 stands for lines left out."""
     if number == 0:
-        head = Text("...".ljust(gutter + 3)[: max(3, gutter + 3)], style=GUTTER)
+        head = Text.styled("...".ljust(gutter + 3)[: max(3, gutter + 3)], GUTTER)
     else:
-        head = Text(f"{'' if number is None else number:>{gutter}} | ", style=GUTTER)
+        head = Text.styled(f"{'' if number is None else number:>{gutter}} | ", GUTTER)
     line = Text.assemble(head, text)
     line.rstrip()
     return line
@@ -175,15 +184,6 @@ def _window_start(width: int, first: int, after: int, room: int) -> int:
         return 0
     spare = max(0, room - (after - first) - 2)
     return max(0, min(first - min(first, max(8, spare // 2)), width - room))
-
-
-def _without_blank_edges(lines: Sequence[str], numbers: range, keep: int) -> list[int]:
-    chosen = list(numbers)
-    while chosen[0] != keep and not lines[chosen[0] - 1].strip():
-        chosen.pop(0)
-    while chosen[-1] != keep and not lines[chosen[-1] - 1].strip():
-        chosen.pop()
-    return chosen
 
 
 def _wrap(label: str, room: int) -> list[str]:

@@ -37,7 +37,7 @@ def _lines(report: Report, whole: Report, *, show_all: bool) -> Iterator[str]:
 
 
 def _command(name: str, fields: dict[str, str], message: str) -> str:
-    properties = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
+    properties = ",".join(f"{key}={_property(words.visible(value))}" for key, value in fields.items())
     return f"::{name} {properties}::{_data(message)}"
 
 

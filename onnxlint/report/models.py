@@ -15,10 +15,9 @@ from onnxlint.report import words
 
 def model_table(models: Sequence[ModelReport]) -> Table:
     """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the seconds of the export."""
-    probed = [model for model in models if model.status is ModelStatus.PROBED]
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
+    probed, exporters = _probed(models)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, border_style="dim")
     table.add_column("model", overflow="fold", min_width=16)
-    exporters = [name for name in EXPORTERS if any(name in model.exporters for model in probed)]
     for exporter in exporters:
         table.add_column(words.exporter_name(exporter), overflow="fold", min_width=14)
     for model in probed:
@@ -26,32 +25,47 @@ def model_table(models: Sequence[ModelReport]) -> Table:
     return table
 
 
-def unprobed(models: Sequence[ModelReport], width: int) -> Iterator[Text]:
+def model_list(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """The same as a list, for where the table does not fit."""
+    probed, exporters = _probed(models)
+    for model in probed:
+        yield Text.styled(words.clean(model.name), "bold")
+        for exporter in exporters:
+            yield Text(f"  {words.exporter_name(exporter):<11}  ").append_text(_cell(model, exporter))
+
+
+def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
     """Each model that was not probed: the reason, then the lines of configuration that would let us."""
     waiting = [model for model in models if model.status is ModelStatus.NOT_PROBED]
     if not waiting:
         return
-    yield Text("Not probed", style="bold yellow")
+    yield Text.styled("Not probed", "bold yellow")
     for model in waiting:
-        head = Text("  – ", style="yellow").append(words.clean(model.name), style="bold")
+        head = Text.styled("  – ", "yellow").append(words.clean(model.name), style="bold")
         if model.path:
             head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
         yield head
         yield Text("    " + words.clean(model.reason or "no reason was recorded"))
         if model.remedy:
-            yield Text("    to probe it, configure:", style="dim")
+            yield Text.styled("    to probe it, configure:", "dim")
             for line in model.remedy.splitlines():
-                yield Text("      " + words.visible(line.rstrip()), style="green")
+                yield Text.styled("      " + words.visible(line.rstrip()), "green")
     yield Text("")
+
+
+def _probed(models: Sequence[ModelReport]) -> tuple[list[ModelReport], list[str]]:
+    """The probed models and the exporters that any of them has a result for."""
+    probed = [model for model in models if model.status is ModelStatus.PROBED]
+    return probed, [name for name in EXPORTERS if any(name in model.exporters for model in probed)]
 
 
 def _cell(model: ModelReport, exporter: str) -> Text:
     result = model.exporters.get(exporter)
     if result is None or result.outcome is Outcome.SKIPPED:
-        return Text("– skipped", style="dim")
+        return Text.styled("– skipped", "dim")
     label = words.OUTCOME_LABELS[result.outcome]
     good = result.outcome is Outcome.OK
-    cell = Text("✓ " if good else "✗ ", style="bold green" if good else "bold red")
+    cell = Text.styled("✓ " if good else "✗ ", "bold green" if good else "bold red")
     cell.append(label, style="green" if good else "red")
     return cell.append(_where(result), style="dim")
 

@@ -27,20 +27,19 @@ FAMILIES: Mapping[str, str] = {
     "ONX9": "about the run",
 }
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-_FIXES = {"safe": "fixable", "unsafe": "fixable (unsafe)", "manual": "advice"}
 
 
 def explain(rule: Rule, *, color: bool, width: int) -> str:
     """The contract of one rule: what becomes of it in each exporter, then its sections."""
     console = _console(color=color, width=min(width, 110))
-    head = Text(rule.code, style=f"bold {_COLOURS[rule.severity]}")
+    head = Text.styled(rule.code, f"bold {_COLOURS[rule.severity]}")
     console.print(
         head.append(f"  {rule.name}", style="bold").append(f"  {rule.severity}", style=_COLOURS[rule.severity])
     )
     console.print(Text(rule.title))
     console.print()
     for exporter, outcome in rule.effects.items():
-        line = Text(f"  {EXPORTER_NAMES[exporter]:<12} ", style="bold")
+        line = Text.styled(f"  {EXPORTER_NAMES[exporter]:<12} ", "bold")
         console.print(line.append_text(_effect(outcome, OUTCOME_SENTENCES[outcome])))
     console.print()
     body = rule.text.partition(f"# {rule.title}")[2].strip()
@@ -49,37 +48,44 @@ def explain(rule: Rule, *, color: bool, width: int) -> str:
 
 
 def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
-    """One table per family: code, name, severity, what becomes of it in each exporter, whether there is a fix."""
+    """All rules by family: code, name, severity, what becomes of it in each exporter, what the fix promises."""
     console = _console(color=color, width=width)
     rules = sorted(catalogue.values(), key=lambda rule: rule.code)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+        border_style="dim",
+    )
+    table.add_column("code", no_wrap=True)
+    table.add_column("name", overflow="fold", min_width=18)
+    table.add_column("severity", no_wrap=True)
+    table.add_column("TorchScript", overflow="fold", min_width=10)
+    table.add_column("dynamo", overflow="fold", min_width=10)
+    table.add_column("fix", no_wrap=True)
     for family, members in groupby(rules, key=lambda rule: rule.code[:4]):
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", title_justify="left")
-        title = Text(f"{family}xx ", style="bold").append(FAMILIES.get(family, ""), style="bold cyan")
-        console.print(title)
-        table.add_column("code", no_wrap=True, width=6)
-        table.add_column("name", overflow="fold", min_width=18, width=26)
-        table.add_column("severity", no_wrap=True, width=8)
-        table.add_column("TorchScript", overflow="fold", min_width=12, width=20)
-        table.add_column("dynamo", overflow="fold", min_width=12, width=20)
-        table.add_column("fix", overflow="fold", min_width=7, width=16)
+        table.add_row(Text.styled(f"{family}xx", "cyan"), Text.styled(FAMILIES.get(family, ""), "bold cyan"))
         for rule in members:
             table.add_row(
-                Text(rule.code, style="bold"),
-                rule.name,
-                Text(rule.severity.value, style=_COLOURS[rule.severity]),
+                Text.styled(rule.code, "bold"),
+                Text(rule.name),
+                Text.styled(rule.severity.value, _COLOURS[rule.severity]),
                 *(_effect(outcome, OUTCOME_LABELS[outcome]) for outcome in rule.effects.values()),
-                Text(_FIXES[rule.fix] if rule.fix else "–", style="dim"),
+                Text.styled(rule.fix.value if rule.fix else "–", "dim"),
             )
-        console.print(table)
-        console.print()
-    console.print(Text(f"{len(rules)} rules; `onnxlint explain CODE` tells all about one.", style="dim"))
+        table.add_section()
+    console.print(table)
+    console.print()
+    console.print(Text.styled(f"{len(rules)} rules; `onnxlint explain CODE` tells all about one.", "dim"))
     return _text(console)
 
 
 def _effect(outcome: Outcome, told: str) -> Text:
     if outcome is Outcome.OK:
-        return Text("✓ ", style="green").append("not affected", style="dim")
-    return Text("✗ ", style="bold red").append(told, style="none")
+        return Text.styled("✓ ", "green").append("not affected", style="dim")
+    return Text.styled("✗ ", "bold red").append(told, style="none")
 
 
 def _console(*, color: bool, width: int) -> Console:

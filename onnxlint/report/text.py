@@ -25,7 +25,7 @@ from onnxlint.records import (
 from onnxlint.report import words
 from onnxlint.report.diff import fix_diff
 from onnxlint.report.frames import GUTTER, code_frame, gutter_width, source_text
-from onnxlint.report.models import model_table, unprobed
+from onnxlint.report.models import model_list, model_table, unprobed
 
 Sources = Callable[[str], list[str]]
 
@@ -72,9 +72,13 @@ def text(
         for finding in findings:
             page.finding(finding, catalogue.get(finding.code))
     if any(model.status is ModelStatus.PROBED for model in report.models):
-        console.print(model_table(report.models))
+        table = model_table(report.models)
+        if console.measure(table, options=console.options.update(max_width=1000)).maximum <= width:
+            console.print(table)
+        else:
+            page.lines(model_list(report.models))
         console.print()
-    page.lines(unprobed(report.models, width))
+    page.lines(unprobed(report.models))
     for diagnostic in report.diagnostics:
         page.lines(_diagnostic(diagnostic))
     if report.diagnostics:
@@ -104,9 +108,9 @@ class _Page:
         source = self._sources(span.path)
         colour = _COLOURS[finding.severity]
         self.lines(_header(finding))
-        self.lines(self._wrap(Text(words.clean(finding.message), style="bold"), self._width))
+        self.lines(self._wrap(Text.styled(words.clean(finding.message), "bold"), self._width))
         gutter = gutter_width(span.end_line, span.line + 1)
-        place = Text(" " * gutter + "--> ", style=GUTTER)
+        place = Text.styled(" " * gutter + "--> ", GUTTER)
         place.append(f"{words.clean(span.path)}:{span.line}:{span.column}", style="none")
         if finding.symbol:
             place.append(f"  in {words.clean(finding.symbol)}", style="dim")
@@ -124,31 +128,34 @@ class _Page:
         for step in steps:
             where = words.clean(step.path)
             body = (
-                Text(f"{where}:{step.line}", style="cyan").append(" ").append(words.clean(step.message), style="none")
+                Text.styled(f"{where}:{step.line}", "cyan").append(": ").append(words.clean(step.message), style="none")
             )
             yield from self._paragraph(label, body, pad)
             code = source_text(self._sources(step.path), step.line)
             framed = step.path == finding.span.path and abs(step.line - finding.span.line) <= 1
             if code and not framed:
-                yield self._indent(Text(words.cut(code, self._width - pad - _LABEL - 4), style="dim"), pad, 2)
+                shown = Text.styled(code, "dim")
+                shown.truncate(self._width - pad - _LABEL - 3, overflow="ellipsis")
+                yield self._indent(shown, pad, 2)
             label = ""
 
     def _effects(self, finding: Finding, pad: int) -> Iterator[Text]:
         if finding.verdict is VerdictKind.NOT_REPRODUCED:
-            told = "✓ this line ran under every variation, and both PyTorch and the exports agreed on all of them"
-            yield from self._paragraph("evidence", Text(told, style="green"), pad)
+            told = "✓ the line ran under the variations, and every export agreed with PyTorch on all of them"
+            yield from self._paragraph("evidence", Text.styled(told, "green"), pad)
             return
         for exporter in words.exporters_of(finding):
             outcome, measured = words.outcome_of(finding, exporter)
             if outcome is None:
                 continue
-            yield from self._paragraph(words.exporter_name(exporter), _effect(outcome, measured=measured), pad)
+            told = words.effect(finding, exporter)
+            yield from self._paragraph(words.exporter_name(exporter), _effect(outcome, told, measured=measured), pad)
             evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
             for observation in evidence[:_MOST_EVIDENCE]:
                 yield from self._observation(observation, pad)
             if len(evidence) > _MOST_EVIDENCE:
                 more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
-                yield self._indent(Text(f"and {more}", style="dim"), pad, 2)
+                yield self._indent(Text.styled(f"and {more}", "dim"), pad, 2)
 
     def _observation(self, evidence: Evidence, pad: int) -> Iterator[Text]:
         body = Text()
@@ -161,24 +168,21 @@ class _Page:
         for line in self._wrap(body, self._width - pad - _LABEL - 2):
             yield self._indent(line, pad, 2)
         if evidence.repro:
-            again = Text("re-run: ", style="dim").append(f"python {words.clean(evidence.repro)}", style="cyan not dim")
+            again = Text.styled("re-run: ", "dim").append(f"python {words.clean(evidence.repro)}", style="cyan not dim")
             yield self._indent(again, pad, 2)
 
     def _help(self, finding: Finding, rule: Rule | None, pad: int) -> Iterator[Text]:
-        if finding.fix is None:
-            if rule is not None:
-                advice = Text(f"onnxlint explain {rule.code}", style="dim")
-                yield from self._paragraph("help", advice, pad, style="dim")
-            return
-        title = Text(words.clean(finding.fix.title))
-        yield from self._paragraph("help", title, pad, style="bold green")
-        for line in fix_diff(finding.fix, self._sources):
-            yield self._indent(line, pad, 2)
+        title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""
+        if title:
+            yield from self._paragraph("help", Text(words.clean(title)), pad, style="bold green")
+        if finding.fix is not None:
+            for line in fix_diff(finding.fix, self._sources):
+                yield self._indent(line, pad, 2)
 
     def _paragraph(self, label: str, body: Text, pad: int, *, style: str = "bold") -> Iterator[Text]:
         """`label  body`, the body wrapped beneath itself."""
         for number, line in enumerate(self._wrap(body, self._width - pad - _LABEL - 1)):
-            head = Text(" " * pad).append((label if number == 0 else "").ljust(_LABEL) + " ", style=style)
+            head = Text.styled(" " * pad).append((label if number == 0 else "").ljust(_LABEL) + " ", style)
             yield head.append_text(line)
 
     def _indent(self, line: Text, pad: int, more: int) -> Text:
@@ -192,7 +196,7 @@ class _Page:
 
 
 def _header(finding: Finding) -> list[Text]:
-    head = Text(f"{finding.severity}[{words.clean(finding.code)}]", style=_COLOURS[finding.severity])
+    head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", _COLOURS[finding.severity])
     head.append(f" {words.clean(finding.rule)}", style="bold")
     head.append(" · ", style="dim")
     return [head.append(words.VERDICT_WORDS[finding.verdict], style=_VERDICT_COLOURS[finding.verdict])]
@@ -207,17 +211,22 @@ def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
     return (words.clean(rule.title) if rule else ""), steps
 
 
-def _effect(outcome: Outcome, *, measured: bool) -> Text:
-    told = words.OUTCOME_SENTENCES[outcome]
+def _first_sentence(markdown: str) -> str:
+    """The first sentence of the first paragraph; a full stop inside code does not end it."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", markdown.strip().split("\n\n")[0], maxsplit=1)[0]
+
+
+def _effect(outcome: Outcome, told: str, *, measured: bool) -> Text:
     if outcome is Outcome.OK:
         return Text(f"✓ {told}" if measured else "– is not affected", style="green" if measured else "dim")
     if measured:
-        return Text("✗ ", style="bold red").append(told, style="red")
-    return Text("? ", style="yellow").append("expected: ", style="dim").append(told, style="none")
+        return Text.styled("✗ ", "bold red").append(told, style="red")
+    return Text.styled("? ", "yellow").append("expected: ", style="dim").append(told, style="none")
 
 
 def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
-    line = Text(diagnostic.level, style=_COLOURS.get(Severity(diagnostic.level), "bold"))
+    severity = Severity.ERROR if diagnostic.level == "error" else Severity.WARNING
+    line = Text.styled(diagnostic.level, _COLOURS[severity])
     line.append(": ", style="bold")
     if diagnostic.path:
         place = words.clean(diagnostic.path) + (f":{diagnostic.line}" if diagnostic.line else "")
@@ -231,4 +240,4 @@ def _summary(report: Report, *, show_all: bool) -> Text:
     failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
     confirmed = any(finding.verdict is VerdictKind.CONFIRMED for finding in report.findings)
     style = "bold red" if confirmed or failed else "bold yellow" if loud else "bold green"
-    return Text(told[:1].upper() + told[1:], style=style)
+    return Text.styled(told[:1].upper() + told[1:], style)

@@ -71,6 +71,18 @@ def outcome_of(finding: Finding, exporter: str) -> tuple[Outcome | None, bool]:
     return finding.effects.get(exporter), False
 
 
+def effect(finding: Finding, exporter: str) -> str:
+    """The outcome in one exporter as a predicate; wrong values on the example itself are said to be so."""
+    outcome, _ = outcome_of(finding, exporter)
+    if outcome is None:
+        return ""
+    if outcome is Outcome.WRONG_VALUES and any(
+        e.exporter == exporter and e.symptom is outcome and e.variation == "example" for e in finding.evidence
+    ):
+        return "exports, wrong values on the example itself"
+    return OUTCOME_SENTENCES[outcome]
+
+
 def error_size(evidence: Evidence) -> str:
     """How far off the export was, or an empty string where no values were compared."""
     parts = []
@@ -147,7 +159,7 @@ def sentence_of(finding: Finding) -> str:
         outcome, measured = outcome_of(finding, exporter)
         if outcome is None or (outcome is Outcome.OK and not measured):
             continue
-        parts.append(f"{exporter_name(exporter)}: {OUTCOME_SENTENCES[outcome]}{_measure(finding, exporter)}.")
+        parts.append(f"{exporter_name(exporter)}: {effect(finding, exporter)}{_measure(finding, exporter)}.")
     return " ".join(parts)
 
 
