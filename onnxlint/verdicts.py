@@ -80,6 +80,9 @@ _CODE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.MUTATION: "ONX709",
     Cause.EAGER: "ONX710",
 }
+# At one statement these say the same, the first the most plainly: later ones join the first one that is there.
+_SAME_CAUSE = ("ONX703", "ONX704")
+_JOINS = frozenset({"ONX704", "ONX701", "ONX702", "ONX705", "ONX706", "ONX708"})
 _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.REFUSED: "the {exporter} exporter refuses this line",
     Cause.ESCAPE: "a tensor becomes a Python value here, and the export keeps the example's",
@@ -224,8 +227,12 @@ class _Own:
         return _pairs(evidence for group in self._groups.values() for _, evidence in group)
 
     def findings(self, catalogue: Mapping[str, Rule]) -> list[Finding]:
-        """One confirmed finding per group."""
-        return [self._finding(code, group, catalogue) for (code, _, _), group in self._groups.items()]
+        """One confirmed finding per statement and cause."""
+        merged: dict[tuple[str, str, int], list[tuple[Location, Evidence]]] = {}
+        for (code, path, line), group in sorted(self._groups.items(), key=_plainest):
+            plain = next((c for c in _SAME_CAUSE if (c, path, line) in merged and code in _JOINS), code)
+            merged.setdefault((plain, path, line), []).extend(group)
+        return [self._finding(code, group, catalogue) for (code, _, _), group in merged.items()]
 
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Rule]) -> Finding:
         where, first = group[0]
@@ -313,3 +320,9 @@ def _normal(path: str) -> str:
 def _in_working_directory(path: str) -> bool:
     parts = PurePosixPath(_normal(path)).parts
     return bool(parts) and not path.startswith(("/", "<")) and ".." not in parts and "site-packages" not in parts
+
+
+def _plainest(item: tuple[tuple[str, str, int], object]) -> tuple[bool, str]:
+    """Sort the codes of _SAME_CAUSE first, so that the others find them."""
+    code = item[0][0]
+    return code not in _SAME_CAUSE, code

@@ -1,0 +1,373 @@
+"""The truth table of findings and evidence, row by row, then as laws."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxlint.catalogue import Rule
+from onnxlint.records import (
+    Cause,
+    Evidence,
+    ExporterResult,
+    Finding,
+    Location,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    ProbeResult,
+    Severity,
+    Span,
+    VerdictKind,
+)
+from onnxlint.verdicts import COMPATIBLE, CONSEQUENCES, DIRECT, failing, join, place
+
+PATH = "models/net.py"
+OWN_CODES = [f"ONX7{n:02}" for n in range(1, 11)]
+CATALOGUE = {
+    code: Rule(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in [*OWN_CODES, "ONX101", "ONX201"]
+}
+
+
+def statement_lines(path: str, line: int) -> tuple[int, int]:
+    """Statements of three lines: 10-12, 13-15, …; below 10 every line is its own."""
+    if line < 10:
+        return line, line
+    first = 10 + (line - 10) // 3 * 3
+    return first, first + 2
+
+
+def finding(code: str = "ONX101", line: int = 10, path: str = PATH, **more: object) -> Finding:
+    effects = {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}
+    base = Finding(code, "a-rule", Severity.WARNING, "a fault", Span(path, line, 5, line, 9), effects=effects)
+    return dataclasses.replace(base, **more)  # type: ignore[arg-type]
+
+
+def evidence(
+    cause: Cause = Cause.BRANCH,
+    *lines: int,
+    exporter: str = "torchscript",
+    symptom: Outcome = Outcome.WRONG_VALUES,
+    model: str = "m:M",
+    path: str = PATH,
+) -> Evidence:
+    frames = tuple(Location(path, line, "forward") for line in lines)
+    return Evidence(model, exporter, cause, symptom, frames, "detail")
+
+
+def result(
+    *observed: Evidence,
+    torchscript: Outcome = Outcome.WRONG_VALUES,
+    dynamo: Outcome = Outcome.OK,
+    reached: Sequence[int] = range(1, 40),
+    status: ModelStatus = ModelStatus.PROBED,
+    name: str = "m:M",
+) -> ProbeResult:
+    exporters = {"torchscript": ExporterResult(torchscript), "dynamo": ExporterResult(dynamo)}
+    report = ModelReport(name, PATH, 3, status, exporters=exporters)
+    return ProbeResult(report, observed, {PATH: tuple(reached)})
+
+
+def joined(findings: Sequence[Finding], *results: ProbeResult) -> tuple[Finding, ...]:
+    return join(findings, results, statement_lines, CATALOGUE)
+
+
+def only(findings: Sequence[Finding], *results: ProbeResult) -> Finding:
+    (found,) = joined(findings, *results)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("results", "verdict", "severity"),
+    [
+        pytest.param((), "suspected", "warning", id="nothing probed"),
+        pytest.param((result(reached=(1, 13)),), "suspected", "warning", id="probed, but not reached"),
+        pytest.param(
+            (result(reached=(12,)),), "suspected", "warning", id="reached, the model fails for another reason"
+        ),
+        pytest.param(
+            (result(torchscript=Outcome.OK, reached=(12,)),), "not-reproduced", "note", id="reached, and all is right"
+        ),
+        pytest.param(
+            (result(torchscript=Outcome.OK), result(torchscript=Outcome.TIMEOUT)),
+            "suspected",
+            "warning",
+            id="right in one model, not in another",
+        ),
+        pytest.param(
+            (result(torchscript=Outcome.OK), result(torchscript=Outcome.CRASH, reached=())),
+            "not-reproduced",
+            "note",
+            id="wrong only in a model that does not reach it",
+        ),
+        pytest.param(
+            (result(torchscript=Outcome.OK, dynamo=Outcome.SKIPPED),),
+            "suspected",
+            "warning",
+            id="an exporter that the rule speaks of did not run",
+        ),
+        pytest.param(
+            (result(torchscript=Outcome.OK, status=ModelStatus.NOT_PROBED),), "suspected", "warning", id="not probed"
+        ),
+        pytest.param((result(evidence(Cause.BRANCH, 10)),), "confirmed", "error", id="failed at this line"),
+        pytest.param((result(evidence(Cause.BRANCH, 12)),), "confirmed", "error", id="failed in this statement"),
+        pytest.param(
+            (result(evidence(Cause.BRANCH, 30, 10)),), "confirmed", "error", id="failed in something called from here"
+        ),
+        pytest.param(
+            (result(evidence(Cause.BRANCH, 10, symptom=Outcome.OK), torchscript=Outcome.OK),),
+            "not-reproduced",
+            "note",
+            id="observed here, without harm",
+        ),
+        pytest.param((result(evidence(Cause.MISMATCH, 10)),), "confirmed", "error", id="only a consequence, here"),
+    ],
+)
+def test_the_truth_table_of_one_finding(results: tuple[ProbeResult, ...], verdict: str, severity: str) -> None:
+    found = only([finding()], *results)
+    assert (found.verdict, found.severity) == (verdict, severity)
+    assert bool(found.evidence) == (verdict == "confirmed" or any(r.evidence for r in results))
+
+
+def test_the_call_site_is_not_the_cause() -> None:
+    inner, outer = finding(line=30), finding(line=10)
+    found = joined([inner, outer], result(evidence(Cause.BRANCH, 30, 10)))
+    assert [(f.span.line, f.verdict) for f in found] == [(10, "suspected"), (30, "confirmed")]
+
+
+def test_an_inner_finding_of_an_unrelated_rule_does_not_take_the_evidence() -> None:
+    inner, outer = finding("ONX205", line=30), finding("ONX305", line=10)
+    found = joined([inner, outer], result(evidence(Cause.RANDOM, 30, 10, symptom=Outcome.NONDETERMINISTIC)))
+    assert [(f.code, f.verdict) for f in found] == [("ONX305", "confirmed"), ("ONX205", "suspected")]
+
+
+def test_two_rules_on_one_statement_are_confirmed_by_the_same_evidence() -> None:
+    found = joined([finding("ONX101"), finding("ONX401")], result(evidence(Cause.ESCAPE, 11)))
+    assert [f.verdict for f in found] == ["confirmed", "confirmed"]
+
+
+def test_confirmed_findings_keep_the_failures_only() -> None:
+    harmless = evidence(Cause.BRANCH, 10, exporter="dynamo", symptom=Outcome.OK)
+    bad = evidence(Cause.BRANCH, 10)
+    assert only([finding()], result(harmless, bad)).evidence == (bad,)
+
+
+@pytest.mark.parametrize(
+    ("cause", "exporter", "code"),
+    [
+        (Cause.REFUSED, "torchscript", "ONX701"),
+        (Cause.REFUSED, "dynamo", "ONX702"),
+        (Cause.BRANCH, "torchscript", "ONX703"),
+        (Cause.ESCAPE, "torchscript", "ONX704"),
+        (Cause.GUARD, "dynamo", "ONX704"),
+        (Cause.CONSTANT, "torchscript", "ONX704"),
+        (Cause.MISMATCH, "dynamo", "ONX705"),
+        (Cause.RUNTIME, "dynamo", "ONX706"),
+        (Cause.RANDOM, "eager", "ONX707"),
+        (Cause.INPUT_VANISHED, "torchscript", "ONX708"),
+        (Cause.MUTATION, "eager", "ONX709"),
+        (Cause.EAGER, "eager", "ONX710"),
+    ],
+)
+def test_evidence_that_no_finding_explains_becomes_one(cause: Cause, exporter: str, code: str) -> None:
+    found = only([], result(evidence(cause, 21, exporter=exporter)))
+    assert (found.code, found.rule, found.verdict, found.severity) == (code, f"rule-{code}", "confirmed", "error")
+    assert (found.span.path, found.span.line, found.symbol) == (PATH, 21, "forward")
+    assert len(found.evidence) == 1
+
+
+def test_every_cause_that_exists_has_its_place_in_the_table() -> None:
+    assert set(COMPATIBLE) == set(Cause)
+    assert set(DIRECT) <= CONSEQUENCES
+
+
+def test_harmless_evidence_becomes_no_finding() -> None:
+    assert joined([], result(evidence(Cause.ESCAPE, 21, symptom=Outcome.OK))) == ()
+
+
+def test_one_finding_per_statement_and_code() -> None:
+    seen = [
+        evidence(Cause.ESCAPE, 21),
+        evidence(Cause.GUARD, 21, exporter="dynamo", symptom=Outcome.STATIC_DIM),
+        evidence(Cause.ESCAPE, 20, model="n:N"),
+        evidence(Cause.ESCAPE, 24),
+    ]
+    found = joined([], result(*seen))
+    assert [f.span.line for f in found] == [21, 24]
+    assert found[0].evidence == tuple(seen[:3])
+    assert found[0].effects == {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.STATIC_DIM}
+    assert found[1].evidence == (seen[3],)
+
+
+def test_the_plainest_of_several_views_of_one_statement_takes_the_others() -> None:
+    seen = [
+        evidence(Cause.REFUSED, 21, exporter="dynamo", symptom=Outcome.EXPORT_ERROR),
+        evidence(Cause.ESCAPE, 20),
+        evidence(Cause.BRANCH, 21),
+    ]
+    found = only([], result(*seen))
+    assert found.code == "ONX703"
+    assert set(found.evidence) == set(seen)
+    assert set(found.effects) == {"torchscript", "dynamo"}
+
+
+def test_both_refusals_of_one_line_are_told_apart() -> None:
+    seen = [evidence(Cause.REFUSED, 21, exporter=exporter) for exporter in ("torchscript", "dynamo")]
+    assert [f.code for f in joined([], result(*seen))] == ["ONX701", "ONX702"]
+
+
+def test_its_place_is_the_innermost_frame_in_a_file_that_is_checked() -> None:
+    frames = (Location("/usr/lib/site-packages/timm/layers.py", 7), Location("../sibling.py", 3), Location(PATH, 21))
+    seen = dataclasses.replace(evidence(Cause.REFUSED), frames=frames)
+    assert only([], result(seen)).span.line == 21
+
+
+def test_without_such_a_frame_its_place_is_the_model() -> None:
+    found = only([], result(evidence(Cause.RUNTIME)))
+    assert (found.span.path, found.span.line) == (PATH, 3)
+
+
+def test_the_columns_come_from_the_source() -> None:
+    (found,) = join(
+        [],
+        [result(evidence(Cause.REFUSED, 21))],
+        statement_lines,
+        CATALOGUE,
+        source_line=lambda path, line: "  y = x \n",
+    )
+    assert (found.span.column, found.span.end_column, found.text) == (3, 8, "y = x")
+
+
+@pytest.mark.parametrize("cause", sorted(CONSEQUENCES))
+def test_consequences_are_silent_where_a_cause_is_known(cause: Cause) -> None:
+    found = only([finding()], result(evidence(Cause.BRANCH, 10), evidence(cause, 33)))
+    assert (found.span.line, len(found.evidence)) == (10, 1)
+
+
+@pytest.mark.parametrize("cause", sorted(CONSEQUENCES))
+def test_consequences_are_silent_where_a_cause_became_a_finding(cause: Cause) -> None:
+    found = only([], result(evidence(Cause.BRANCH, 21), evidence(cause, 33)))
+    assert found.code == "ONX703"
+
+
+def test_consequences_speak_for_another_exporter() -> None:
+    seen = (evidence(Cause.BRANCH, 10), evidence(Cause.MISMATCH, 33, exporter="dynamo"))
+    assert [f.code for f in joined([finding()], result(*seen))] == ["ONX101", "ONX705"]
+
+
+def test_consequences_do_not_confirm_a_second_finding_beside_the_cause() -> None:
+    seen = (evidence(Cause.BRANCH, 10), evidence(Cause.MISMATCH, 33))
+    found = joined([finding(), finding("ONX202", line=33)], result(*seen))
+    assert [f.verdict for f in found] == ["confirmed", "suspected"]
+
+
+def test_a_consequence_at_its_own_line_is_the_fault_of_some_rules() -> None:
+    seen = (evidence(Cause.BRANCH, 10), evidence(Cause.CONSTANT, 33))
+    found = joined([finding(), finding("ONX203", line=33)], result(*seen))
+    assert [f.verdict for f in found] == ["confirmed", "confirmed"]
+
+
+def test_a_second_refusal_at_another_line_is_a_second_finding() -> None:
+    seen = (evidence(Cause.REFUSED, 10, exporter="dynamo"), evidence(Cause.REFUSED, 21, exporter="dynamo"))
+    assert [f.code for f in joined([finding()], result(*seen))] == ["ONX101", "ONX702"]
+
+
+def test_a_failure_explained_at_its_own_line_is_not_told_twice() -> None:
+    seen = (evidence(Cause.BRANCH, 10), evidence(Cause.RANDOM, 11))
+    assert [f.code for f in joined([finding()], result(*seen))] == ["ONX101"]
+
+
+def test_what_eager_does_explains_the_exporters() -> None:
+    seen = (
+        evidence(Cause.RANDOM, 21, exporter="eager", symptom=Outcome.NONDETERMINISTIC),
+        evidence(Cause.MISMATCH, 33, exporter="dynamo"),
+    )
+    assert [f.code for f in joined([], result(*seen))] == ["ONX707"]
+
+
+def test_a_declaration_is_confirmed_by_what_shows_elsewhere_in_its_file() -> None:
+    declared = finding("ONX306", line=5)
+    found = only([declared], result(evidence(Cause.RANDOM, 21, symptom=Outcome.NONDETERMINISTIC)))
+    assert (found.code, found.verdict) == ("ONX306", "confirmed")
+
+
+def test_a_declaration_in_a_file_that_the_model_does_not_reach_is_not_confirmed() -> None:
+    declared = finding("ONX306", line=5, path="models/other.py")
+    found = joined([declared], result(evidence(Cause.RANDOM, 21, symptom=Outcome.NONDETERMINISTIC)))
+    assert [(f.code, f.verdict) for f in found] == [("ONX707", "confirmed"), ("ONX306", "suspected")]
+
+
+CODES = ("ONX101", "ONX106", "ONX201", "ONX203", "ONX304", "ONX305", "ONX306", "ONX405", "ONX501")
+lines = st.integers(1, 30)
+findings_of = st.lists(st.builds(finding, st.sampled_from(CODES), lines), max_size=6)
+evidence_of = st.builds(
+    lambda cause, where, exporter, symptom, model: evidence(
+        cause, *where, exporter=exporter, symptom=symptom, model=model
+    ),
+    st.sampled_from(Cause),
+    st.lists(lines, max_size=3),
+    st.sampled_from(("torchscript", "dynamo", "eager")),
+    st.sampled_from(Outcome),
+    st.sampled_from(("m:M", "n:N")),
+)
+results_of = st.lists(
+    st.builds(
+        lambda seen, torchscript, dynamo, reached, name: result(
+            *seen, torchscript=torchscript, dynamo=dynamo, reached=reached, name=name
+        ),
+        st.lists(evidence_of, max_size=5),
+        st.sampled_from(Outcome),
+        st.sampled_from(Outcome),
+        st.lists(lines, max_size=10),
+        st.sampled_from(("m:M", "n:N")),
+    ),
+    max_size=3,
+)
+
+
+@given(findings_of, results_of)
+def test_no_finding_is_lost_and_only_onx7_are_added(findings: list[Finding], results: list[ProbeResult]) -> None:
+    found = joined(findings, *results)
+    kept = [f for f in found if not f.code.startswith("ONX7")]
+    assert sorted((f.code, f.span.line) for f in kept) == sorted((f.code, f.span.line) for f in findings)
+    assert list(found) == sorted(found, key=place)
+
+
+@given(findings_of, results_of)
+def test_verdict_severity_and_evidence_agree(findings: list[Finding], results: list[ProbeResult]) -> None:
+    for found in joined(findings, *results):
+        if found.verdict is VerdictKind.CONFIRMED:
+            assert found.severity is Severity.ERROR
+            assert found.evidence
+            assert all(failing(e) for e in found.evidence)
+        else:
+            assert not any(failing(e) for e in found.evidence)
+            assert (found.severity is Severity.NOTE) == (found.verdict is VerdictKind.NOT_REPRODUCED)
+
+
+@given(findings_of, results_of)
+def test_a_failure_with_a_cause_is_never_swallowed(findings: list[Finding], results: list[ProbeResult]) -> None:
+    """Each failing (model, exporter) with evidence of a cause is in some finding, itself or through eager."""
+    found = joined(findings, *results)
+    told = {(e.model, e.exporter) for f in found for e in f.evidence}
+    models = {r.report.name for r in results}
+    for r in results:
+        for e in r.evidence:
+            if failing(e) and e.model in models:
+                assert (e.model, e.exporter) in told or (e.model, "eager") in told
+
+
+@given(findings_of, results_of)
+def test_joining_again_changes_nothing(findings: list[Finding], results: list[ProbeResult]) -> None:
+    once = joined(findings, *results)
+    again = joined([f for f in once if not f.code.startswith("ONX7")], *results)
+    assert [(f.code, f.span, f.evidence) for f in again] == [(f.code, f.span, f.evidence) for f in once]
+
+
+@given(findings_of)
+def test_without_probes_nothing_changes_but_the_order(findings: list[Finding]) -> None:
+    assert list(joined(findings)) == sorted(findings, key=place)
