@@ -1,1 +1,1 @@
-"""."""
+"""The project index: modules, classes and functions across files."""

@@ -1,0 +1,557 @@
+"""The abstract domain: what the static pass knows of a Python value, and how two such values join.
+
+The order is a priority between kinds (a value that may be a tensor is a tensor) and, within a kind, field by field.
+Values are immutable by convention; they are not `frozen` because millions of them are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from onnxlint.records import Step
+
+if TYPE_CHECKING:
+    from onnxlint.flow.tree import Place
+    from onnxlint.project.classes import ClassInfo, FunctionUnit
+    from onnxlint.project.modules import ModuleInfo
+
+UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
+
+
+@dataclass(slots=True)
+class Trace:
+    """A linked list of steps, latest first: how a value came to be what it is."""
+
+    path: str
+    line: int
+    message: str
+    parent: Trace | None = None
+
+    def steps(self, limit: int = 6) -> tuple[Step, ...]:
+        """The steps in the order of execution: the first one and the last `limit - 1`."""
+        found: list[Step] = []
+        at: Trace | None = self
+        while at is not None:
+            step = Step(at.path, at.line, at.message)
+            if not found or (found[-1].path, found[-1].line) != (step.path, step.line):
+                found.append(step)
+            at = at.parent
+        found.reverse()
+        return tuple(found if len(found) <= limit else [found[0], *found[-(limit - 1) :]])
+
+
+def value(cls: type) -> Any:
+    """Declare a kind of value: compared and hashed by its fields except `trace`."""
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+def _trace() -> Any:
+    return field(default=None, compare=False, repr=False)
+
+
+@value
+class Unknown:
+    """Nothing is known; no rule fires on it."""
+
+    trace: Trace | None = _trace()
+
+
+@value
+class Const:
+    """A Python literal, or a static size whose number is known."""
+
+    value: Hashable
+    trace: Trace | None = _trace()
+
+    def __post_init__(self) -> None:
+        # True == 1 == 1.0 in Python, and they must not share a summary.
+        if isinstance(self.value, (bool, float)):
+            self.value = _Typed(self.value)
+
+    @property
+    def literal(self) -> Any:
+        """The Python value itself."""
+        return self.value.value if isinstance(self.value, _Typed) else self.value
+
+
+@dataclass(slots=True, frozen=True)
+class _Typed:
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Typed) and type(other.value) is type(self.value) and repr(other.value) == repr(self.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), repr(self.value)))
+
+
+@value
+class Config:
+    """A Python value fixed when the model is built: constructor arguments, attributes, static sizes, dtypes, devices."""
+
+    trace: Trace | None = _trace()
+
+
+@value
+class Dim:
+    """A Python integer (or a comparison of some) that depends on the dynamic axes `axes`; `example` is its value there.
+
+    `site` is set once the exporter's symbol was turned into a plain Python number: where, and by what.
+    `plain` tells an axis as it stands from arithmetic on it.
+    """
+
+    axes: frozenset[str]
+    example: int | None = None
+    site: Site | None = None
+    plain: bool = True
+    trace: Trace | None = _trace()
+
+    @property
+    def sure(self) -> bool:
+        """True when one of the axes is known to be dynamic, not only possibly so."""
+        return any(not a.startswith(UNSURE) for a in self.axes)
+
+
+@value
+class Shape:
+    """`tensor.shape`."""
+
+    tensor: Tensor
+    trace: Trace | None = _trace()
+
+
+@value
+class Data:
+    """A Python scalar or list read out of a tensor at `site`; `fixed` if that tensor does not depend on the inputs."""
+
+    site: Site
+    fixed: bool = False
+    sized: bool = False  # it is a size that depends on data: `len(torch.unique(x))`
+    trace: Trace | None = _trace()
+
+
+@value
+class Array:
+    """A numpy array made from a tensor at `site`."""
+
+    site: Site
+    fixed: bool = False
+    trace: Trace | None = _trace()
+
+
+Extent: TypeAlias = "Dim | Const | Config | Data"
+
+
+@value
+class Tensor:
+    """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
+
+    `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
+    values alone). `kind` is `int`, `float`, `bool`, `complex` or None. `view` names what an in-place write would reach.
+    """
+
+    dims: tuple[Extent, ...] | None = None
+    lead: Extent | None = None
+    source: str = "input"
+    kind: str | None = None
+    view: str | None = None
+    made_at: Place | None = None
+    trace: Trace | None = _trace()
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Every dynamic axis that a dim of this tensor depends on, as far as known."""
+        known = self.dims if self.dims is not None else ((self.lead,) if self.lead is not None else ())
+        return frozenset(a for d in known if isinstance(d, Dim) for a in d.axes)
+
+    @property
+    def ragged(self) -> Data | None:
+        """The dim whose size depends on data, if there is one."""
+        known = self.dims if self.dims is not None else ((self.lead,) if self.lead is not None else ())
+        return next((d for d in known if isinstance(d, Data)), None)
+
+
+@value
+class Tuple:
+    """A tuple or list of known length."""
+
+    items: tuple[Value, ...]
+    kind: str = "tuple"
+    trace: Trace | None = _trace()
+
+
+@value
+class Seq:
+    """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters."""
+
+    item: Value
+    size: Value | None = None
+    trace: Trace | None = _trace()
+
+
+@value
+class Dict:
+    """A dict: known string or number keys in `items`, and `rest` for whatever else it may hold."""
+
+    items: tuple[tuple[Hashable, Value], ...] = ()
+    rest: Value | None = None
+    trace: Trace | None = _trace()
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value under a known key, else what any key may hold."""
+        return next((v for k, v in self.items if k == key), self.rest)
+
+
+class Object:
+    """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self."""
+
+    __slots__ = ("attrs", "built_at", "cls", "forward_writes", "known_arguments", "mode", "registered")
+
+    def __init__(self, cls: ClassInfo) -> None:
+        self.cls = cls
+        self.attrs: dict[str, Value] = {}
+        self.mode = "train"
+        self.known_arguments = False
+        self.built_at: Place | None = None
+        self.registered: list[Value] = []
+        self.forward_writes: set[str] = set()
+
+
+@value
+class Instance:
+    """An object of a class of the project (a model, a config, an output record)."""
+
+    object: Object
+    trace: Trace | None = _trace()
+
+
+@value
+class Layer:
+    """A module of torch.nn: its dotted name, arguments by name or position, and items if it is a container."""
+
+    name: str
+    args: tuple[tuple[str | int, Value], ...] = ()
+    items: Tuple | Seq | Dict | None = None
+    trace: Trace | None = _trace()
+
+    def arg(self, position: int, name: str) -> Value | None:
+        """The argument given by position or by name."""
+        return next((v for k, v in self.args if k in (position, name)), None)
+
+
+@value
+class Function:
+    """A function of the project, with the object it is bound to and the variables it closes over."""
+
+    unit: FunctionUnit
+    bound: Value | None = None
+    scope: Scope | None = field(default=None, compare=False, repr=False)
+    trace: Trace | None = _trace()
+
+
+@value
+class ClassRef:
+    """A class of the project."""
+
+    info: ClassInfo
+    trace: Trace | None = _trace()
+
+
+@value
+class PyModule:
+    """A module of the project."""
+
+    info: ModuleInfo
+    trace: Trace | None = _trace()
+
+
+@value
+class External:
+    """Something from a library, by its canonical dotted name: `torch.nn.functional.relu`."""
+
+    name: str
+    trace: Trace | None = _trace()
+
+
+@value
+class Method:
+    """A method of a value that is not of the project: `x.view`."""
+
+    receiver: Value
+    name: str
+    trace: Trace | None = _trace()
+
+
+@value
+class Partial:
+    """`functools.partial(function, ...)`."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+    trace: Trace | None = _trace()
+
+
+@value
+class Super:
+    """`super()` in a method of `info`, on `bound`."""
+
+    info: ClassInfo
+    bound: Value
+    trace: Trace | None = _trace()
+
+
+@value
+class Truth:
+    """A condition that the exporter itself decides: true in the exporters named, false in the others."""
+
+    exporters: frozenset[str]
+    trace: Trace | None = _trace()
+
+
+Value: TypeAlias = (
+    "Unknown | Const | Config | Dim | Shape | Data | Array | Tensor | Tuple | Seq | Dict | Instance | Layer"
+    " | Function | ClassRef | PyModule | External | Method | Partial | Super | Truth"
+)
+
+
+class Scope:
+    """Variables of one activation, and the activation that encloses it."""
+
+    __slots__ = ("names", "outer")
+
+    def __init__(self, names: dict[str, Any], outer: Scope | None = None) -> None:
+        self.names = names
+        self.outer = outer
+
+    def lookup(self, name: str) -> Any | None:
+        """The value of a variable here or in an enclosing function."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
+
+
+@value
+class Site:
+    """Where a tensor or a symbolic dim became a plain Python value, and by what: `.item()`, `int()`, `len()`."""
+
+    place: Place
+    how: str
+
+
+UNKNOWN = Unknown()
+NONE = Const(None)
+CONFIG = Config()
+
+_PRIORITY: dict[type, int] = {
+    kind: rank
+    for rank, kind in enumerate(
+        (
+            Unknown, Const, Config, Truth, External, PyModule, ClassRef, Super, Partial, Method, Function, Layer,
+            Instance, Dict, Tuple, Seq, Shape, Dim, Array, Data, Tensor,
+        )
+    )
+}  # fmt: skip
+
+
+def _rank(v: Value) -> int:
+    if type(v) is Const and v.value is None:
+        return -1
+    return _PRIORITY[type(v)]
+
+
+def join(a: Value, b: Value) -> Value:
+    """The least value that stands for both: the kind of higher priority, and its fields widened."""
+    if a is b or a == b:
+        return a
+    ra, rb = _rank(a), _rank(b)
+    if {type(a), type(b)} == {Tuple, Seq}:
+        return _join_sequences(a, b)
+    if ra != rb:
+        return a if ra > rb else b
+    joiner = _JOIN.get(type(a))
+    return joiner(a, b) if joiner is not None else _fallback(a, b)
+
+
+def join_all(values: Iterable[Value]) -> Value | None:
+    """Join any number of values; None for none."""
+    result: Value | None = None
+    for v in values:
+        result = v if result is None else join(result, v)
+    return result
+
+
+def _fallback(a: Value, b: Value) -> Value:
+    # Two different functions, classes or library objects: the order of joining must not matter.
+    return min(a, b, key=_stable)
+
+
+def _stable(v: Value) -> tuple[str, str]:
+    return type(v).__name__, stable_text(v)
+
+
+def stable_text(v: Any) -> str:
+    """A text that is the same in every run for equal values, for choosing between values that do not join."""
+    if isinstance(v, (Function, ClassRef)):
+        item: Any = v.unit if isinstance(v, Function) else v.info
+        return f"{item.module.name}.{item.qualname}"
+    if isinstance(v, PyModule):
+        return v.info.name
+    if isinstance(v, Instance):
+        return f"{v.object.cls.qualname}:{id(v.object)}"
+    return repr(v)
+
+
+def _join_const(a: Const, b: Const) -> Value:
+    return Config(a.trace or b.trace)
+
+
+def _join_dim(a: Dim, b: Dim) -> Value:
+    return Dim(
+        a.axes | b.axes,
+        a.example if a.example == b.example else None,
+        _earlier(a.site, b.site),
+        a.plain and b.plain,
+        a.trace or b.trace,
+    )
+
+
+def _earlier(a: Site | None, b: Site | None) -> Site | None:
+    if a is None or b is None:
+        return a or b
+    return min(a, b, key=lambda s: (s.place.order, s.how))
+
+
+def join_extents(a: Extent, b: Extent) -> Extent:
+    """Join two sizes of one axis."""
+    joined = join(a, b)
+    assert isinstance(joined, (Dim, Const, Config, Data))
+    return joined
+
+
+def _join_tensor(a: Tensor, b: Tensor) -> Value:
+    dims = None
+    if a.dims is not None and b.dims is not None and len(a.dims) == len(b.dims):
+        dims = tuple(join_extents(x, y) for x, y in zip(a.dims, b.dims, strict=True))
+    leads = [first_dim(a), first_dim(b)]
+    lead = None
+    if dims is None and leads[0] is not None and leads[1] is not None:
+        lead = join_extents(leads[0], leads[1])
+    order = ("made", "weight", "input")
+    return Tensor(
+        dims,
+        lead,
+        max(a.source, b.source, key=order.index),
+        a.kind if a.kind == b.kind else None,
+        a.view if a.view == b.view else None,
+        a.made_at if a.made_at == b.made_at else None,
+        a.trace or b.trace,
+    )
+
+
+def first_dim(t: Tensor) -> Extent | None:
+    """The size of axis 0, if known."""
+    if t.dims is not None:
+        return t.dims[0] if t.dims else None
+    return t.lead
+
+
+def _join_shape(a: Shape, b: Shape) -> Value:
+    joined = _join_tensor(a.tensor, b.tensor)
+    assert isinstance(joined, Tensor)
+    return Shape(joined, a.trace or b.trace)
+
+
+def _join_read(a: Any, b: Any) -> Value:
+    site = _earlier(a.site, b.site)
+    assert site is not None
+    if isinstance(a, Data):
+        return Data(site, a.fixed and b.fixed, a.sized and b.sized, a.trace or b.trace)
+    return Array(site, a.fixed and b.fixed, a.trace or b.trace)
+
+
+def _join_sequences(a: Any, b: Any) -> Value:
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        kind = a.kind if a.kind == b.kind else "tuple"
+        return Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), kind, a.trace or b.trace)
+    item = join(element(a), element(b))
+    sizes = [s.size for s in (a, b) if isinstance(s, Seq) and s.size is not None]
+    return Seq(item, join_all(sizes), a.trace or b.trace)
+
+
+def element(v: Tuple | Seq) -> Value:
+    """What any item of a sequence may be."""
+    if isinstance(v, Seq):
+        return v.item
+    return join_all(v.items) or UNKNOWN
+
+
+def _join_dict(a: Dict, b: Dict) -> Value:
+    rests = [r for r in (a.rest, b.rest) if r is not None]
+    keys = [k for k, _ in a.items] + [k for k, _ in b.items if k not in dict(a.items)]
+    items = []
+    for k in sorted(keys, key=repr):
+        mine, theirs = dict(a.items).get(k), dict(b.items).get(k)
+        items.append((k, join(mine, theirs) if mine is not None and theirs is not None else (mine or theirs)))
+    return Dict(tuple(items), join_all(rests), a.trace or b.trace)  # type: ignore[arg-type]
+
+
+def _join_layer(a: Layer, b: Layer) -> Value:
+    if a.name != b.name:
+        return _fallback(a, b)
+    items: Any = None
+    if a.items is not None and b.items is not None:
+        items = join(a.items, b.items)
+    keys = {k for k, _ in a.args} & {k for k, _ in b.args}
+    mine, theirs = dict(a.args), dict(b.args)
+    args = tuple((k, join(mine[k], theirs[k])) for k in sorted(keys, key=str))
+    return Layer(a.name, args, items or a.items or b.items, a.trace or b.trace)
+
+
+_JOIN: dict[type, Any] = {
+    Const: _join_const,
+    Dim: _join_dim,
+    Tensor: _join_tensor,
+    Shape: _join_shape,
+    Data: _join_read,
+    Array: _join_read,
+    Tuple: _join_sequences,
+    Seq: _join_sequences,
+    Dict: _join_dict,
+    Layer: _join_layer,
+    Truth: lambda a, b: Truth(a.exporters & b.exporters),
+}
+
+
+def traced(v: Value, trace: Trace | None) -> Value:
+    """The same value with another trace."""
+    return replace(v, trace=trace)
+
+
+def widen(v: Value) -> Value:
+    """Forget what could grow without end in a loop: known lengths, numbers and ranks that change."""
+    if isinstance(v, Tuple) and v.kind == "list":
+        return Seq(element(v), None, v.trace)
+    return v
+
+
+def is_none(v: Value) -> bool:
+    """True for the literal None."""
+    return isinstance(v, Const) and v.value is None
+
+
+def as_int(v: Value | None) -> int | None:
+    """The number of a literal integer."""
+    if isinstance(v, Const) and isinstance(v.literal, int) and not isinstance(v.literal, bool):
+        return v.literal
+    return None
+
+
+def reads_data(v: Value) -> bool:
+    """True when the truth of `v` would be read out of a tensor."""
+    return isinstance(v, (Tensor, Data, Array))

@@ -1,0 +1,157 @@
+"""What the dataflow saw, as plain records: the checks subscribe to these and never look at a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnxlint.records import EXPORTERS, Span, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something at a span, in the function `symbol`; `trace` tells how the value came there.
+
+    `sure` is False where nobody declared which axes are dynamic and this axis only may be one.
+    `exporters` are those whose trace comes through here (a guard may keep one of them out).
+    """
+
+    span: Span
+    text: str
+    symbol: str
+    trace: tuple[Step, ...] = ()
+    sure: bool = True
+    exporters: tuple[str, ...] = EXPORTERS
+    statement: int = 0  # first line of the statement
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Fact):
+    """A Python branch: `keyword` is `if`, `while`, `ternary`, `match` or `comprehension`; `reads` what its test reads."""
+
+    keyword: str = "if"
+    reads: str = "data"  # "data", "weight" or "dim"
+    raises_only: bool = False
+    sized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoolOperator(Fact):
+    """`and`, `or`, `not`, `in` or a chained comparison whose operand is tensor data, used as a value."""
+
+    operator: str = "and"
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion(Fact):
+    """An assert (or an `if` that only raises) on tensor data or on a dynamic dim."""
+
+    reads: str = "data"
+    keyword: str = "assert"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Fact):
+    """A Python loop: over a tensor, or as often as tensor data or a dynamic dim says."""
+
+    over: str = "tensor"  # "tensor", "data" or "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class Escape(Fact):
+    """A tensor or a symbolic dim became a plain Python value that the graph then depends on."""
+
+    how: str = ".item()"
+    source: str = "data"  # "data" or "dim"
+    numpy: bool = False
+    weight: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFromPython(Fact):
+    """`torch.tensor(...)` and its like on a tensor, on a value read from one, or on a Python list at a traced size."""
+
+    call: str = "torch.tensor"
+    source: str = "tensor"  # "tensor" or "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeLiteral(Fact):
+    """A literal number where the shape argument of `call` should follow a dynamic axis."""
+
+    call: str = "view"
+    literal: int = 1
+    axis: str = "batch"
+    position: int = 0
+    example: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpCall(Fact):
+    """A call of a torch operator that the operator table, or its arguments, mark as worth a look."""
+
+    op: str = ""
+    random: bool = False
+    hazard: str = ""  # "dropout", "squeeze", "batch-norm", "unsupported", "index-add", "python-random"
+    refused_by: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StateWrite(Fact):
+    """Forward writes an attribute or a buffer of the module."""
+
+    name: str = ""
+    kind: str = "attribute"  # "attribute", "buffer", "counter", "cache", "global"
+    read_back: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ViewWrite(Fact):
+    """An in-place write through a view of another tensor."""
+
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSwitch(Fact):
+    """Modules are put (or left) in train mode: in forward, or by an overridden `eval()` or `train()`."""
+
+    where: str = "forward"  # "forward", "eval", "build"
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenModules(Fact):
+    """Modules kept where `eval()`, `parameters()` and `to()` do not see them."""
+
+    container: str = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenArgument(Fact):
+    """The example passes a Python number or bool for a parameter of forward."""
+
+    parameter: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCall(Fact):
+    """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
+
+    api: str = "torch.onnx.export"
+    dynamo: bool | None = True
+    mode: str | None = None  # "train", "eval" or None
+    model: str = ""
+    has_dynamic_axes: bool = False
+    has_dynamic_shapes: bool = False
+    axes_known: bool = False
+    axes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    input_names: tuple[str, ...] | None = None
+    output_names: tuple[str, ...] | None = None
+    parameters: tuple[str, ...] | None = None
+    dict_argument: bool = False
+    training: str | None = None
+    opset: int | None = None
+    argument_spans: dict[str, Span] = field(default_factory=dict, hash=False)
+    fixed_axes: tuple[tuple[str, int, str], ...] = ()
+    tensor_inputs: bool = True

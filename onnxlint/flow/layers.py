@@ -1,0 +1,231 @@
+"""What calling a module of torch.nn returns: sizes through convolutions, pooling, recurrent layers and containers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxlint.flow import shapes
+from onnxlint.flow.domain import (
+    CONFIG,
+    UNKNOWN,
+    Const,
+    Dict,
+    Dim,
+    Extent,
+    Layer,
+    Seq,
+    Tensor,
+    Tuple,
+    Value,
+    as_int,
+    element,
+)
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from onnxlint.flow.interpret import Interpreter
+
+CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList",
+                        "torch.nn.ParameterDict"})  # fmt: skip
+
+_LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
+_PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
+
+
+def build(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value]) -> Layer:
+    """An instance of a torch.nn class."""
+    given: tuple[tuple[str | int, Value], ...] = (*enumerate(args), *sorted(kwargs.items()))
+    if name not in CONTAINERS:
+        return Layer(name, given)
+    items: Tuple | Seq | Dict
+    if name == "torch.nn.Sequential":
+        only = args[0] if len(args) == 1 else None
+        if isinstance(only, (Dict, Seq)):
+            items = only
+        else:
+            items = Tuple(tuple(args), "list")
+    else:
+        first = args[0] if args else Tuple((), "list")
+        items = first if isinstance(first, (Tuple, Seq, Dict)) else Tuple((), "list")
+    return Layer(name, (), items)
+
+
+def attribute(layer: Layer, name: str) -> Value:
+    """`layer.weight`, `layer.in_features`, …"""
+    short = layer.name.rpartition(".")[2]
+    if name in _PARAMETERS:
+        dims: shapes.Dims | None = None
+        if name == "weight" and short in ("Linear", "Embedding"):
+            a, b = layer.arg(0, "in_features"), layer.arg(1, "out_features")
+            if short == "Embedding":
+                b, a = layer.arg(0, "num_embeddings"), layer.arg(1, "embedding_dim")
+            dims = tuple(shapes.from_value(v) if v is not None else CONFIG for v in (b, a))
+        return Tensor(dims, None, "weight", "float")
+    if name == "training":
+        return Const(False)
+    positions = {"in_features": 0, "in_channels": 0, "num_embeddings": 0, "out_features": 1, "out_channels": 1,
+                 "embedding_dim": 1, "kernel_size": 2, "input_size": 0, "hidden_size": 1, "normalized_shape": 0}  # fmt: skip
+    return layer.arg(positions.get(name, 99), name) or CONFIG
+
+
+def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    """`layer(*args)`."""
+    short = layer.name.rpartition(".")[2]
+    x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    if short == "Sequential":
+        return _sequential(engine, layer, args, kwargs, node)
+    engine.use_all(args, short)
+    if not isinstance(x, Tensor):
+        return Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == UNKNOWN else x
+    if short in ("LSTM", "GRU", "RNN"):
+        return _recurrent(engine, layer, args, node)
+    if short in ("LSTMCell", "GRUCell", "RNNCell"):
+        one = _with_last(x, layer.arg(1, "hidden_size"))
+        return Tuple((one, one)) if short == "LSTMCell" else one
+    if short == "MultiheadAttention":
+        return Tuple((replace(x, view=None), Tensor(None, x.lead, x.source, None, None, None, x.trace)))
+    result = _shape(engine, layer, short, x, node)
+    return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=None)
+
+
+def _sequential(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    result: Value = args[0] if args else UNKNOWN
+    items = layer.items
+    if isinstance(items, Tuple):
+        for item in items.items:
+            result = engine.apply(item, [result], {}, node)
+    elif isinstance(items, Dict):
+        for _, item in items.items:
+            result = engine.apply(item, [result], {}, node)
+    elif isinstance(items, Seq):
+        result = engine.apply(items.item, [result], {}, node)
+        # How many there are is not known, so only what every item keeps is.
+        if isinstance(result, Tensor) and isinstance(args[0], Tensor):
+            first = args[0].dims[0] if args[0].dims else args[0].lead
+            result = replace(result, dims=None, lead=first) if _resizes(items.item) else result
+    return result
+
+
+def _resizes(item: Value) -> bool:
+    return not (isinstance(item, Layer) and item.name.rpartition(".")[2] in ("ReLU", "GELU", "Dropout", "Identity"))
+
+
+def _with_last(x: Tensor, size: Value | None) -> Tensor:
+    last: Extent = shapes.from_value(size) if size is not None else CONFIG
+    return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
+
+
+def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: cst.CSTNode) -> Value:
+    x = args[0]
+    assert isinstance(x, Tensor)
+    hidden = layer.arg(1, "hidden_size")
+    double = layer.arg(6, "bidirectional")
+    output = _with_last(x, hidden if double is None else None)
+    first = layer.arg(4, "batch_first")
+    batch_axis = 0 if isinstance(first, Const) and first.literal is True else 1
+    batch: Extent = CONFIG
+    if x.dims is not None and len(x.dims) == 3:
+        batch = x.dims[batch_axis]
+    elif x.dims is None and batch_axis == 0 and x.lead is not None:
+        batch = x.lead
+    if len(args) > 1:
+        states = args[1].items if isinstance(args[1], Tuple) else (args[1],)
+        for state in states:
+            if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == 3:
+                engine.check_fixed_batch(state, 1, batch)
+    state = Tensor((CONFIG, batch, CONFIG), None, x.source, "float", None, None, x.trace)
+    short = layer.name.rpartition(".")[2]
+    return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
+
+
+def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.CSTNode) -> Tensor:
+    if short in _LAST:
+        return _with_last(x, layer.arg(_LAST[short], "out_features"))
+    if short == "Embedding":
+        width = layer.arg(1, "embedding_dim")
+        dims = (*x.dims, shapes.from_value(width) if width is not None else CONFIG) if x.dims is not None else None
+        return replace(x, dims=dims, kind="float")
+    if short.startswith(("Conv", "LazyConv")):
+        return _convolution(engine, layer, short, x, node)
+    if "Pool" in short:
+        return _pooling(layer, short, x)
+    if short == "Flatten":
+        start, end = as_int(layer.arg(0, "start_dim") or Const(1)), as_int(layer.arg(1, "end_dim") or Const(-1))
+        if x.dims is None or start is None or end is None or not x.dims:
+            return replace(x, dims=None)
+        first, last = start % len(x.dims), end % len(x.dims)
+        return replace(x, dims=(*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :]))
+    if short in ("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d", "PixelShuffle", "PixelUnshuffle", "Unfold", "Fold"):
+        if x.dims is None:
+            return x
+        return replace(x, dims=(x.dims[0], CONFIG, *(shapes.window(d, None, None, None) for d in x.dims[2:])))
+    if short.endswith(("Pad1d", "Pad2d", "Pad3d")) and x.dims is not None:
+        return replace(x, dims=(*x.dims[:2], *(shapes.combine(d, CONFIG) for d in x.dims[2:])))
+    if short == "Unflatten":
+        return replace(x, dims=None)
+    return x
+
+
+def _number(layer: Layer, position: int, name: str, default: int | None) -> int | None:
+    given = layer.arg(position, name)
+    if given is None:
+        return default
+    numbers = shapes.ints(given)
+    return numbers[0] if numbers and len(set(numbers)) == 1 else None
+
+
+def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.CSTNode) -> Tensor:
+    out = layer.arg(1, "out_channels")
+    channels: Extent = shapes.from_value(out) if out is not None else CONFIG
+    rank = int(short[-2]) if short[-1] == "d" and short[-2].isdigit() else 2
+    if x.dims is None:
+        return replace(x, kind="float")
+    if len(x.dims) == rank + 2:
+        engine.check_fixed_axis(x, 1, f"{short} takes {_text(layer.arg(0, 'in_channels'))} channels")
+    batch = x.dims[: len(x.dims) - rank - 1]
+    kernel = _number(layer, 2, "kernel_size", None)
+    stride = _number(layer, 3, "stride", 1)
+    padding = _number(layer, 4, "padding", 0)
+    if "Transpose" in short:
+        return replace(x, dims=(*batch, channels, *(shapes.window(d, None, None, None) for d in x.dims[-rank:])))
+    spatial = tuple(shapes.window(d, kernel, stride, padding, _number(layer, 5, "dilation", 1) or 1) for d in x.dims[-rank:])
+    return replace(x, dims=(*batch, channels, *spatial), kind="float")
+
+
+def _text(v: Value | None) -> str:
+    number = as_int(v)
+    return str(number) if number is not None else "a fixed number of"
+
+
+def _pooling(layer: Layer, short: str, x: Tensor) -> Tensor:
+    if x.dims is None or not short[-2].isdigit():
+        return x
+    rank = int(short[-2])
+    if len(x.dims) < rank + 1:
+        return replace(x, dims=None)
+    lead = x.dims[:-rank]
+    if short.startswith("Adaptive"):
+        given = layer.arg(0, "output_size")
+        if isinstance(given, Tuple) and len(given.items) == rank:
+            return replace(x, dims=(*lead, *(shapes.from_value(v) for v in given.items)))
+        return replace(x, dims=(*lead, *((shapes.from_value(given) if given is not None else CONFIG),) * rank))
+    kernel = _number(layer, 0, "kernel_size", None)
+    stride = _number(layer, 1, "stride", kernel)
+    padding = _number(layer, 2, "padding", 0)
+    return replace(x, dims=(*lead, *(shapes.window(d, kernel, stride, padding) for d in x.dims[-rank:])))
+
+
+def iterate(layer: Layer) -> Value:
+    """What `for item in layer` gives: the item of a ModuleList, the key of a ModuleDict."""
+    if isinstance(layer.items, Dict):
+        return CONFIG
+    if isinstance(layer.items, (Tuple, Seq)):
+        return element(layer.items)
+    return UNKNOWN
+
+
+def is_dynamic(extent: Extent) -> bool:
+    """True for a size that depends on a dynamic axis."""
+    return isinstance(extent, Dim)

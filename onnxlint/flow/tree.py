@@ -1,0 +1,142 @@
+"""libcst trees of single functions, walked in step with their `ast` nodes, and exact places inside them.
+
+Parsing whole files with libcst would cost several times what the analysis itself does, so only functions that the
+analysis enters are parsed, each alone; statement lines come from the `ast` node that walks beside the libcst one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from onnxlint.project.classes import FunctionUnit
+from onnxlint.project.modules import ModuleInfo
+from onnxlint.records import Span
+
+
+class Body:
+    """A libcst tree of some consecutive lines of a file."""
+
+    __slots__ = ("_positions", "first", "module", "name", "node", "tree", "wrapped")
+
+    def __init__(self, module: ModuleInfo, name: str, first: int, last: int, indented: bool) -> None:
+        self.module = module
+        self.name = name
+        self.first = first
+        text = "\n".join(module.lines[first - 1 : last]) + "\n"
+        self.wrapped = indented
+        self.tree = cst.parse_module("if 1:\n" + text if indented else text)
+        statements = self.tree.body
+        if indented:
+            outer = statements[0]
+            assert isinstance(outer, cst.If)
+            statements = outer.body.body  # type: ignore[assignment]
+        self.node: Sequence[cst.CSTNode] = statements
+        self._positions: Any = None
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """The exact place of a node of this tree in its file."""
+        if self._positions is None:
+            wrapper = MetadataWrapper(self.tree, unsafe_skip_copy=True)
+            self._positions = wrapper.resolve(PositionProvider)
+        where = self._positions.get(node)
+        shift = self.first - (2 if self.wrapped else 1)
+        if where is None:
+            return Span(self.module.path, self.first, 1, self.first, 1)
+        return Span(
+            self.module.path,
+            where.start.line + shift,
+            where.start.column + 1,
+            where.end.line + shift,
+            where.end.column + 1,
+        )
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source text of a node, white space folded."""
+        return " ".join(self.tree.code_for_node(node).split())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A node of a tree, with the line of its statement, from which a Span is made when someone asks."""
+
+    body: Body
+    node: cst.CSTNode
+    line: int
+    symbol: str
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """What places are ordered by."""
+        return self.body.module.path, self.line
+
+    @property
+    def span(self) -> Span:
+        """The exact place in the file."""
+        return self.body.span(self.node)
+
+    @property
+    def text(self) -> str:
+        """The source text, white space folded."""
+        return self.body.text(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and other.node is self.node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+
+class Trees:
+    """Parsed functions, the ones used last; a tree that a fact still points into lives on with that fact."""
+
+    def __init__(self, capacity: int = 400) -> None:
+        self._capacity = capacity
+        self._bodies: OrderedDict[int, tuple[FunctionUnit, Body]] = OrderedDict()
+
+    def body(self, unit: FunctionUnit) -> Body:
+        """The tree of a function. Raises libcst.ParserSyntaxError where libcst cannot read what Python can."""
+        key = id(unit)
+        if key in self._bodies:
+            self._bodies.move_to_end(key)
+            return self._bodies[key][1]
+        node = unit.node
+        first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
+        last = node.end_lineno or node.lineno
+        body = Body(unit.module, unit.qualname, first, last, unit.module.lines[first - 1][:1].isspace())
+        self._bodies[key] = (unit, body)
+        if len(self._bodies) > self._capacity:
+            self._bodies.popitem(last=False)
+        return body
+
+
+def function_of(body: Body) -> cst.FunctionDef:
+    """The function a body was made of."""
+    node = body.node[0]
+    assert isinstance(node, cst.FunctionDef)
+    return node
+
+
+def in_step(body: cst.BaseSuite | Sequence[Any], nodes: Sequence[ast.stmt]) -> Iterator[tuple[cst.CSTNode, ast.stmt]]:
+    """Pairs of libcst and ast statements of one block; small statements on one line come one by one."""
+    at = 0
+    items: Sequence[Any] = body.body if isinstance(body, cst.BaseSuite) else body
+    if isinstance(body, cst.SimpleStatementSuite):
+        for small in body.body:
+            yield small, nodes[at]
+            at += 1
+        return
+    for statement in items:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                yield small, nodes[at]
+                at += 1
+        else:
+            yield statement, nodes[at]
+            at += 1
