@@ -97,7 +97,7 @@ def test_windows_newlines_make_no_difference(tmp_path: Path) -> None:
         ("## Fix\nMend it.\n", "", 9, "the contract lacks `## Fix`"),
         ("Mend it.", "", 29, "`## Fix` is empty"),
         ("## Fix", "## Repair", 29, "`## Repair` is not a section"),
-        ("## Fix", "## Good", 29, "`## Good` holds no ```python block"),
+        ("## Fix", "## Good", 29, "`## Good` is there twice"),
         ("```python\nx = 2\n```", "x = 2", 24, "`## Good` holds no ```python block"),
         ("## Why is this bad?", "## What it does", 14, "`## What it does` is there twice"),
     ],

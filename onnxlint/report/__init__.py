@@ -48,7 +48,7 @@ def render(
         case "sarif":
             from onnxlint.report.sarif import sarif
 
-            return sarif(shown, catalogue)
+            return sarif(shown, whole, catalogue)
         case "github":
             from onnxlint.report.github import github
 

@@ -22,6 +22,9 @@ def _lines(report: Report, whole: Report, *, show_all: bool) -> Iterator[str]:
         if model.status is ModelStatus.NOT_PROBED:
             place = f"{words.clean(model.path)}:{model.line}:1: " if model.path else ""
             yield f"{place}note: {words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+    for model, exporter, result in words.unexplained(whole):
+        place = f"{words.clean(model.path)}:{model.line}:1: " if model.path else ""
+        yield f"{place}error: {words.failure_sentence(model, exporter, result)}"
     for diagnostic in report.diagnostics:
         place = f"{words.clean(diagnostic.path)}:{diagnostic.line or 1}:1: " if diagnostic.path else ""
         yield f"{place}{diagnostic.level}: {words.clean(diagnostic.message)}"

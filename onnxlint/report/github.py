@@ -28,6 +28,10 @@ def _lines(report: Report, whole: Report, *, show_all: bool) -> Iterator[str]:
             fields = {"file": model.path, "line": str(model.line)} if model.path else {}
             told = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
             yield _command("notice", fields | {"title": "onnxlint"}, told)
+    for model, exporter, result in words.unexplained(whole):
+        fields = {"file": model.path, "line": str(model.line)} if model.path else {}
+        told = words.failure_sentence(model, exporter, result)
+        yield _command("error", fields | {"title": "onnxlint"}, told)
     for diagnostic in report.diagnostics:
         fields = {"file": diagnostic.path, "line": str(diagnostic.line or 1)} if diagnostic.path else {}
         level = "error" if diagnostic.level == "error" else "warning"

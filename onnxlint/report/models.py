@@ -47,7 +47,7 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
         yield head
         yield Text("    " + words.clean(model.reason or "no reason was recorded"))
         if model.remedy:
-            yield Text.styled("    to probe it, configure:", "dim")
+            yield Text.styled("    to probe it:", "dim")
             for line in model.remedy.splitlines():
                 yield Text.styled("      " + words.visible(line.rstrip()), "green")
     yield Text("")

@@ -10,17 +10,17 @@ from typing import Any
 from urllib.parse import quote
 
 from onnxlint.catalogue import Rule
-from onnxlint.records import Diagnostic, Edit, Finding, Fix, ModelReport, ModelStatus, Report, Severity, Span
+from onnxlint.records import Diagnostic, Edit, Finding, Fix, Location, ModelReport, ModelStatus, Report, Severity, Span
 from onnxlint.report import words
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-_ROOT = "SRCROOT"
+_ROOT = "%SRCROOT%"
 _MOST_RESULTS = 25_000  # what GitHub accepts in one run
 _MOST_STEPS = 1_000  # likewise, locations of one code flow
 
 
-def sarif(report: Report, catalogue: Mapping[str, Rule]) -> str:
-    """Render the report as one run; rules are those that have a finding."""
+def sarif(report: Report, whole: Report, catalogue: Mapping[str, Rule]) -> str:
+    """Render `report` as one run; rules are those that have a finding, notifications those of `whole`."""
     codes = sorted({finding.code for finding in report.findings if finding.code in catalogue})
     index = {code: i for i, code in enumerate(codes)}
     driver = {
@@ -33,7 +33,7 @@ def sarif(report: Report, catalogue: Mapping[str, Rule]) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The directory that onnxlint ran in."}}},
-        "invocations": [_invocation(report)],
+        "invocations": [_invocation(report, whole)],
         "results": results,
     }
     return json.dumps({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=True) + "\n"
@@ -135,9 +135,9 @@ def _replacement(edit: Edit) -> dict[str, Any]:
     return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
-def _invocation(report: Report) -> dict[str, Any]:
+def _invocation(report: Report, whole: Report) -> dict[str, Any]:
     failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
-    told = [*_diagnostics(report.diagnostics), *_unprobed(report.models)]
+    told = [*_diagnostics(report.diagnostics), *_unprobed(report.models), *_failures(whole)]
     if len(report.findings) > _MOST_RESULTS:
         left = len(report.findings) - _MOST_RESULTS
         told.append({"level": "warning", "message": {"text": f"{left} findings are left out of this file."}})
@@ -155,6 +155,12 @@ def _unprobed(models: Sequence[ModelReport]) -> Iterable[dict[str, Any]]:
         if model.status is ModelStatus.NOT_PROBED:
             told = f"{model.name} was not probed: {model.reason or 'no reason was recorded'}"
             yield _notification("note", told, model.path or None, model.line)
+
+
+def _failures(report: Report) -> Iterable[dict[str, Any]]:
+    for model, exporter, result in words.unexplained(report):
+        where = result.location or Location(model.path, model.line)
+        yield _notification("error", words.failure_sentence(model, exporter, result), where.path or None, where.line)
 
 
 def _notification(level: str, told: str, path: str | None, line: int | None) -> dict[str, Any]:

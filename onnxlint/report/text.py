@@ -41,7 +41,6 @@ _VERDICT_COLOURS: Mapping[VerdictKind, str] = {
 }
 _LABEL = 12  # the width of the column that names what a paragraph is about
 _MOST_EVIDENCE = 2  # observations of one exporter that are shown for one finding
-_LONGEST_DETAIL = 300
 
 
 def text(
@@ -78,6 +77,7 @@ def text(
         else:
             page.lines(model_list(report.models))
         console.print()
+        page.failures(whole)
     page.lines(unprobed(report.models))
     for diagnostic in report.diagnostics:
         page.lines(_diagnostic(diagnostic))
@@ -101,6 +101,21 @@ class _Page:
         """Print lines that are wrapped already."""
         for line in lines:
             self._console.print(line, soft_wrap=True)
+
+    def failures(self, report: Report) -> None:
+        """What went wrong in the table above and is in no finding: why, and where."""
+        told = words.unexplained(report)
+        for model, exporter, result in told:
+            head = Text.styled("✗ ", "bold red").append(words.clean(model.name), "bold")
+            head.append(f" {words.exporter_name(exporter)}").append(f" {words.OUTCOME_LABELS[result.outcome]}", "red")
+            self.lines([head])
+            detail = words.cut(words.plain(result.detail), words.LONGEST_DETAIL)
+            if result.location is not None:
+                detail += f"  ({words.clean(result.location.path)}:{result.location.line})"
+            for line in self._wrap(Text(detail.strip()), self._width - 2):
+                self.lines([Text("  ").append_text(line)])
+        if told:
+            self._console.print()
 
     def finding(self, finding: Finding, rule: Rule | None) -> None:
         """One finding and the empty line after it."""
@@ -162,7 +177,7 @@ class _Page:
         if evidence.variation:
             body.append("on ").append(words.clean(evidence.variation), style="bold").append(": ")
         size = words.error_size(evidence)
-        detail = words.cut(words.plain(evidence.detail), _LONGEST_DETAIL)
+        detail = words.cut(words.plain(evidence.detail), words.LONGEST_DETAIL)
         body.append(" – ".join(part for part in (size, detail) if part) or words.OUTCOME_LABELS[evidence.symptom])
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
         for line in self._wrap(body, self._width - pad - _LABEL - 2):
@@ -237,7 +252,7 @@ def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
 def _summary(report: Report, *, show_all: bool) -> Text:
     told = words.summary(report, show_all=show_all)
     loud = any(not words.hidden(finding) for finding in report.findings)
-    failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    failed = bool(words.unexplained(report)) or any(diagnostic.level == "error" for diagnostic in report.diagnostics)
     confirmed = any(finding.verdict is VerdictKind.CONFIRMED for finding in report.findings)
     style = "bold red" if confirmed or failed else "bold yellow" if loud else "bold green"
     return Text.styled(told[:1].upper() + told[1:], style)

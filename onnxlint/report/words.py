@@ -7,7 +7,20 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from onnxlint.records import EXPORTERS, Evidence, Finding, ModelStatus, Outcome, Report, Severity, VerdictKind
+from onnxlint.records import (
+    EXPORTERS,
+    Evidence,
+    ExporterResult,
+    Finding,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    Report,
+    Severity,
+    VerdictKind,
+)
+
+LONGEST_DETAIL = 300  # characters of an exporter's own message
 
 EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
 
@@ -83,6 +96,25 @@ def effect(finding: Finding, exporter: str) -> str:
     return OUTCOME_SENTENCES[outcome]
 
 
+def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]:
+    """The failures of exporters that no finding accounts for: (model, exporter, result)."""
+    told = {(e.model, e.exporter) for finding in report.findings for e in finding.evidence}
+    return [
+        (model, exporter, result)
+        for model in report.models
+        if model.status is ModelStatus.PROBED
+        for exporter, result in model.exporters.items()
+        if result.outcome not in (Outcome.OK, Outcome.SKIPPED)
+        and not told & {(model.name, exporter), (model.name, "eager")}
+    ]
+
+
+def failure_sentence(model: ModelReport, exporter: str, result: ExporterResult) -> str:
+    """What happened to a model in an exporter, in one sentence of plain text."""
+    told = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
+    return f"{clean(model.name)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {told}"
+
+
 def error_size(evidence: Evidence) -> str:
     """How far off the export was, or an empty string where no values were compared."""
     parts = []
@@ -119,6 +151,9 @@ def summary(report: Report, *, show_all: bool) -> str:
     found = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
     if concealed:
         found += f" ({count(concealed, 'note')} hidden, --show all)"
+    failures = len(unexplained(report))
+    if failures:
+        found += f", {count(failures, 'export')} failed without a finding"
     return f"{found} in {count(report.files, 'file')}; {_models(report)}; {seconds(report.seconds)}"
 
 
@@ -159,7 +194,8 @@ def sentence_of(finding: Finding) -> str:
         outcome, measured = outcome_of(finding, exporter)
         if outcome is None or (outcome is Outcome.OK and not measured):
             continue
-        parts.append(f"{exporter_name(exporter)}: {effect(finding, exporter)}{_measure(finding, exporter)}.")
+        name = exporter_name(exporter) + ("" if measured else " (expected)")
+        parts.append(f"{name}: {effect(finding, exporter)}{_measure(finding, exporter)}.")
     return " ".join(parts)
 
 

@@ -273,6 +273,25 @@ REPORTS: dict[str, Report] = {
     ),
     "spans": Report(findings=(SPREAD, HEADER, LONG_LINE, SUSPECTED), files=2, tool={"onnxlint": "0.1.0"}, seconds=0.3),
     "unexplained": Report(findings=(UNEXPLAINED,), models=(GOOD,), files=1, tool=TOOL, seconds=125.0),
+    "failures": Report(
+        models=(
+            ModelReport(
+                "src.models.huge:Huge",
+                "src/models/huge.py",
+                4,
+                ModelStatus.PROBED,
+                exporters={
+                    "torchscript": ExporterResult(Outcome.CRASH, "killed for memory: 2.0 GiB while exporting"),
+                    "dynamo": ExporterResult(
+                        Outcome.TIMEOUT, "no answer within 60 s", Location("src/models/huge.py", 31, "forward"), 60.0
+                    ),
+                },
+            ),
+        ),
+        files=1,
+        tool=TOOL,
+        seconds=75.0,
+    ),
     "nothing": Report(models=(GOOD,), files=3, tool=TOOL, seconds=7.0),
     "static-nothing": Report(files=1, tool={"onnxlint": "0.1.0"}, seconds=0.04),
     "diagnostics": Report(

@@ -1,0 +1,43 @@
+"""Text that others wrote cannot steer the terminal; amounts and durations read well."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+import report_samples as samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxlint.report import words
+
+
+@given(st.text())
+def test_clean_text_is_one_line_without_control_characters(text: str) -> None:
+    cleaned = words.clean(text)
+    assert "\n" not in cleaned
+    assert all(unicodedata.category(c) not in {"Cc", "Cs", "Zl", "Zp"} for c in cleaned)
+    assert words.clean(cleaned) == cleaned
+
+
+def test_ordinary_text_is_untouched() -> None:
+    assert words.clean("`x[0]` größer als 画像 – ok") == "`x[0]` größer als 画像 – ok"
+
+
+def test_colours_of_other_programs_are_dropped_not_shown() -> None:
+    assert words.plain("\x1b[1;31mfailed\x1b[0m at [0, 3]") == "failed at [0, 3]"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(0.04, "0.0 s"), (2.13, "2.1 s"), (9.96, "10 s"), (41.2, "41 s"), (59.7, "1 min 0 s"), (125, "2 min 5 s")],
+)
+def test_durations(value: float, told: str) -> None:
+    assert words.seconds(value) == told
+
+
+def test_the_summary_counts_what_is_hidden() -> None:
+    report = samples.REPORTS["whole"]
+    assert "(2 notes hidden, --show all)" in words.summary(report, show_all=False)
+    assert "hidden" not in words.summary(report, show_all=True)
+    assert "1 not reproduced" in words.summary(report, show_all=True)
