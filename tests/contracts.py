@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 RULES = Path(__file__).resolve().parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad?", "Bad", "Good", "Fix", "How it is confirmed")
@@ -112,8 +114,8 @@ def _model_class():
     chosen = getattr(_case, "Model", None)
     if chosen is not None:
         return chosen
-    own = [v for v in vars(_case).values() if isinstance(v, type) and issubclass(v, nn.Module) and v.__module__ == _case.__name__]
-    return own[-1]
+    defined = [v for v in vars(_case).values() if isinstance(v, type) and v.__module__ == _case.__name__]
+    return [v for v in defined if issubclass(v, nn.Module)][-1]
 
 
 def build():
@@ -146,7 +148,30 @@ def write_case(contract: Contract, which: str, folder: Path) -> Case:
     probe = f"{module}_probe"
     (folder / f"{module}.py").write_text(contract.source(which), encoding="utf-8")
     head = PRELUDE + f"import inspect\n\nimport {module} as _case\nfrom {module} import *\n\n\n"
-    (folder / f"{probe}.py").write_text(
-        head + contract.block("How it is confirmed") + PROBE_TAIL, encoding="utf-8"
-    )
+    (folder / f"{probe}.py").write_text(head + contract.block("How it is confirmed") + PROBE_TAIL, encoding="utf-8")
     return Case(folder, module, probe)
+
+
+def probe_options(contract: Contract, which: str) -> dict[str, Any]:
+    """The `dynamic` and `sizes` of a contract, {} where it declares none, for the parameters that Bad or Good has."""
+    found: dict[str, Any] = {"dynamic": {}, "sizes": {}}
+    for statement in ast.parse(contract.block("How it is confirmed")).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            name = statement.targets[0].id
+            if name in found:
+                found[name] = ast.literal_eval(statement.value)
+    parameters = forward_parameters(contract.source(which))
+    found["dynamic"] = {name: axes for name, axes in found["dynamic"].items() if name in parameters}
+    return found
+
+
+def forward_parameters(source: str) -> list[str]:
+    """The parameters of the `forward` of `Model`, else of the last class that has one."""
+    forwards = {
+        node.name: [argument.arg for argument in item.args.args[1:]]
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef)
+        for item in node.body
+        if isinstance(item, ast.FunctionDef) and item.name == "forward"
+    }
+    return forwards.get("Model") or list(forwards.values())[-1]
