@@ -78,9 +78,11 @@ def command(
 
     from onnxlint.pipeline import run_check  # after the mistakes in the flags, which need not wait for it
     from onnxlint.report import render
+    from onnxlint.report.progress import open_progress
     from onnxlint.source.parse import source_lines
 
-    report = run_check(paths or (Path(),), settings, progress=None)
+    with open_progress() as progress:
+        report = run_check(paths or (Path(),), settings, progress=progress)
     report = dataclasses.replace(report, diagnostics=(*diagnostics, *unkept, *report.diagnostics))
     code = exit_code(report, settings.fail_on)
 

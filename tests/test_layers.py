@@ -1,0 +1,158 @@
+"""Imports run one way, torch stays in the workers, and the static path runs where torch cannot be imported."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "onnxlint"
+
+# From the bottom up. Rooms of one floor are strangers; a file that stands in the package itself is a room of its name.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("records", "marks"),
+    ("specs", "paths"),
+    ("catalogue", "config", "cache"),
+    ("source",),
+    ("project",),
+    ("flow",),
+    ("report", "verdicts", "probes", "checks", "fix"),
+    ("pipeline",),
+    ("cli", "integrations"),
+    ("__main__", "__init__"),
+)
+# Files that are parts of one room though they stand side by side.
+PARTS = {"config_file": "config", "config_values": "config", "toml_lines": "config"}
+FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+HEAVY = {"torch", "onnx", "onnxruntime", "onnxscript", "onnx_ir", "numpy", "torchvision", "transformers"}
+MAIN_PROCESS_PROBES = {"onnxlint.probes", "onnxlint.probes.plan", "onnxlint.probes.pool"}
+FROM_THE_ROOT = {"__version__", "__file__"}  # what any room may take from onnxlint/__init__.py
+WORKERS_KNOW = {"records", "marks", "specs", "paths", "probes"}  # the vocabulary and each other
+
+MODULES = {
+    ".".join(("onnxlint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    name = parts[1] if len(parts) > 1 else "__init__"
+    return PARTS.get(name, name)
+
+
+def imports(module: str) -> Iterator[tuple[str, int]]:
+    """Yield every module that `module` imports, in a function or not, as an absolute name, with the line."""
+    path = MODULES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name != "onnxlint")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "onnxlint":
+            if node.attr not in FROM_THE_ROOT:
+                yield f"onnxlint.{node.attr}", node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(part for part in (base, node.module or "") if part)
+            for alias in node.names:
+                if source == "onnxlint" and alias.name in FROM_THE_ROOT:
+                    continue
+                longer = f"{source}.{alias.name}"
+                yield (longer if longer in MODULES else source), node.lineno
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            named = node.args[0] if node.args else None
+            if isinstance(named, ast.Constant) and isinstance(named.value, str):
+                yield named.value, node.lineno
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_run_one_way(module: str) -> None:
+    room = room_of(module)
+    assert room in FLOOR, f"{module}: give the room `{room}` a floor in this test, and in the design"
+    wrong = []
+    for target, line in imports(module):
+        other = room_of(target)
+        if target.split(".")[0] != "onnxlint" or other == room:
+            continue
+        if other not in FLOOR or FLOOR[other] >= FLOOR[room]:
+            wrong.append(f"{MODULES[module]}:{line}: {room} imports {target}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_torch_is_imported_by_worker_modules_alone(module: str) -> None:
+    heavy = [(name, line) for name, line in imports(module) if name.split(".")[0] in HEAVY]
+    if not heavy:
+        return
+    assert room_of(module) == "probes", f"{module} imports {heavy}"
+    assert module not in MAIN_PROCESS_PROBES, f"{module} runs in the main process and imports {heavy}"
+    known = {room_of(name) for name, _ in imports(module) if name.split(".")[0] == "onnxlint"}
+    assert known <= WORKERS_KNOW, f"{module} runs in a worker and knows {sorted(known - WORKERS_KNOW)}"
+
+
+def test_every_import_is_seen_by_this_test() -> None:
+    seen = dict(imports("onnxlint.cli.check"))
+    assert "onnxlint.pipeline" in seen, "an import within a function counts"
+    assert "onnxlint.records" in seen
+
+
+BAN = f"""
+import sys
+
+
+class Ban:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {sorted(HEAVY)!r}:
+            raise AssertionError("imported " + name)
+
+
+sys.meta_path.insert(0, Ban())
+sys.path.insert(0, {str(PACKAGE.parent)!r})
+"""
+
+
+def run(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", BAN + code],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("module", ["onnxlint.cli", "onnxlint.cli.check", "onnxlint.pipeline", *MAIN_PROCESS_PROBES])
+def test_the_main_process_imports_no_torch(module: str, tmp_path: Path) -> None:
+    done = run(f"import {module}", tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_static_run_needs_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "gate.py").write_text(
+        "import torch\n\n\nclass Gate(torch.nn.Module):\n    def forward(self, x):\n"
+        "        if x.sum() > 0:\n            return x * 2\n        return x\n"
+    )
+    done = run(
+        "from onnxlint.cli import main; main(['check', '--static-only', '--output-format', 'concise'])", tmp_path
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gate.py:6" in done.stdout
+    assert "ONX101" in done.stdout
+
+
+def test_the_version_is_answered_without_the_rest(tmp_path: Path) -> None:
+    done = run(
+        "import atexit\nfrom onnxlint.cli import main\n"
+        "ours = ('onnxlint', 'libcst', 'rich')\n"
+        "atexit.register(lambda: print(*sorted(m for m in sys.modules if m.startswith(ours))))\n"
+        "main(['--version'])",
+        tmp_path,
+    )
+    version, loaded = done.stdout.splitlines()
+    assert version.startswith("onnxlint ")
+    assert loaded.split() == ["onnxlint", "onnxlint.cli"]
