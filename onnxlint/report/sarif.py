@@ -107,8 +107,8 @@ def _artifact(path: str) -> dict[str, str]:
     """A URI relative to the working directory; an absolute path becomes a file URI."""
     pure = PurePath(path)
     if pure.is_absolute():
-        return {"uri": "file://" + quote(pure.as_posix())}
-    return {"uri": quote(pure.as_posix()), "uriBaseId": _ROOT}
+        return {"uri": "file://" + quote(pure.as_posix(), errors="surrogateescape")}
+    return {"uri": quote(pure.as_posix(), errors="surrogateescape"), "uriBaseId": _ROOT}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -1,0 +1,236 @@
+"""What other programs read: JSON and SARIF against their schemas, GitHub's commands parsed back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import jsonschema
+import pytest
+import report_samples as samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+import onnxlint.report
+from onnxlint.records import Evidence, Finding, Fix, Report, Step, VerdictKind
+from onnxlint.report import render
+
+OUR_SCHEMA = json.loads((Path(onnxlint.report.__file__).parent / "schema.json").read_text(encoding="utf-8"))
+SARIF_SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
+OURS = jsonschema.Draft202012Validator(OUR_SCHEMA)
+SARIF = jsonschema.Draft4Validator(SARIF_SCHEMA)
+
+REPORTS = pytest.mark.parametrize("name", sorted(samples.REPORTS))
+
+
+def machine(report: Report, format: str) -> str:
+    return render(
+        report, format, color=False, width=80, show_all=True, sources=samples.sources, catalogue=samples.catalogue()
+    )
+
+
+def as_sarif(report: Report) -> dict[str, Any]:
+    log: dict[str, Any] = json.loads(machine(report, "sarif"))
+    SARIF.validate(log)
+    (run,) = log["runs"]
+    return dict(run)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(machine(report, "json"))
+    OURS.validate(data)
+    return data
+
+
+def test_our_own_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(OUR_SCHEMA)
+
+
+@REPORTS
+def test_json_fits_its_schema(name: str) -> None:
+    report = samples.REPORTS[name]
+    data = as_json(report)
+    assert [f["code"] for f in data["findings"]] == [
+        f.code for f in sorted(report.findings, key=lambda f: (f.span.path, f.span.line, f.span.column))
+    ]
+
+
+def test_json_holds_every_key_that_others_rely_on() -> None:
+    data = as_json(samples.REPORTS["whole"])
+    assert set(data) == {"schema", "tool", "findings", "models", "diagnostics", "summary"}
+    (finding,) = (f for f in data["findings"] if f["code"] == "ONX101")
+    assert (finding["path"], finding["line"], finding["column"]) == ("src/models/gate.py", 10, 12)
+    assert (finding["end_line"], finding["end_column"]) == (10, 17)
+    assert finding["effects"] == {"torchscript": "wrong-values", "dynamo": "export-error"}
+    assert finding["evidence"][0]["max_abs"] == 0.43
+    assert finding["fix"]["edits"][0]["start"] == [10, 9]
+    assert finding["fingerprint"] == samples.CONFIRMED.fingerprint
+    (model,) = (m for m in data["models"] if m["name"] == "src.models.gate:Gate")
+    assert model["exporters"]["dynamo"]["location"]["line"] == 10
+    assert data["summary"]["not_reproduced"] == 1
+
+
+def test_json_of_a_static_run_says_null_for_what_was_not_used() -> None:
+    assert as_json(samples.REPORTS["static-nothing"])["tool"] == {
+        "version": "0.1.0",
+        "torch": None,
+        "onnx": None,
+        "onnxruntime": None,
+    }
+
+
+def test_json_writes_null_for_numbers_that_are_not_finite() -> None:
+    (finding,) = as_json(samples.REPORTS["unexplained"])["findings"]
+    assert finding["evidence"][0]["max_abs"] is None
+
+
+def test_the_schema_refuses_what_it_should() -> None:
+    data = as_json(samples.REPORTS["whole"])
+    for path, value in ((("verdict",), "sure"), (("line",), 0), (("fingerprint",), "x"), (("evidence",), None)):
+        broken = json.loads(json.dumps(data))
+        broken["findings"][0][path[0]] = value
+        assert not OURS.is_valid(broken)
+    confirmed = next(i for i, f in enumerate(data["findings"]) if f["verdict"] == "confirmed")
+    data["findings"][confirmed]["severity"] = "warning"
+    assert not OURS.is_valid(data)
+
+
+@REPORTS
+def test_sarif_fits_the_published_schema_and_what_github_reads(name: str) -> None:
+    run = as_sarif(samples.REPORTS[name])
+    rules = run["tool"]["driver"]["rules"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"]
+        assert result["partialFingerprints"]
+        for location in result["locations"]:
+            artifact = location["physicalLocation"]["artifactLocation"]
+            assert artifact["uriBaseId"] in run["originalUriBaseIds"]
+            assert not re.match(r"[a-z]+:|/", artifact["uri"])
+    for rule in rules:
+        assert rule["help"]["markdown"]
+        assert rule["shortDescription"]["text"]
+
+
+def test_sarif_carries_the_trace_the_fix_and_the_contract() -> None:
+    run = as_sarif(samples.REPORTS["whole"])
+    (result,) = (r for r in run["results"] if r["ruleId"] == "ONX101")
+    ((flow,),) = ([f["threadFlows"][0]["locations"] for f in result["codeFlows"]],)
+    lines = [step["location"]["physicalLocation"]["region"]["startLine"] for step in flow]
+    assert lines == [6, 3, 10, 10]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    assert change["replacements"][0]["deletedRegion"] == {
+        "startLine": 10,
+        "startColumn": 9,
+        "endLine": 12,
+        "endColumn": 21,
+    }
+    assert "max abs error 0.43" in result["message"]["text"]
+    assert "torch.where" in run["tool"]["driver"]["rules"][result["ruleIndex"]]["help"]["markdown"]
+
+
+def test_sarif_tells_of_the_run_itself() -> None:
+    (invocation,) = as_sarif(samples.REPORTS["diagnostics"])["invocations"]
+    assert invocation["executionSuccessful"] is False
+    levels = [note["level"] for note in invocation["toolExecutionNotifications"]]
+    assert levels == ["error", "warning", "warning", "note"]
+
+
+def test_sarif_paths_are_uris() -> None:
+    odd = dataclasses.replace(samples.SUSPECTED, span=dataclasses.replace(samples.SUSPECTED.span, path="a b/ü%#?.py"))
+    (result,) = as_sarif(Report(findings=(odd,)))["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri.isascii()
+    assert unquote(uri) == "a b/ü%#?.py"
+
+
+def test_sarif_gives_an_absolute_path_as_a_file_uri() -> None:
+    far = dataclasses.replace(samples.SUSPECTED, span=dataclasses.replace(samples.SUSPECTED.span, path="/opt/x.py"))
+    (result,) = as_sarif(Report(findings=(far,)))["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///opt/x.py"}
+
+
+def test_sarif_stays_within_the_number_of_results_that_github_takes() -> None:
+    run = as_sarif(Report(findings=(samples.SUSPECTED,) * 25_003))
+    assert len(run["results"]) == 25_000
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == "3 findings are left out of this file."
+
+
+COMMAND = re.compile(r"::(error|warning|notice) ([^\n]*?)::([^\n]*)")
+
+
+def unescape(text: str) -> str:
+    for code, char in (("%0A", "\n"), ("%0D", "\r"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, char)
+    return text
+
+
+@REPORTS
+def test_github_commands_parse_back(name: str) -> None:
+    report = samples.REPORTS[name]
+    *commands, last = machine(report, "github").splitlines()
+    assert not last.startswith("::")
+    for command in commands:
+        parsed = COMMAND.fullmatch(command)
+        assert parsed is not None
+        fields = dict(field.split("=", 1) for field in parsed[2].split(","))
+        assert set(fields) <= {"file", "line", "endLine", "col", "endColumn", "title"}
+        assert parsed[3]
+    assert len(commands) >= len(report.findings) + len(report.diagnostics)
+
+
+def test_github_escapes_what_would_end_a_field() -> None:
+    path = "a,b:c%.py"
+    odd = dataclasses.replace(samples.SUSPECTED, span=dataclasses.replace(samples.SUSPECTED.span, path=path))
+    command = machine(Report(findings=(odd,)), "github").splitlines()[0]
+    parsed = COMMAND.fullmatch(command)
+    assert parsed is not None
+    assert unescape(dict(field.split("=", 1) for field in parsed[2].split(","))["file"]) == path
+
+
+@REPORTS
+def test_concise_lines_match_an_editors_pattern(name: str) -> None:
+    report = samples.REPORTS[name]
+    pattern = re.compile(
+        r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<code>ONX\d{3}) (?P<message>.+) \[(?P<v>[a-z-]+)\]"
+    )
+    matched = [m for line in machine(report, "concise").splitlines() if (m := pattern.fullmatch(line))]
+    assert len(matched) == len(report.findings)
+    assert {m["v"] for m in matched} <= set(VerdictKind)
+
+
+anything = st.text(max_size=20)
+
+
+@given(
+    anything, anything, anything, anything, st.floats(), st.sampled_from(["full", "concise", "github", "json", "sarif"])
+)
+def test_no_text_from_outside_breaks_a_format(
+    message: str, path: str, symbol: str, detail: str, size: float, format: str
+) -> None:
+    seen: Evidence = dataclasses.replace(samples.UNEXPLAINED.evidence[0], detail=detail, variation=detail, max_abs=size)
+    finding: Finding = dataclasses.replace(
+        samples.UNEXPLAINED,
+        message=message,
+        span=dataclasses.replace(samples.UNEXPLAINED.span, path=path or "m.py"),
+        symbol=symbol,
+        trace=(Step(path or "m.py", 1, message),),
+        fix=Fix(message),
+        evidence=(seen,),
+    )
+    report = Report(findings=(finding,), files=1)
+    page = machine(report, format)
+    page.encode()
+    if format == "json":
+        as_json(report)
+    elif format == "sarif":
+        as_sarif(report)
+    else:
+        assert page.endswith("no model probed; 0.0 s\n")
+        assert "\x1b" not in page
+        assert "\r" not in page
