@@ -164,7 +164,8 @@ def canonical_jit(graph: Any, root: str | None = None) -> tuple[Node, ...]:
 
 def jit_frames(node: Any, root: str | None = None) -> tuple[Location, ...]:
     """The user's frames of a `torch.jit` node, innermost first; empty if it has none of its own."""
-    return torchscript_frames(node.sourceRange(), root)
+    text = node.sourceRange()
+    return torchscript_frames(text, root) or python_frames(text, root)  # traced code, or scripted code
 
 
 class _Jit:

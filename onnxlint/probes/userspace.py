@@ -34,13 +34,14 @@ MACHINERY = (
     "typing_extensions",
 )
 
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 
 
 @cache
 def _machinery() -> tuple[str, ...]:
     """Folders, with a trailing separator, and single files of the machinery. Found once, without importing any."""
-    found = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
+    found = [_OWN]
     for name in MACHINERY:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
@@ -82,7 +83,10 @@ def relative(path: str, root: str | None) -> str:
 
 
 def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
-    """The user's frames from `frame` (default: the caller's) outwards, innermost first."""
+    """The user's frames from `frame` (default: the caller's) outwards, innermost first.
+
+    The walk ends where onnxlint called the user's code: who called onnxlint is not part of the model.
+    """
     if frame is None:
         frame = sys._getframe(1)
     found: list[Location] = []
@@ -90,6 +94,8 @@ def user_frames(frame: FrameType | None = None, root: str | None = None, limit: 
         code = frame.f_code
         if is_user_code(code.co_filename):
             found.append(Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname))
+        elif found and code.co_filename.startswith(_OWN):
+            break
         frame = frame.f_back
     return tuple(found)
 
