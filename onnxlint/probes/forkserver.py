@@ -17,17 +17,15 @@ import socket
 import sys
 from types import FrameType
 
-from onnxlint.probes import child, wire
+from onnxlint.probes import child, strays, wire
 
 DESCRIPTORS = 4
-_ORPHAN_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
 
 
 def serve(control_fd: int) -> None:
     """Warm up, then fork a child per request until the pool closes its end of `control_fd`."""
     control = socket.socket(fileno=control_fd)
     _leave_with(control)
-    child.prctl(_ORPHAN_SUBREAPER, 1)  # processes that a probe left behind become ours, so that we can end them
     from onnxlint.probes import warm
 
     warm.warm_up()
@@ -106,15 +104,13 @@ class _Server:
             if ended is None:
                 return
             pid = ended.si_pid
-            if pid in self.running:
-                _kill_group(pid)  # before it is reaped: until then nobody else can have its number
+            _kill_group(pid)  # before it is reaped: until then nobody else can have its number
             _, wait_status = os.waitpid(pid, 0)
-            status = self.running.pop(pid, None)
-            if status is not None:
-                self._tell(status, wait_status)
-                os.close(status)
+            status = self.running.pop(pid)
+            self._tell(status, wait_status)
+            os.close(status)
             if not self.running:
-                _kill_orphans()
+                strays.end(os.environ[strays.MARK])
 
     def _tell(self, status: int, number: int) -> None:
         with contextlib.suppress(BrokenPipeError):  # the pool has lost interest
@@ -123,7 +119,7 @@ class _Server:
     def _end_all(self) -> None:
         for pid in self.running:
             _kill_group(pid)
-        _kill_orphans()
+        strays.end(os.environ[strays.MARK])
 
 
 def _kill_group(pid: int) -> None:
@@ -131,15 +127,6 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)  # a child that was not yet the leader of its group
-
-
-def _kill_orphans() -> None:
-    """End what left its probe's session and outlived it; called only when no probe is running."""
-    import psutil
-
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import IO
 
 import onnxlint
+from onnxlint.probes import strays
 from onnxlint.probes.isolate import ServerFailedError, run_isolated
 from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, from_json, to_json
 
@@ -34,6 +36,7 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
+    "ORT_DISABLE_TELEMETRY": "1",  # it sends what is run to its makers, from a thread that would not survive a fork
     "TOKENIZERS_PARALLELISM": "false",  # its threads would not survive a fork
     "CUDA_VISIBLE_DEVICES": "",  # both sides of every comparison are computed on the CPU
 }
@@ -48,6 +51,7 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._errors: IO[bytes] | None = None
         self._closed = False
+        self._mark = uuid.uuid4().hex
 
     def start(self) -> None:
         """Start the server unless it is running. Raises ServerFailedError where processes cannot fork."""
@@ -71,7 +75,7 @@ class ForkServer:
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 pass_fds=(theirs.fileno(),),
-                env={**os.environ, **_ENVIRONMENT},
+                env={**os.environ, **_ENVIRONMENT, strays.MARK: self._mark},
                 start_new_session=True,  # Ctrl-C reaches us alone; we end the server
             )
         self._control = ours
@@ -111,6 +115,8 @@ class ForkServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            if self._process.returncode != 0:  # it could not see to it itself
+                strays.end(self._mark)
         if self._errors is not None:
             self._errors.close()
         self._control = self._process = self._errors = None

@@ -156,15 +156,17 @@ def test_a_death_in_one_exporter_leaves_the_other_its_turn(pool, faults):
 
 
 @pytest.mark.slow
-def test_a_model_that_kills_the_fork_server_does_not_take_the_others_along(pool, faults):
-    names = ["signals_its_parent", "healthy", "changes_directory", "prints_megabytes"]
-    results = {r.report.name: r.report for r in pool.run([make_probe(faults, n) for n in names], jobs=2)}
-    assert len(results) == 4
-    for name in names[1:]:
-        assert {r.outcome for r in results[f"{name}:build"].exporters.values()} == {Outcome.OK}
-    killed = results["signals_its_parent:build"].exporters["dynamo"]
+def test_a_model_that_kills_the_fork_server_does_not_take_the_others_along(faults):
+    names = ["leaves_a_child", "signals_its_parent", "healthy", "changes_directory", "prints_megabytes"]
+    with ProbePool("stub:run_probe") as pool:
+        probes = [make_probe(faults, name) for name in names]
+        results = {result.report.name.partition(":")[0]: result.report for result in pool.run(probes, jobs=2)}
+    killed = results.pop("signals_its_parent").exporters["dynamo"]
     assert killed.outcome is Outcome.CRASH
     assert "fork server ended" in killed.detail
+    assert results.keys() == set(names) - {"signals_its_parent"}
+    assert {r.outcome for report in results.values() for r in report.exporters.values()} == {Outcome.OK}
+    assert inhabitants(faults) == []
 
 
 @pytest.mark.slow
