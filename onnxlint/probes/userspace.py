@@ -134,9 +134,11 @@ def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> 
 
 
 def _located(matches: Iterator[re.Match[str]], root: str | None, limit: int) -> tuple[Location, ...]:
-    found = [
-        Location(relative(match["path"], root), int(match["line"]), (match["function"] or "").strip())
-        for match in matches
-        if is_user_code(match["path"])
-    ]
-    return tuple(found[:limit])
+    found: list[Location] = []
+    for match in matches:
+        path = match["path"]
+        if is_user_code(path):
+            found.append(Location(relative(path, root), int(match["line"]), (match["function"] or "").strip()))
+        if len(found) == limit or (found and path.startswith(_OWN)):
+            break
+    return tuple(found)

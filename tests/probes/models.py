@@ -183,3 +183,10 @@ class Crossed(nn.Module):
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         a, b = (y, x) if self.swapped else (x, y)
         return a - b  # at: crossed
+
+
+def scale(x: torch.Tensor, factor: int) -> torch.Tensor:
+    """Scripted by a test."""
+    if bool(x.sum() > 0):
+        x = x * factor  # at: scaled
+    return x
