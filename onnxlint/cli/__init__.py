@@ -59,9 +59,9 @@ class Main(click.Group):
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""
         argv = list(sys.argv[1:] if args is None else args)
-        extra["standalone_mode"] = False
+        extra |= {"standalone_mode": False, "prog_name": "onnxlint"}
         try:
-            code = super().main(argv, prog_name="onnxlint", **extra)
+            code = super().main(argv, **extra)
             sys.exit(code if isinstance(code, int) else 0)
         except click.ClickException as error:
             error.show()
