@@ -1,1 +1,137 @@
-"""."""
+"""What both exporters have in common: the leaves of the arguments, and the record of one export."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.records import Location
+
+Frames = tuple[Location, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One reason why an exporter raised, and the user's frames it points at, innermost first (none if it names none)."""
+
+    message: str
+    frames: Frames = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A tracer warning: what TorchScript said, and where."""
+
+    message: str
+    frames: Frames
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A traced tensor that became a Python value during the trace: the trace keeps `value` for ever."""
+
+    kind: str
+    value: str
+    frames: Frames
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition on sizes that dynamo assumed. `symbols` maps its symbols to (leaf, axis); `expression` is sympy's."""
+
+    expression: Any
+    kind: str
+    symbols: Mapping[str, tuple[str, int]]
+    frames: Frames
+
+    def holds(self, leaves: Mapping[str, Any]) -> bool | None:
+        """Whether the condition holds for these inputs; None if it cannot be told."""
+        values = {}
+        for symbol in self.expression.free_symbols:
+            leaf, axis = self.symbols.get(str(symbol), ("", 0))
+            tensor = leaves.get(leaf)
+            if not isinstance(tensor, torch.Tensor) or axis >= tensor.dim():
+                return None
+            values[symbol] = tensor.shape[axis]
+        outcome = self.expression.subs(values)
+        return bool(outcome) if outcome in (True, False) else None
+
+    @property
+    def text(self) -> str:
+        """The condition in terms of the inputs: `x.shape[0] > 4`."""
+        words = str(self.expression)
+        for symbol, (leaf, axis) in sorted(self.symbols.items(), reverse=True):
+            words = words.replace(symbol, f"{leaf}.shape[{axis}]")
+        return words
+
+
+@dataclass(slots=True)
+class Export:
+    """One run of an exporter. `path` is the ONNX file, None if the exporter raised.
+
+    `inputs` maps the graph's inputs to leaves (see `leaves`); `asked` holds every leaf that the exporter turned into
+    an input of the trace, before unused ones were dropped. `constants` are default values that became inputs.
+    """
+
+    exporter: str
+    path: Path | None = None
+    inputs: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    refusals: list[Refusal] = field(default_factory=list)
+    warnings: list[Note] = field(default_factory=list)
+    conversions: list[Conversion] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def leaves(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The leaves of the arguments by name: `x`, `batch.user`, `states.0`. None and containers are no leaves."""
+    found: dict[str, Any] = {}
+    for name, value in named(parameters, args, kwargs):
+        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+            if leaf is not None:
+                found[".".join([name, *(_step(key) for key in path)])] = leaf
+    return found
+
+
+def named(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Every argument with the name of its parameter, positional ones first."""
+    names = [parameters[i] if i < len(parameters) else f"arg{i}" for i in range(len(args))]
+    return [*zip(names, args, strict=True), *kwargs.items()]
+
+
+def _step(key: Any) -> str:
+    for attribute in ("key", "idx", "name"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+def axes_of(leaf: str, dynamic: Mapping[str, Mapping[int, str]]) -> Mapping[int, str]:
+    """The dynamic axes of a leaf: declared for it, or for the argument that holds it."""
+    return dynamic.get(leaf) or dynamic.get(leaf.partition(".")[0]) or {}
+
+
+def signature(model: torch.nn.Module) -> inspect.Signature | None:
+    """The signature of `forward`, None where Python cannot tell it."""
+    try:
+        return inspect.signature(model.forward)
+    except (TypeError, ValueError):
+        return None
+
+
+def first_line(error: BaseException) -> str:
+    """The first lines of an error that say something, folded into one, with its type."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else ""
+    if text.endswith(":") and len(lines) > 1:
+        text += f" {lines[1]}"
+    text = text if len(text) <= 300 else f"{text[:297]}…"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

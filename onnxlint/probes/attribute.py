@@ -1,0 +1,189 @@
+"""Evidence for one exporter's failure: which places explain it, with the counterexample kept for each."""
+
+from __future__ import annotations
+
+from onnxlint.probes import causes
+from onnxlint.probes.causes import Explanation
+from onnxlint.probes.eager import Eager
+from onnxlint.probes.repro import Counterexample, write
+from onnxlint.probes.trials import Confirmation, Result, Trial
+from onnxlint.records import Cause, Evidence, Outcome, Probe
+
+_REPRODUCED = 3  # scripts per exporter: one per input that shows something new
+_BLOCKING = ("bool", "in", "numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
+_STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed")
+
+
+def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> list[Evidence]:
+    """Every place that explains why this exporter's outcome is not ok, with its counterexample."""
+    if outcome is Outcome.EXPORT_ERROR:
+        explanations = _refused(probe, eager, found)
+    elif outcome is Outcome.RUNTIME_ERROR:
+        explanations = _not_loaded(probe, eager, found)
+    elif outcome is Outcome.NONDETERMINISTIC:
+        explanations = causes.drawn(eager, found, probe.root) or _somewhere(eager, probe, "its answer changes by chance")
+    else:
+        explanations = _disagreeing(probe, eager, found)
+    return _Keeper(probe, eager, found, outcome).evidence(explanations)
+
+
+def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
+    """Where eager PyTorch itself rejects sizes that are declared dynamic."""
+    found: dict[object, Evidence] = {}
+    for run in eager.fixed:
+        seen = run.observation
+        if not seen.error_frames or seen.error_frames[0] in found:
+            continue
+        claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
+        case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
+        script = write(probe, eager.model, eager.example, case, len(found) + 1)
+        found[seen.error_frames[0]] = Evidence(
+            probe.name, "eager", Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label, repro=script
+        )
+    return list(found.values())
+
+
+def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """What the exporter names, and what it would have stumbled over next."""
+    export = found.export
+    explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in export.refusals if r.frames]
+    for cause, frames, detail, _ in causes.seen_in_eager(eager, [r for r in eager.runs if r.kind == "values"]):
+        blocking = cause is Cause.BRANCH or detail.startswith(tuple(f"`{kind}`" for kind in _BLOCKING))
+        if export.exporter != "dynamo" or blocking:
+            explanations.append(Explanation(cause, frames, detail))
+    if eager.random:
+        explanations += causes.drawn(eager, found, probe.root)
+    if eager.mutated and any(word in export.error for word in _STATE_WORDS):
+        explanations += causes.mutating(eager, probe.root)
+    if not explanations:
+        explanations = _somewhere(eager, probe, export.error)
+    return explanations
+
+
+def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+    explanations = causes.drawn(eager, None, probe.root) if eager.random else []
+    frames = found.runtime.frames(found.refusal, probe.root) if found.runtime is not None else ()
+    if frames:
+        explanations.append(Explanation(Cause.RUNTIME, frames, found.refusal))
+    return explanations or _somewhere(eager, probe, found.refusal, Cause.RUNTIME)
+
+
+def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """Explain every failing trial, the surest kind of evidence first; what stays open goes to the next kind."""
+    explanations = causes.lost_inputs(probe.root, eager, found)
+    scalars = [e for e in explanations if "Python" in e.detail]
+    if found.export.exporter == "torchscript":
+        kept = causes.frozen(probe.root, eager, found)
+        explanations = scalars + kept if kept else explanations
+    else:
+        explanations += causes.guarded(found)
+    second = [trial for trial in found.failing if trial.calls > 1]
+    if second:
+        explanations += causes.mutating(eager, probe.root, second[0])
+    for trial in _open(eager, found, explanations):
+        if found.export.exporter == "torchscript" and trial.run is not eager.base:
+            more = causes.constants(probe.root, eager, trial)
+        else:
+            more = []
+        explanations += more or causes.computed_wrong(probe.root, eager, found, trial)
+    if not explanations and found.failing:
+        trial = found.failing[0]
+        explanations = _somewhere(eager, probe, trial.message, trial=trial)
+    return explanations or [
+        Explanation(Cause.CONSTANT, causes.forward(eager.model, probe.root), f"`{dim}` is a constant in the graph")
+        for _, _, dim in found.constant
+    ]
+
+
+def _open(eager: Eager, found: Confirmation, explanations: list[Explanation]) -> list[Trial]:
+    """One failing trial of each kind that nothing explains yet; the example above all."""
+    failing = [trial for trial in found.failing if trial.calls == 1]
+    base = [trial for trial in failing if trial.run is eager.base]
+    if base:  # wrong on the example itself: nothing that was frozen explains that
+        return base
+    return [] if explanations else failing[:1]
+
+
+def _somewhere(
+    eager: Eager, probe: Probe, detail: str, cause: Cause = Cause.MISMATCH, trial: Trial | None = None
+) -> list[Explanation]:
+    """The model itself, where no line of it can be told."""
+    return [Explanation(cause, causes.forward(eager.model, probe.root), detail, trial)]
+
+
+def _brief(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= 240 else folded[:237] + "…"
+
+
+class _Keeper:
+    """Turns explanations into evidence and writes the counterexamples they share."""
+
+    def __init__(self, probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> None:
+        self.probe = probe
+        self.eager = eager
+        self.found = found
+        self.outcome = outcome
+        self._scripts: dict[str, str | None] = {}
+
+    def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
+        """One record for each place and cause."""
+        records: dict[object, Evidence] = {}
+        for e in explanations:
+            key = (e.cause, e.frames[0].path, e.frames[0].line) if e.frames else (e.cause, "", 0)
+            if key not in records:
+                records[key] = self._record(e)
+        return list(records.values())
+
+    def _record(self, e: Explanation) -> Evidence:
+        gap = e.trial.difference if e.trial is not None else None
+        return Evidence(
+            self.probe.name,
+            self.found.export.exporter,
+            e.cause,
+            self.outcome,
+            e.frames,
+            _brief(e.detail),
+            e.trial.run.label if e.trial is not None else "",
+            gap.max_abs if gap is not None else None,
+            gap.max_rel if gap is not None else None,
+            self._script(e.trial),
+        )
+
+    def _script(self, trial: Trial | None) -> str | None:
+        label = trial.run.label if trial is not None else ""
+        if label not in self._scripts:
+            if len(self._scripts) >= _REPRODUCED:
+                return next(iter(self._scripts.values()))
+            case = self._case(trial)
+            self._scripts[label] = write(
+                self.probe, self.eager.model, self.eager.example, case, len(self._scripts) + 1
+            )
+        return self._scripts[label]
+
+    def _case(self, trial: Trial | None) -> Counterexample:
+        export = self.found.export
+        if trial is None:
+            base = self.eager.base
+            claim = f"{export.exporter}: {self.outcome.value} on the example inputs."
+            random = self.outcome is Outcome.NONDETERMINISTIC
+            limit = 1e-6 if random else 0.0
+            inputs = export.inputs
+            return Counterexample(
+                export.exporter, "the example", claim, base.args, base.kwargs, inputs, limit, not random
+            )
+        claim = f"{export.exporter}: {self.outcome.value} on {trial.run.label}: {_brief(trial.message)}."
+        limit = 0.9 * trial.difference.allowed if trial.difference is not None else 0.0
+        if trial.result is Result.REFUSED:
+            limit = 0.0
+        return Counterexample(
+            export.exporter,
+            trial.run.label,
+            claim,
+            trial.run.args,
+            trial.run.kwargs,
+            export.inputs,
+            limit,
+            trial.optimized,
+            trial.calls,
+        )

@@ -1,0 +1,218 @@
+"""What explains a disagreement: candidates from the eager runs, the traces, the guards and the graph, for one exporter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from onnxlint.probes import graph, state
+from onnxlint.probes.eager import Eager, Run
+from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
+from onnxlint.probes.localise import first_divergences
+from onnxlint.probes.observe import divergences
+from onnxlint.probes.trials import Confirmation, Result, Trial, differs
+from onnxlint.records import Cause, Location
+
+_TRACES = 3  # failing inputs that are traced again to see what the first trace froze
+_BRANCHING = ("bool", "contains")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One place that explains why an exporter went wrong, with the trial that shows it (None: the export itself)."""
+
+    cause: Cause
+    frames: Frames
+    detail: str
+    trial: Trial | None = None
+
+
+def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[tuple[Cause, Frames, str, set[str]]]:
+    """Branches and reads that went otherwise in these runs than on the example, with the runs' labels."""
+    found = []
+    for divergence in divergences(eager.base.observation, [run.observation for run in runs]):
+        cause = Cause.BRANCH if divergence.kind == "branch" else Cause.ESCAPE
+        labels = {runs[index].label for index in divergence.variations}
+        found.append((cause, divergence.frames, divergence.detail, labels))
+    branches = {frames[0] for cause, frames, _, _ in found if cause is Cause.BRANCH}
+    return [f for f in found if f[0] is Cause.BRANCH or f[1][0] not in branches]
+
+
+def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """What TorchScript kept from the example though a failing input needs another value: branches, reads, sizes.
+
+    A place that also changed on inputs where the export agreed explains a trial only if no other place does.
+    """
+    failing = [t for t in found.failing if t.calls == 1]
+    passing = {t.run.label for t in found.trials if not t.fails}
+    places: dict[Location, tuple[Cause, Frames, str, set[str]]] = {}
+    for cause, frames, detail, labels in seen_in_eager(eager, eager.runs):
+        places[frames[0]] = (cause, frames, detail, labels)
+    for trial in _to_trace(failing, places.values(), passing):
+        for frames, kind, detail in _changed(root, eager, found.export, trial.run):
+            cause = Cause.BRANCH if kind in _BRANCHING else Cause.ESCAPE
+            known = places.setdefault(frames[0], (cause, frames, detail, set()))
+            known[3].add(trial.run.label)
+    if any(not _explains(t, places.values()) or t.run.kind == "sizes" for t in failing):
+        harmless = [t.run for t in found.trials[1:] if not t.fails and t.run.kind == "sizes"][-1:]
+        for run in harmless:
+            for frames, _, _ in _changed(root, eager, found.export, run):
+                if frames[0] in places:
+                    places[frames[0]][3].add(run.label)
+    chosen: dict[Location, Explanation] = {}
+    for trial in failing:
+        candidates = [p for p in places.values() if trial.run.label in p[3]]
+        strong = [p for p in candidates if not p[3] & passing]
+        for cause, frames, detail, _ in strong or candidates:
+            chosen.setdefault(frames[0], Explanation(cause, frames, detail, trial))
+    return list(chosen.values())
+
+
+Place = tuple[Cause, Frames, str, set[str]]
+
+
+def _explains(trial: Trial, places: Iterable[Place]) -> bool:
+    return any(trial.run.label in labels for _, _, _, labels in places)
+
+
+def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) -> list[Trial]:
+    """The failing inputs worth a trace: the last with other sizes, and those that the eager runs do not explain."""
+    strong = [place for place in places if not place[3] & passing]
+    sizes = [t for t in failing if t.run.kind == "sizes"]
+    rest = [t for t in failing if not _explains(t, strong)]
+    chosen = {t.run.label: t for t in (*sizes[-1:], *(t for t in rest if t.run.kind == "sizes"), *rest)}
+    return list(chosen.values())[:_TRACES]
+
+
+def _changed(root: str, eager: Eager, export: Export, run: Run) -> list[tuple[Frames, str, str]]:
+    """The conversions that give another value when `run` is traced than they gave in the export."""
+    try:
+        _, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+    except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the other evidence stands
+        return []
+    before, after = _by_place(export.conversions), _by_place(conversions)
+    found, longer = [], []
+    for place, values in after.items():
+        known = before.get(place, [])
+        pair = next(((a, b) for a, b in zip(known, values, strict=False) if a.value != b.value), None)
+        if pair is not None:
+            detail = f"`{place[1]}` gives {pair[0].value} on the example and {pair[1].value} on this input"
+            found.append((pair[1].frames, place[1], detail))
+        elif known and len(known) != len(values):
+            detail = f"`{place[1]}` runs {len(known)} times on the example and {len(values)} times on this input"
+            longer.append((values[0].frames, place[1], detail))
+    return found or longer
+
+
+def _by_place(conversions: Sequence[Conversion]) -> dict[tuple[Frames, str], list[Conversion]]:
+    found: dict[tuple[Frames, str], list[Conversion]] = defaultdict(list)
+    for conversion in conversions:
+        found[conversion.frames, conversion.kind].append(conversion)
+    return found
+
+
+def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
+    """Constants in which the traces of the example and of a failing input differ."""
+    graphs = []
+    for run in (eager.base, trial.run):
+        try:
+            traced, _ = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+        except Exception:  # noqa: BLE001 - as above
+            return []
+        graphs.append(graph.canonical_jit(traced, root))
+    chosen: dict[Location, Explanation] = {}
+    for difference in graph.diff(*graphs):
+        if difference.kind == "constant" and difference.frames:
+            detail = f"the graph keeps a constant of the example: {difference.detail}"
+            chosen.setdefault(difference.frames[0], Explanation(Cause.CONSTANT, difference.frames, detail, trial))
+    return list(chosen.values())
+
+
+def guarded(found: Confirmation) -> list[Explanation]:
+    """Guards of dynamo that a failing input breaks: the graph is only right where they hold."""
+    chosen: dict[Location, Explanation] = {}
+    for trial in found.failing:
+        for guard in found.export.guards:
+            if guard.holds(trial.run.leaves) is False:
+                detail = f"the export assumes `{guard.text}` from here on and does not check it"
+                chosen.setdefault(guard.frames[0], Explanation(Cause.GUARD, guard.frames, detail, trial))
+    return list(chosen.values())
+
+
+def lost_inputs(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """Inputs that are not in the graph though a failing trial changes them."""
+    assert found.runtime is not None
+    kept = {found.export.inputs.get(name, name) for name in found.runtime.inputs}
+    chosen: dict[str, Explanation] = {}
+    for trial in found.failing:
+        for name, leaf in trial.run.leaves.items():
+            if name not in kept and differs(leaf, eager.base.leaves.get(name)):
+                kind = "a tensor" if isinstance(leaf, torch.Tensor) else f"a Python {type(leaf).__name__}"
+                detail = f"`{name}`, {kind}, is not an input of the graph: it keeps the example's value"
+                chosen.setdefault(name, Explanation(Cause.INPUT_VANISHED, forward(eager.model, root), detail, trial))
+    return list(chosen.values())
+
+
+def forward(model: torch.nn.Module, root: str) -> Frames:
+    """The `def` line of the model's forward, as one frame; empty where there is no source."""
+    import inspect
+
+    from onnxlint.probes.userspace import relative
+
+    function = inspect.unwrap(getattr(model.forward, "__func__", model.forward))
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ()
+    line = code.co_firstlineno
+    try:
+        lines, line = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        lines = []
+    line += next((k for k, text in enumerate(lines) if text.lstrip().startswith(("def ", "async def "))), 0)
+    return (Location(relative(code.co_filename, root), line, code.co_qualname),)
+
+
+def drawn(eager: Eager, found: Confirmation | None, root: str) -> list[Explanation]:
+    """Where random numbers are drawn: in eager, or else by the graph's own random operators."""
+    chosen: dict[Location, Explanation] = {}
+    for run in (eager.base, *eager.runs):
+        for draw in run.observation.draws:
+            if draw.frames:
+                detail = f"`{draw.kind}` draws random numbers"
+                chosen.setdefault(draw.frames[0], Explanation(Cause.RANDOM, draw.frames, detail))
+    if not chosen and found is not None and found.runtime is not None:
+        for node in found.runtime.model.graph.node:
+            frames = graph.onnx_frames(node, root)
+            if frames and (node.op_type.startswith("Random") or node.op_type in ("Dropout", "Bernoulli", "Multinomial")):
+                detail = f"the graph draws random numbers with {node.op_type}"
+                chosen.setdefault(frames[0], Explanation(Cause.RANDOM, frames, detail))
+    return list(chosen.values())
+
+
+def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explanation]:
+    """The lines that change the model while it runs."""
+    model = eager.fresh()
+
+    def run() -> object:
+        with torch.no_grad():
+            return model(*eager.base.args, **eager.base.kwargs)
+
+    names = ", ".join(f"`{name}`" for name in eager.mutated[:3])
+    places = state.blame(run, lambda: state.snapshot(model), root)
+    return [Explanation(Cause.MUTATION, frames, f"forward changes {names}", trial) for frames in places if frames]
+
+
+def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -> list[Explanation]:
+    """The last resort: the node that refused, or the first value that differs."""
+    runtime = found.runtime
+    assert runtime is not None
+    if trial.result is Result.REFUSED:
+        frames = runtime.frames(trial.message, root)
+        return [Explanation(Cause.RUNTIME, frames, trial.message, trial)] if frames else []
+    feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **trial.run.leaves})
+    places = first_divergences(eager.fresh(), trial.run.args, trial.run.kwargs, runtime.path, feeds, root)
+    detail = f"the first value that differs is computed here; at the end: {trial.message}"
+    return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]

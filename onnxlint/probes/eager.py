@@ -1,0 +1,179 @@
+"""The first stage of a probe: the model in eager PyTorch, observed on the example and on every variation of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes import state
+from onnxlint.probes.examples import Example, build_model, example_inputs
+from onnxlint.probes.exporters import leaves
+from onnxlint.probes.numerics import spread, tensors
+from onnxlint.probes.observe import Observation, clone, observe
+from onnxlint.probes.vary import Variation, example_sizes, variations
+from onnxlint.records import Probe
+
+EXAMPLE = "example"
+_SEEDS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One input and what eager made of it. `outputs` are the tensors of the output, empty if eager raised."""
+
+    label: str
+    kind: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    sizes: Mapping[str, int]
+    observation: Observation
+    outputs: tuple[torch.Tensor, ...]
+    leaves: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Eager:
+    """All that is known before anything is exported.
+
+    `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` those that it
+    does not, `fixed` those of them that vary a dim of which eager accepts no other size. `random`: two runs of one
+    input differ. `stateful`: two calls of one model differ. `mutated` names what a forward changes. `spread`: how far each output moves over the
+    variations of values.
+    """
+
+    fresh: Callable[[], torch.nn.Module]
+    model: torch.nn.Module
+    example: Example
+    base: Run
+    runs: list[Run] = field(default_factory=list)
+    rejected: list[Run] = field(default_factory=list)
+    fixed: list[Run] = field(default_factory=list)
+    random: bool = False
+    stateful: bool = False
+    second: tuple[torch.Tensor, ...] = ()
+    mutated: list[str] = field(default_factory=list)
+    spread: list[float] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> list[Run]:
+        """The example, then every variation that eager accepts."""
+        return [self.base, *self.runs]
+
+    @property
+    def reached(self) -> dict[str, tuple[int, ...]]:
+        """The lines that ran, by path."""
+        found: dict[str, set[int]] = {}
+        for run in (self.base, *self.runs, *self.rejected):
+            for path, lines in run.observation.reached.items():
+                found.setdefault(path, set()).update(lines)
+        return {path: tuple(sorted(lines)) for path, lines in sorted(found.items())}
+
+
+def prepare(probe: Probe) -> Eager:
+    """Build the model and run the example. Raises ProbeFailure; what forward raises is in `base.observation.error`."""
+    model = build_model(probe)
+    example = example_inputs(probe, model)
+    fresh = _copier(probe, model)
+    working = fresh()
+    sizes = example_sizes(example)
+    before = state.snapshot(working)
+    base = execute(working, example, Variation(EXAMPLE, example.args, example.kwargs, sizes), probe.root)
+    eager = Eager(fresh, working, example, base)
+    eager.mutated = state.changed(before, state.snapshot(working))
+    return eager
+
+
+def explore(probe: Probe, eager: Eager) -> None:
+    """Run every variation, and look for chance and memory. Needs an example that eager accepts."""
+    _repeat(eager, probe.root)
+    _vary(probe, eager, variations(probe, eager.model, eager.example))
+    stuck = _stuck(eager)
+    undeclared = [dim for dim in stuck if dim not in probe.sizes]
+    if undeclared:  # 1, 3 and 5 may simply be no sizes for this model: a multiple of the example's is likelier one
+        sizes = example_sizes(eager.example)
+        wider = {dim: (sizes[dim] * 2, sizes[dim] * 3) if dim in undeclared else () for dim in sizes}
+        more = variations(replace(probe, sizes=wider), eager.model, eager.example)
+        _vary(probe, eager, [v for v in more if v.kind == "sizes"])
+        stuck = _stuck(eager)
+    eager.spread = spread(eager.base.outputs, [run.outputs for run in eager.runs if run.kind == "values"])
+    eager.fixed = [run for dim in stuck for run in eager.rejected if _changed(eager, run) == {dim}]
+
+
+def execute(model: torch.nn.Module, example: Example, variation: Variation, root: str) -> Run:
+    """Run a model, observed, on one input."""
+    seen = observe(model, variation.args, variation.kwargs, root=root)
+    return Run(
+        variation.label,
+        variation.kind,
+        variation.args,
+        dict(variation.kwargs),
+        variation.sizes,
+        seen,
+        tuple(tensors(seen.outputs)) if seen.error is None else (),
+        leaves(example.parameters, variation.args, variation.kwargs),
+    )
+
+
+def _copier(probe: Probe, model: torch.nn.Module) -> Callable[[], torch.nn.Module]:
+    """How to get the model again as the factory left it: a copy, or the factory where it cannot be copied."""
+    try:
+        copy.deepcopy(model)
+    except Exception:  # noqa: BLE001 - a tensor with history, a lock, a C++ object: the factory can make another
+        return lambda: build_model(probe)
+    return lambda: copy.deepcopy(model)
+
+
+def _repeat(eager: Eager, root: str) -> None:
+    """Other seeds on the same input (more of them if something was drawn), then the same seed a second time."""
+    again = Variation(EXAMPLE, eager.base.args, eager.base.kwargs)
+    for seed in _SEEDS if eager.base.observation.draws else _SEEDS[:1]:
+        model = eager.fresh() if eager.mutated else eager.model
+        seen = observe(model, again.args, again.kwargs, root=root, seed=seed)
+        if seen.error is None and not _same(eager.base.outputs, tensors(seen.outputs)):
+            eager.random = True
+            return
+    if eager.mutated:
+        model = eager.fresh()
+        for _ in range(2):
+            run = execute(model, eager.example, again, root)
+        eager.second = run.outputs
+        eager.stateful = not _same(eager.base.outputs, run.outputs)
+
+
+def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
+    for variation in changes:
+        model = eager.fresh() if eager.mutated else eager.model
+        run = execute(model, eager.example, variation, probe.root)
+        (eager.runs if run.observation.error is None else eager.rejected).append(run)
+
+
+def _changed(eager: Eager, run: Run) -> set[str]:
+    return {dim for dim, size in run.sizes.items() if size != eager.base.sizes[dim]}
+
+
+def _stuck(eager: Eager) -> list[str]:
+    """The dims of which eager accepts no size but the example's, though others were tried."""
+    moved = set().union(*(_changed(eager, run) for run in eager.runs))
+    tried = [_changed(eager, run) for run in eager.rejected]
+    return [dim for dim in eager.base.sizes if {dim} in tried and dim not in moved]
+
+
+def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch.Tensor, ...]) -> bool:
+    """Whether two runs gave the same, up to what threads may do to a sum."""
+    if len(one) != len(other) or any(a.shape != b.shape for a, b in zip(one, other, strict=True)):
+        return False
+    return all(torch.allclose(a, b, 1e-5, 1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))
+
+
+def with_leaf(eager: Eager, name: str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example's arguments with one leaf replaced."""
+    flat, spec = pytree.tree_flatten((eager.example.args, eager.example.kwargs))
+    labels = iter(eager.base.leaves)
+    changed = [None if leaf is None else (value if next(labels) == name else leaf) for leaf in flat]
+    args, kwargs = pytree.tree_unflatten(changed, spec)
+    return clone(args), clone(kwargs)

@@ -1,0 +1,264 @@
+"""The dynamo exporter (`dynamo=True`): one export, with every guard it made and every reason why it refused."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import logging
+import re
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes.exporters import Export, Frames, Guard, Refusal, axes_of, first_line, leaves, named, signature
+from onnxlint.probes.userspace import error_frames, python_frames, user_frames
+
+_SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
+_STEP = re.compile(r"\['?(?P<index>[^'\]]+)'?\]|\.(?P<attribute>\w+)")
+_STATIC = re.compile(r"inferred a static shape of \d+ for dimension (?P<where>inputs\S*?\.shape\[\d+\])")
+
+
+def export(
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[str, Mapping[int, str]],
+    opset: int,
+    folder: Path,
+    root: str,
+) -> Export:
+    """Export `model`, which may be changed by it, to a file in `folder`."""
+    result = Export("dynamo")
+    found = list(leaves(parameters, args, kwargs))
+    log = _Log(root, found)
+    began = time.perf_counter()
+    try:
+        with _quiet(), log.listening():
+            program = torch.onnx.export(
+                model,
+                args,
+                kwargs=dict(kwargs) or ({} if args and isinstance(args[-1], dict) else None),
+                dynamo=True,
+                verbose=False,
+                opset_version=opset,
+                dynamic_shapes=dynamic_shapes(model, parameters, args, kwargs, dynamic),
+            )
+            path = folder / "dynamo.onnx"
+            program.save(str(path))
+    except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
+        result.seconds = time.perf_counter() - began
+        result.guards = log.guards
+        result.error = first_line(_root(error))
+        result.refusals = log.refusals(error, opset)
+        return result
+    result.seconds = time.perf_counter() - began
+    result.path = path
+    result.guards = log.guards
+    result.inputs = _inputs(program, parameters, args, kwargs)
+    return result
+
+
+def dynamic_shapes(
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[str, Mapping[int, str]],
+) -> dict[str, Any] | None:
+    """What torch.onnx.export wants: for every argument a tree like it, with `Dim.DYNAMIC` for each dynamic axis."""
+    if not dynamic:
+        return None
+    given = dict(named(parameters, args, kwargs))
+    trees = {name: _tree(name, value, dynamic) for name, value in given.items()}
+    spelt = signature(model)
+    bound = spelt.bind(*args, **kwargs).arguments if spelt else given
+    kinds = {name: spelt.parameters[name].kind if spelt else None for name in bound}
+    shapes: dict[str, Any] = {}
+    for name, value in bound.items():
+        if kinds[name] is inspect.Parameter.VAR_POSITIONAL:
+            shapes[name] = tuple(trees[parameters[len(args) - len(value) + i]] for i in range(len(value)))
+        elif kinds[name] is inspect.Parameter.VAR_KEYWORD:
+            shapes[name] = {key: trees[key] for key in value}
+        else:
+            shapes[name] = trees[name] if name in trees else _tree(name, value, dynamic)
+    return shapes
+
+
+def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> Any:
+    flat, spec = pytree.tree_flatten(value)
+    names = list(leaves([name], [value], {}))
+    labels = iter(names)
+    shapes: list[Any] = []
+    for leaf in flat:
+        label = next(labels) if leaf is not None else ""
+        axes = axes_of(label, dynamic) if isinstance(leaf, torch.Tensor) else {}
+        shapes.append({axis: torch.export.Dim.DYNAMIC for axis in axes} or None)
+    return pytree.tree_unflatten(shapes, spec)
+
+
+def _inputs(
+    program: Any, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, str]:
+    """The graph's inputs by leaf: user inputs come in the order of the flattened arguments, None included."""
+    names = []
+    for name, value in named(parameters, args, kwargs):
+        flat = pytree.tree_leaves(value)
+        labels = iter(leaves([name], [value], {}))
+        names += [next(labels) if leaf is not None else "" for leaf in flat]
+    specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
+    return {arg.name: name for arg, name in zip(specs, names, strict=False) if name}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No warnings, no log records, nothing on Python's standard streams."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+class _Log:
+    """Listens to the symbolic shape environment and to the stages of the exporter."""
+
+    def __init__(self, root: str, leaf_names: list[str]) -> None:
+        self.root = root
+        self.leaf_names = leaf_names
+        self.guards: list[Guard] = []
+        self.failures: list[Exception] = []
+        self.decomposed: Any = None
+        self._kept: list[Guard] = []
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Patch the hooks for as long as the export takes."""
+        log_guard, set_replacement = ShapeEnv._log_guard, ShapeEnv._set_replacement
+        capture = _capture_strategies.CaptureStrategy.__call__
+        prepare = _core._prepare_exported_program_for_export
+
+        def guard(env: Any, prefix: str, g: Any, forcing_spec: bool) -> None:
+            if "suppressed" not in prefix:
+                self._add(env, g, "guard", user_frames(root=self.root))
+            log_guard(env, prefix, g, forcing_spec)
+
+        def replace(env: Any, a: Any, target: Any, msg: str, *rest: Any, **more: Any) -> None:
+            if getattr(target, "is_number", False):
+                self._add(env, sympy.Eq(a, target, evaluate=False), "specialization", user_frames(root=self.root))
+            set_replacement(env, a, target, msg, *rest, **more)
+
+        def strategy(this: Any, *args: Any, **kwargs: Any) -> Any:
+            self.guards, before = [], self.guards
+            outcome = capture(this, *args, **kwargs)
+            if outcome.exported_program is None:
+                if outcome.exception is not None:
+                    self.failures.append(outcome.exception)
+                if len(self.failures) > 1:
+                    self.guards = before + self.guards  # both failed: the first one's guards are what explains it
+            return outcome
+
+        def prepared(*args: Any, **kwargs: Any) -> Any:
+            self.decomposed = prepare(*args, **kwargs)
+            return self.decomposed
+
+        with (
+            mock.patch.object(ShapeEnv, "_log_guard", guard),
+            mock.patch.object(ShapeEnv, "_set_replacement", replace),
+            mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
+            mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
+        ):
+            yield
+
+    def _add(self, env: Any, expression: Any, kind: str, frames: Frames) -> None:
+        symbols: dict[str, tuple[str, int]] = {}
+        for symbol in getattr(expression, "free_symbols", ()):
+            for source in env.var_to_sources.get(symbol, ()):
+                place = self.place(source.name if isinstance(source.name, str) else source.name())
+                if place:
+                    symbols[str(symbol)] = place
+                    break
+        if symbols and frames:
+            self.guards.append(Guard(expression, kind, symbols, frames))
+
+    def place(self, source: str) -> tuple[str, int] | None:
+        """`L['x']['b'].size()[0]` → (`x.b`, 0)."""
+        match = _SOURCE.fullmatch(source)
+        if match is None:
+            return None
+        steps = [m["index"] or m["attribute"] for m in _STEP.finditer(match["steps"])]
+        if match["name"] == "flat_args" and steps:
+            index = int(steps[0])
+            return (self.leaf_names[index], int(match["axis"])) if index < len(self.leaf_names) else None
+        return ".".join([match["name"], *steps]), int(match["axis"])
+
+    def refusals(self, error: Exception, opset: int) -> list[Refusal]:
+        """Every reason for the failure that can be told: both captures', or all operators without a translation."""
+        if self.decomposed is not None:
+            found = self._untranslatable(opset)
+            if found:
+                return found
+        reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
+            Refusal(first_line(_root(error)), self._frames(error))
+        ]
+        reasons += [
+            Refusal(f"`{guard.text}` was fixed here", guard.frames)
+            for guard in self.guards
+            if guard.kind == "specialization" and any(_STATIC.search(str(f)) for f in self.failures)
+        ]
+        kept: dict[tuple[str, int], Refusal] = {}
+        for reason in reasons:
+            kept.setdefault((reason.frames[0].path, reason.frames[0].line) if reason.frames else ("", 0), reason)
+        return [r for r in kept.values() if r.frames] or reasons[:1]
+
+    def _frames(self, error: BaseException) -> Frames:
+        """The user's frames of the error or of what caused it, innermost cause first."""
+        chain: list[BaseException] = []
+        current: BaseException | None = error
+        while current is not None and current not in chain:
+            chain.append(current)
+            current = current.__cause__ or current.__context__
+        for link in reversed(chain):
+            frames = error_frames(link, self.root) or python_frames(str(link), self.root)
+            if frames:
+                return frames
+        return ()
+
+    def _untranslatable(self, opset: int) -> list[Refusal]:
+        registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
+        found: dict[tuple[str, Frames], Refusal] = {}
+        for node in self.decomposed.graph.nodes:
+            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+                continue
+            function, reason = _dispatching.dispatch(node, registry)
+            if function is None:
+                frames = python_frames(node.meta.get("stack_trace"), self.root)
+                found.setdefault(
+                    (str(node.target), frames[:1]),
+                    Refusal(f"`{node.target}` has no translation to ONNX: {reason}", frames),
+                )
+        return list(found.values())
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error that the exporter wrapped."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error

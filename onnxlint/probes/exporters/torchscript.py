@@ -1,0 +1,233 @@
+"""The TorchScript exporter (`dynamo=False`): one export with everything it says, and bare traces to compare with."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.jit import TracerWarning
+from torch.onnx._internal.torchscript_exporter import utils as internals
+
+from onnxlint.probes.exporters import (
+    Conversion,
+    Export,
+    Note,
+    Refusal,
+    axes_of,
+    first_line,
+    leaves,
+    named,
+    signature,
+)
+from onnxlint.probes.userspace import error_frames, torchscript_frames, user_frames
+
+# Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
+_METHODS = (
+    "__bool__",
+    "__int__",
+    "__float__",
+    "__index__",
+    "__len__",
+    "__iter__",
+    "__contains__",
+    "item",
+    "tolist",
+    "numpy",
+    "__array__",
+)
+
+_UNSUPPORTED = re.compile(r"operator '(?P<name>[\w:.]+)'")
+
+
+def export(
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[str, Mapping[int, str]],
+    opset: int,
+    folder: Path,
+    root: str,
+) -> Export:
+    """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
+    result = Export("torchscript")
+    formatted, names = arguments(model, parameters, args, kwargs)
+    found = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
+    given = leaves(parameters, args, kwargs)
+    result.constants = {name: leaf for name, leaf in found.items() if name not in given}
+    axes = {
+        name: dict(axes_of(name, dynamic))
+        for name, leaf in found.items()
+        if isinstance(leaf, torch.Tensor) and axes_of(name, dynamic)
+    }
+    path = folder / "torchscript.onnx"
+    began = time.perf_counter()
+    try:
+        with _located_nodes(), _tracer_warnings(result.warnings, root), conversions(result.conversions, root):
+            torch.onnx.export(
+                model,
+                packed(args, kwargs),
+                str(path),
+                dynamo=False,
+                verbose=True,
+                opset_version=opset,
+                input_names=list(found),
+                dynamic_axes=axes,
+            )
+    except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
+        result.seconds = time.perf_counter() - began
+        result.error = first_line(error)
+        result.refusals = _refusals(error, root)
+        if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
+            result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
+        return result
+    result.seconds = time.perf_counter() - began
+    result.path = path
+    result.inputs = {name: name for name in found}
+    return result
+
+
+def trace(
+    model: torch.nn.Module, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any], root: str
+) -> tuple[Any, list[Conversion]]:
+    """The traced graph (inlined) and what was frozen in it. Raises whatever the trace raises."""
+    found: list[Conversion] = []
+    formatted, _ = arguments(model, parameters, args, kwargs)
+    with warnings.catch_warnings(), conversions(found, root), torch.no_grad():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(model, formatted, check_trace=False, strict=False)
+    return traced.inlined_graph, found
+
+
+def packed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """`args` as torch.onnx.export wants them: a dict at the end is taken as keyword arguments, so name one always."""
+    return (*args, dict(kwargs)) if kwargs or (args and isinstance(args[-1], dict)) else args
+
+
+def arguments(
+    model: torch.nn.Module, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], list[str]]:
+    """The positional arguments that the exporter traces, defaults of `forward` included, and their names."""
+    given = named(parameters, args, kwargs)
+    formatted = [value for _, value in given[: len(args)]]
+    names = [name for name, _ in given[: len(args)]]
+    spelt = signature(model)
+    for name, parameter in list(spelt.parameters.items())[len(args) :] if spelt else ():
+        if name in kwargs:
+            formatted.append(kwargs[name])
+            names.append(name)
+        elif parameter.default is not parameter.empty:
+            formatted.append(parameter.default)
+            names.append(name)
+    return tuple(formatted), names
+
+
+def is_input(leaf: Any) -> bool:
+    """Whether the tracer makes an input of it: it does of every tensor, and of every Python number too."""
+    return isinstance(leaf, (torch.Tensor, bool, int, float))
+
+
+@contextlib.contextmanager
+def _located_nodes() -> Iterator[None]:
+    """Let `verbose=True` write source lines to the nodes' doc strings without printing the graph to descriptor 1."""
+    with mock.patch.object(internals, "setup_onnx_logging", lambda verbose: contextlib.nullcontext()):
+        yield
+
+
+@contextlib.contextmanager
+def _tracer_warnings(found: list[Note], root: str) -> Iterator[None]:
+    """Collect every tracer warning: the default filters would drop repeats and those raised inside torch."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, TracerWarning):
+            found.append(Note(" ".join(str(message).split()), user_frames(root=root)))
+
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", TracerWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextlib.contextmanager
+def conversions(found: list[Conversion], root: str) -> Iterator[None]:
+    """Record every tensor → Python conversion that happens under the tracer, sizes included, with its value."""
+    depth = 0
+
+    def recording(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapper(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            nonlocal depth
+            if depth or torch._C._get_tracing_state() is None:
+                return original(self, *args, **kwargs)
+            depth += 1
+            try:
+                value = original(self, *args, **kwargs)
+                with contextlib.suppress(RuntimeError):  # a lost frame or a value that cannot be read: not recorded
+                    frames = user_frames(root=root)
+                    if frames:
+                        found.append(Conversion(kind.strip("_"), _value(self, value), frames))
+                return value
+            finally:
+                depth -= 1
+
+        return wrapper
+
+    with contextlib.ExitStack() as stack:
+        for name in _METHODS:
+            original = getattr(torch.Tensor, name)
+            own = name in torch.Tensor.__dict__
+            setattr(torch.Tensor, name, recording(name, original))
+            stack.callback(setattr if own else _remove, torch.Tensor, name, original)
+        yield
+
+
+def _remove(owner: type, name: str, _: object) -> None:
+    delattr(owner, name)
+
+
+def _value(tensor: torch.Tensor, value: Any) -> str:
+    """What the conversion gave, short enough to keep and compare."""
+    if isinstance(value, (bool, int, float, complex)):
+        return repr(value)
+    if tensor.dim() and not isinstance(value, list) and not hasattr(value, "tobytes"):
+        return f"{int(tensor.shape[0])} items"
+    text = repr(value.tolist() if hasattr(value, "tolist") else value)
+    return text if len(text) <= 200 else f"{text[:160]}… ({hash(text):x})"
+
+
+def _refusals(error: Exception, root: str) -> list[Refusal]:
+    """Where the exporter says it failed: in its traceback, else in the trace that it quotes."""
+    frames = error_frames(error, root) or torchscript_frames(str(error), root)
+    return [Refusal(first_line(error), frames)]
+
+
+def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root: str) -> list[Refusal]:
+    """Every operator of the model that the exporter cannot lower, at each of its lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            graph, names = internals.unconvertible_ops(model, args, opset_version=opset)
+        except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
+            return []
+    found: dict[tuple[str, Any], Refusal] = {}
+    for node in _nodes(graph):
+        if node.kind() in names:
+            frames = torchscript_frames(node.sourceRange(), root)
+            message = f"`{node.kind()}` cannot be exported at opset {opset}"
+            found.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
+    return list(found.values())
+
+
+def _nodes(block: Any) -> Iterator[Any]:
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _nodes(inner)

@@ -1,0 +1,196 @@
+"""When two outputs are the same: errors are measured against a float64 run, so that noise is told from error."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.records import Tolerance
+
+FACTOR = 10.0  # how many times eager's own error is still noise; correct exports stayed below 2
+ULPS = 8.0  # eager's error is taken to be at least this many eps of the output's scale
+TRUSTED = 1e4  # eager further than this many eps from float64: the two took different paths, float64 says nothing
+FALLBACK = 512.0  # in eps of the scale: what is allowed without a float64 reference
+SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wrong; exporters drop small epsilons
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How one output of ONNX Runtime differs from eager's. `shape` is set where the shapes or the number differ.
+
+    `allowed` is the largest absolute difference that would have passed.
+    """
+
+    output: int
+    detail: str
+    max_abs: float | None = None
+    max_rel: float | None = None
+    allowed: float = 0.0
+    shape: bool = False
+
+
+def tensors(outputs: Any) -> list[torch.Tensor]:
+    """The tensors of a model's output, in the order in which both exporters flatten them."""
+    return [leaf.detach() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+
+
+def reference(
+    model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[torch.Tensor] | None:
+    """The outputs of a float64 copy of the model on the same input; None where it cannot run in float64."""
+
+    def widen(value: Any) -> Any:
+        return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    try:
+        wide = copy.deepcopy(model).double()
+        with torch.no_grad():
+            return tensors(wide(*pytree.tree_map(widen, tuple(args)), **pytree.tree_map(widen, dict(kwargs))))
+    except Exception:  # noqa: BLE001 - a model may insist on float32; the caller then allows more
+        return None
+
+
+def plainly_equal(actual: Sequence[Any], expected: Sequence[torch.Tensor], tolerance: Tolerance) -> bool:
+    """Whether the outputs agree so closely that no float64 reference could find fault."""
+    return difference(actual, expected, None, tolerance, factor=(FACTOR - 1) * ULPS) is None
+
+
+def difference(
+    actual: Sequence[Any],
+    expected: Sequence[torch.Tensor],
+    wide: Sequence[torch.Tensor] | None,
+    tolerance: Tolerance,
+    spread: Sequence[float] = (),
+    factor: float = FALLBACK,
+) -> Difference | None:
+    """The worst difference between ONNX Runtime's arrays and eager's tensors, None if they agree.
+
+    Shapes, integers, booleans, and where NaN and infinity stand, must be the same. `spread` is how far each output
+    moves when the input does: where it hardly moves, small differences count. `factor` is what is allowed, in eps of
+    the scale, without a reference; a configured tolerance replaces all of that.
+    """
+    if len(actual) != len(expected):
+        return Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)
+    found = []
+    for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
+        ref = wide[index] if wide is not None and len(wide) == len(expected) else None
+        moves = spread[index] if index < len(spread) else 0.0
+        one = _compare(
+            index, _tensor(ours), theirs.cpu(), None if ref is None else ref.cpu(), tolerance, moves, factor
+        )
+        if one is not None:
+            found.append(one)
+    return max(found, key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
+
+
+def _tensor(value: Any) -> torch.Tensor:
+    if isinstance(value, torch.Tensor):
+        return value
+    array = np.asarray(value)
+    if array.dtype.name == "bfloat16":  # ml_dtypes' type, which torch does not read
+        return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
+def _compare(
+    index: int,
+    ours: torch.Tensor,
+    theirs: torch.Tensor,
+    wide: torch.Tensor | None,
+    tolerance: Tolerance,
+    spread: float,
+    factor: float,
+) -> Difference | None:
+    if theirs.is_complex() and not ours.is_complex():
+        theirs = torch.view_as_real(theirs.resolve_conj())  # ONNX keeps complex numbers as pairs
+        wide = None if wide is None or not wide.is_complex() else torch.view_as_real(wide.resolve_conj())
+    if ours.shape != theirs.shape:
+        return Difference(index, f"shape {tuple(ours.shape)} instead of {tuple(theirs.shape)}", shape=True)
+    if wide is not None and wide.shape != theirs.shape:
+        wide = None
+    if not theirs.is_floating_point():
+        return _compare_exactly(index, ours, theirs, wide)
+    return _compare_floats(index, ours, theirs, wide, tolerance, spread, factor)
+
+
+def _compare_exactly(
+    index: int, ours: torch.Tensor, theirs: torch.Tensor, wide: torch.Tensor | None
+) -> Difference | None:
+    wrong = ours.to(theirs.dtype) != theirs
+    if wide is not None:
+        wrong &= wide.to(theirs.dtype) == theirs  # where float64 already disagrees with eager, the value is a tie
+    count = int(wrong.sum())
+    if not count:
+        return None
+    gap = (ours.double() - theirs.double()).abs()[wrong]
+    kind = "booleans" if theirs.dtype == torch.bool else "integers"
+    return Difference(
+        index, f"{count} of {theirs.numel()} {kind} differ", float(gap.max()), _relative(gap, theirs[wrong])
+    )
+
+
+def _compare_floats(
+    index: int,
+    ours: torch.Tensor,
+    theirs: torch.Tensor,
+    wide: torch.Tensor | None,
+    tolerance: Tolerance,
+    spread: float,
+    factor: float,
+) -> Difference | None:
+    eps = torch.finfo(theirs.dtype).eps
+    a, b = ours.double(), theirs.double()
+    finite = torch.isfinite(b)
+    for name, test in (("NaN", torch.isnan), ("infinity", torch.isposinf), ("-infinity", torch.isneginf)):
+        if bool((test(a) != test(b)).any()):
+            return Difference(index, f"{name} stands in other places", float("inf"), float("inf"))
+    a, b = a[finite], b[finite]
+    if not b.numel():
+        return None
+    gap = (a - b).abs()
+    worst = float(gap.max())
+    if tolerance.absolute is not None or tolerance.relative is not None:
+        bound = (tolerance.absolute or 0.0) + (tolerance.relative or 0.0) * b.abs()
+        wrong, allowed = bool((gap > bound).any()), float(bound.min())
+    else:
+        allowed, ref = _allowed(b, None if wide is None else wide[finite].double(), eps, factor)
+        allowed = max(allowed, SLIGHT * min(float(b.abs().max()), 10 * spread))
+        wrong = float((a - ref).abs().max()) > allowed
+    if not wrong:
+        return None
+    return Difference(index, f"max abs difference {worst:.3g}", worst, _relative(gap, b), allowed)
+
+
+def _allowed(
+    b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: float
+) -> tuple[float, torch.Tensor]:
+    """The largest error that is noise, and what to measure it against."""
+    scale = float(b.abs().max()) or 1.0
+    if wide is not None and bool(torch.isfinite(wide).all()):
+        own = float((b - wide).abs().max())
+        if own <= min(TRUSTED * eps, 0.05) * scale:
+            return FACTOR * max(own, ULPS * eps * scale), wide
+    return factor * eps * scale, b
+
+
+def spread(base: Sequence[torch.Tensor], others: Sequence[Sequence[torch.Tensor]]) -> list[float]:
+    """How far each floating-point output moves from `base` over the other runs; 0 where nothing can be compared."""
+    found = [0.0] * len(base)
+    for other in others:
+        for index, (a, b) in enumerate(zip(base, other, strict=False)):
+            if a.shape == b.shape and a.is_floating_point() and a.numel():
+                gap = (a.double() - b.double()).abs()
+                found[index] = max(found[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
+    return found
+
+
+def _relative(gap: torch.Tensor, theirs: torch.Tensor) -> float:
+    """The largest difference in units of the largest value: element by element, values near zero would rule."""
+    scale = float(theirs.double().abs().max())
+    return float(gap.max()) / scale if scale else float("inf")

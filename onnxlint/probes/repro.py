@@ -1,0 +1,246 @@
+"""The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes.examples import Example
+from onnxlint.probes.exporters import axes_of, named
+from onnxlint.probes.exporters.dynamo import dynamic_shapes
+from onnxlint.probes.exporters.torchscript import arguments, is_input
+from onnxlint.probes.userspace import relative
+from onnxlint.records import Probe
+
+_HEAD = '''\
+"""{claim}
+
+Needs torch, onnxruntime and the model's code. Exits with 1 if the disagreement shows, else with 0.
+"""
+import copy, pathlib, random, sys, tempfile
+
+import numpy as np
+import onnxruntime
+import torch
+
+sys.path[:0] = {search_path}
+import {module} as user
+
+DATA = np.load(pathlib.Path(__file__).with_name("inputs.npz"))
+
+
+def tensor(name, dtype):
+    return torch.from_numpy(DATA[name]).to(dtype)
+
+
+torch.manual_seed(0), random.seed(0), np.random.seed(0)
+model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}()
+example, example_kwargs = {example}
+args, kwargs = {other}  # {variation}
+eager = copy.deepcopy(model)
+try:
+    for _ in range({calls}):
+        expected = eager(*args, **kwargs)
+except Exception as error:
+    sys.exit(f"PyTorch itself refused: {{type(error).__name__}}: {{error}}")
+expected = [t.detach() for t in torch.utils._pytree.tree_leaves(expected) if isinstance(t, torch.Tensor)]
+'''
+
+_TAIL = '''\
+path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
+try:
+    torch.onnx.export(
+        model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
+        {options},
+    )
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
+    session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+    leaves = {leaves}
+    types = {{"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}}
+    values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
+    answers = session.run(None, {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}})
+except Exception as error:
+    sys.exit(f"{exporter} or ONNX Runtime refused: {{type(error).__name__}}: {{str(error)[-2000:]}}")
+wrong = len(answers) != len(expected)
+for k, (a, b) in enumerate(zip((torch.as_tensor(answer) for answer in answers), expected)):
+    far = float("inf")
+    if a.shape == b.shape:
+        same = (a == b) | (a.isnan() & b.isnan())
+        far = (a.double() - b.double()).abs().nan_to_num(far).masked_fill(same, 0).flatten().tolist()
+        far = max(far, default=0.0)
+    wrong |= far > {limit}
+    print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
+    print(f"       ONNX Runtime {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
+sys.exit(int(wrong))
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """An input on which an export and PyTorch disagree.
+
+    `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
+    still is agreement; `calls` is how often eager runs before it is compared. `exporter` is `eager` where PyTorch
+    itself refuses the input.
+    """
+
+    exporter: str
+    variation: str
+    claim: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    limit: float = 0.0
+    optimized: bool = True
+    calls: int = 1
+
+
+class _Unwritable(Exception):
+    """A value that has no spelling in a script."""
+
+
+def write(
+    probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int
+) -> str | None:
+    """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    try:
+        text = _script(probe, model, example, case, arrays)
+    except _Unwritable:
+        return None
+    name = re.sub(r"[^\w.]+", "-", probe.name).strip("-")
+    folder = Path(probe.repro_dir) / f"{name}-{case.exporter}-{number}"
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
+    script = folder / "repro.py"
+    script.write_text(text, encoding="utf-8")
+    return relative(str(script), probe.root)
+
+
+def _script(
+    probe: Probe,
+    model: torch.nn.Module,
+    example: Example,
+    case: Counterexample,
+    arrays: dict[str, np.ndarray[Any, Any]],
+) -> str:
+    module, _, attribute = probe.factory.partition(":")
+    head = _HEAD.format(
+        claim=case.claim.replace("\\", "/").replace('"""', "'''"),
+        search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
+        module=module,
+        attribute=attribute,
+        example=_spell((example.args, dict(example.kwargs)), "example", arrays),
+        other=_spell((case.args, dict(case.kwargs)), "input", arrays),
+        variation=case.variation,
+        calls=case.calls,
+    )
+    if case.exporter == "eager":
+        return head + 'print("PyTorch accepts the input")\n'
+    dynamo = case.exporter == "dynamo"
+    tail = _TAIL.format(
+        packed=_packed(example, dynamo),
+        dynamo=dynamo,
+        opset=probe.opset,
+        options=_dynamo_options(model, example) if dynamo else _torchscript_options(model, example),
+        level="ORT_ENABLE_ALL" if case.optimized else "ORT_DISABLE_ALL",
+        leaves=_leaves(model, example, case, dynamo),
+        exporter=case.exporter,
+        limit=repr(case.limit),
+    )
+    return head + tail
+
+
+def _packed(example: Example, dynamo: bool) -> str:
+    ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
+    if example.kwargs and not dynamo:
+        return "(*example, example_kwargs)"
+    return "(*example, {})" if ends_in_dict and not example.kwargs else "example"
+
+
+def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
+    formatted, names = arguments(model, example.parameters, example.args, example.kwargs)
+    found = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
+    axes = {
+        name: dict(axes_of(name, example.dynamic))
+        for name, leaf in found.items()
+        if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
+    }
+    return f"input_names={list(found)!r}, dynamic_axes={axes!r}"
+
+
+def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
+    shapes = dynamic_shapes(model, example.parameters, example.args, example.kwargs, example.dynamic)
+    kwargs = "kwargs=example_kwargs, " if example.kwargs else ""
+    return f"{kwargs}dynamic_shapes={_spell(shapes, '', {})}"
+
+
+def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dynamo: bool) -> str:
+    """A dict display: every graph input with the place of its value in `args` and `kwargs`, or its default."""
+    places = {".".join(path): place for path, _, place in _places(example, case)}
+    if not dynamo:
+        formatted, names = arguments(model, example.parameters, example.args, example.kwargs)
+        for path, leaf, _ in _walk(names, formatted):
+            places.setdefault(".".join(path), repr(leaf))
+    items = [f"{graph!r}: {places[leaf]}" for graph, leaf in case.inputs.items() if leaf in places]
+    return "{" + ", ".join(items) + "}"
+
+
+def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
+    given = named(example.parameters, case.args, case.kwargs)
+    found = []
+    for index, (name, value) in enumerate(given):
+        base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
+        found += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
+    return found
+
+
+def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], Any, str]]:
+    """Every leaf with its path of names and its place below the argument, as Python spells it."""
+    found = []
+    for name, value in zip(names, values, strict=True):
+        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+            steps, place = [name], ""
+            for key in path:
+                if isinstance(key, pytree.GetAttrKey):
+                    steps.append(key.name)
+                    place += f".{key.name}"
+                else:
+                    index = key.key if isinstance(key, pytree.MappingKey) else key.idx
+                    steps.append(str(index))
+                    place += f"[{index!r}]"
+            if leaf is not None:
+                found.append((steps, leaf, place))
+    return found
+
+
+def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
+    """Python's spelling of a value; tensors go to `arrays`. Raises _Unwritable."""
+    if isinstance(value, torch.Tensor):
+        key = f"{name}_{len(arrays)}"
+        plain = value.detach().cpu().resolve_conj().resolve_neg()
+        arrays[key] = (plain.float() if plain.dtype == torch.bfloat16 else plain).contiguous().numpy()
+        return f'tensor("{key}", {value.dtype})'
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if value is None or type(value) in (bool, int, float, str, complex):
+        return repr(value)
+    if value is torch.export.Dim.DYNAMIC:
+        return "torch.export.Dim.DYNAMIC"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{k!r}: {_spell(v, name, arrays)}" for k, v in value.items()) + "}"
+    if type(value) in (list, tuple):
+        inner = ", ".join(_spell(v, name, arrays) for v in value)
+        if type(value) is list:
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    raise _Unwritable(type(value).__qualname__)

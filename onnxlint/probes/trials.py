@@ -1,0 +1,159 @@
+"""Confirmation: an exported file in ONNX Runtime, against eager, on the example and on every variation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import torch
+
+from onnxlint.probes import numerics
+from onnxlint.probes.eager import Eager, Run, execute, with_leaf
+from onnxlint.probes.exporters import Export
+from onnxlint.probes.runtime import Runtime, RuntimeRefused
+from onnxlint.probes.vary import Variation
+from onnxlint.records import Probe
+
+
+class Result(StrEnum):
+    """What ONNX Runtime made of one input."""
+
+    AGREES = "agrees"
+    VALUES = "values"  # it ran and answered something else
+    SHAPE = "shape"  # it ran and answered in another shape
+    REFUSED = "refused"  # it raised
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One input in ONNX Runtime. `optimized` tells which of the two sessions it was; `calls` how often eager ran."""
+
+    run: Run
+    result: Result
+    optimized: bool = True
+    difference: numerics.Difference | None = None
+    message: str = ""
+    calls: int = 1
+
+    @property
+    def fails(self) -> bool:
+        """Whether the export and eager disagree here."""
+        return self.result is not Result.AGREES
+
+
+@dataclass(slots=True)
+class Confirmation:
+    """What became of one exported file.
+
+    `refusal` is why the checker, the loading, or the run of the example failed. `random`: two runs without
+    optimizations differ. `vanished` are inputs that the graph no longer has, `constant` dynamic axes that it made
+    constant, as (leaf, axis, dim).
+    """
+
+    export: Export
+    runtime: Runtime | None = None
+    refusal: str = ""
+    random: bool = False
+    trials: list[Trial] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+    constant: list[tuple[str, int, str]] = field(default_factory=list)
+
+    @property
+    def failing(self) -> list[Trial]:
+        """The trials in which the export and eager disagree, in order."""
+        return [trial for trial in self.trials if trial.fails]
+
+
+def confirm(probe: Probe, eager: Eager, export: Export) -> Confirmation:
+    """Check, load and run an exported file. Nothing that it does is raised."""
+    found = Confirmation(export)
+    assert export.path is not None
+    try:
+        runtime = Runtime(export.path)
+        found.runtime = runtime
+        runtime.check()
+        _look_at_inputs(eager, found, runtime)
+        feeds = runtime.feeds(export.inputs, {**export.constants, **eager.base.leaves})
+        runtime.run(feeds)
+        plain = [runtime.run(feeds, optimized=False) for _ in range(2)]
+    except RuntimeRefused as refused:
+        found.refusal = str(refused)
+        return found
+    found.random = numerics.difference(plain[0], [torch.as_tensor(v) for v in plain[1]], None, probe.tolerance) is not None
+    if eager.random or found.random:
+        return found
+    for run in eager.accepted:
+        found.trials.append(_trial(probe, eager, found, run))
+    if eager.stateful:
+        second = Run("example, second call", "values", *_inputs(eager.base), eager.base.sizes, eager.base.observation, eager.second, eager.base.leaves)
+        found.trials.append(_compare(probe, eager, found, second, plain[0], False, calls=2))
+    if not found.failing:
+        found.trials += _vanished_trials(probe, eager, found)
+    return found
+
+
+def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return run.args, run.kwargs
+
+
+def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None:
+    export = found.export
+    kept = {export.inputs.get(name, name) for name in runtime.inputs}
+    found.vanished = [
+        name for name, leaf in eager.base.leaves.items() if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in kept
+    ]
+    for name, axes in eager.example.dynamic.items():
+        for axis, dim in axes.items():
+            if runtime.constant_dims(export.inputs, name, axis):
+                found.constant.append((name, axis, dim))
+
+
+def _trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
+    """The input in both sessions; the first disagreement counts."""
+    assert found.runtime is not None
+    trial = Trial(run, Result.AGREES)
+    for optimized in (True, False):
+        try:
+            feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
+            answers = found.runtime.run(feeds, optimized)
+        except RuntimeRefused as refused:
+            return Trial(run, Result.REFUSED, optimized, message=str(refused))
+        trial = _compare(probe, eager, found, run, answers, optimized)
+        if trial.fails:
+            break
+    return trial
+
+
+def _compare(
+    probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], optimized: bool, calls: int = 1
+) -> Trial:
+    if numerics.plainly_equal(answers, run.outputs, probe.tolerance):
+        return Trial(run, Result.AGREES, optimized, calls=calls)
+    wide = numerics.reference(eager.fresh(), run.args, run.kwargs) if calls == 1 else None
+    gap = numerics.difference(answers, run.outputs, wide, probe.tolerance, eager.spread)
+    if gap is None:
+        return Trial(run, Result.AGREES, optimized, calls=calls)
+    return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, optimized, gap, gap.detail, calls)
+
+
+def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Trial]:
+    """For every input that the graph lost: does eager's answer depend on it? Then the export is wrong there."""
+    trials = []
+    for name in found.vanished:
+        other = next((r for r in eager.runs if r.kind == "values" and differs(r.leaves.get(name), eager.base.leaves[name])), None)
+        if other is None:
+            continue
+        args, kwargs = with_leaf(eager, name, other.leaves[name])
+        variation = Variation(f"example with `{name}` of {other.label}", args, kwargs, dict(eager.base.sizes))
+        run = execute(eager.fresh(), eager.example, variation, probe.root)
+        if run.observation.error is None:
+            trials.append(_trial(probe, eager, found, run))
+    return trials
+
+
+def differs(one: Any, other: Any) -> bool:
+    """Whether two leaves are not the same value."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.shape != other.shape or not torch.equal(one, other)
+    return type(one) is not type(other) or one != other

@@ -1,0 +1,151 @@
+"""One probe from beginning to end: eager, both exporters, ONNX Runtime, evidence. Runs in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+import onnx
+import onnxruntime
+import torch
+
+from onnxlint.probes import stages
+from onnxlint.probes.attribute import attribute, eager_evidence
+from onnxlint.probes.eager import Eager, explore, prepare
+from onnxlint.probes.examples import ProbeFailure, seed_everything
+from onnxlint.probes.exporters import dynamo, first_line, torchscript
+from onnxlint.probes.judge import eager_error, judge
+from onnxlint.probes.trials import Confirmation, confirm
+from onnxlint.records import (
+    Evidence,
+    ExporterResult,
+    Location,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    Probe,
+    ProbeResult,
+)
+
+_EXPORT = {"torchscript": torchscript.export, "dynamo": dynamo.export}
+
+
+def _ignore(_: ProbeResult) -> None:
+    """Nobody wants the partial results."""
+
+
+def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) -> ProbeResult:
+    """Probe one model. Whatever it does wrong is in the result; `publish` gets what is known after every stage."""
+    logging.getLogger("torch.onnx").setLevel(logging.CRITICAL)
+    torch.set_num_threads(1)
+    sheet = _Sheet(probe, publish)
+    try:
+        stages.stage(stages.BUILD)
+        eager = prepare(probe)
+        if eager.base.observation.error is not None:
+            return sheet.not_probed(_rejected_example(eager))
+        stages.stage("running the variations in eager PyTorch")
+        explore(probe, eager)
+    except ProbeFailure as failure:
+        return sheet.not_probed(failure)
+    sheet.reached = eager.reached
+    if eager.fixed:
+        location = next(iter(eager.fixed[0].observation.error_frames), None)
+        for exporter in probe.exporters:
+            sheet.results[exporter] = ExporterResult(Outcome.EAGER_ERROR, eager_error(eager), location)
+        sheet.evidence += eager_evidence(probe, eager)
+        return sheet.publish()
+    sheet.publish()
+    with tempfile.TemporaryDirectory(prefix="onnxlint-") as scratch:
+        for exporter in probe.exporters:
+            _one_exporter(probe, eager, exporter, Path(scratch), sheet)
+    return sheet.publish()
+
+
+def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, sheet: _Sheet) -> None:
+    stages.stage(f"exporting with {exporter}")
+    seed_everything()
+    example = eager.example
+    export = _EXPORT[exporter](
+        eager.fresh(),
+        example.parameters,
+        example.args,
+        example.kwargs,
+        example.dynamic,
+        probe.opset,
+        scratch,
+        probe.root,
+    )
+    stages.stage(f"running the {exporter} export in ONNX Runtime")
+    found = confirm(probe, eager, export) if export.path else Confirmation(export)
+    outcome, detail = judge(eager, found)
+    sheet.results[exporter] = ExporterResult(outcome, detail, None, round(export.seconds, 3))
+    sheet.publish()
+    if outcome is Outcome.OK:
+        return
+    stages.stage(f"looking for the cause in the {exporter} export")
+    evidence = attribute(probe, eager, found, outcome)
+    location = next((e.frames[0] for e in evidence if e.frames), None)
+    sheet.results[exporter] = ExporterResult(outcome, detail, location, round(export.seconds, 3))
+    sheet.evidence += evidence
+    sheet.publish()
+
+
+def _rejected_example(eager: Eager) -> ProbeFailure:
+    seen = eager.base.observation
+    assert seen.error is not None
+    return ProbeFailure(
+        f"forward raised on the example inputs: {first_line(seen.error)}",
+        "correct the inputs that are declared for this model",
+        next(iter(seen.error_frames), None),
+    )
+
+
+class _Sheet:
+    """The result as it grows."""
+
+    def __init__(self, probe: Probe, publish: Callable[[ProbeResult], None]) -> None:
+        self.probe = probe
+        self.send = publish
+        self.results: dict[str, ExporterResult] = {}
+        self.evidence: list[Evidence] = []
+        self.reached: dict[str, tuple[int, ...]] = {}
+
+    def publish(self) -> ProbeResult:
+        """Send and return what is known."""
+        return self._send(ModelStatus.PROBED, None, None, None)
+
+    def not_probed(self, failure: ProbeFailure) -> ProbeResult:
+        """Send and return why there is no probe."""
+        return self._send(ModelStatus.NOT_PROBED, failure.reason, failure.remedy, failure.location)
+
+    def _send(
+        self, status: ModelStatus, reason: str | None, remedy: str | None, location: Location | None
+    ) -> ProbeResult:
+        probe = self.probe
+        place = location or Location(probe.path, probe.line)
+        report = ModelReport(
+            probe.name,
+            place.path,
+            place.line,
+            status,
+            reason,
+            remedy,
+            dict(self.results),
+            declared=probe.source == "config",
+        )
+        result = ProbeResult(report, tuple(self.evidence), self.reached, _versions())
+        self.send(result)
+        return result
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "torch": torch.__version__,
+        "onnx": onnx.__version__,
+        "onnxruntime": onnxruntime.__version__,
+        "numpy": numpy.__version__,
+    }
