@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
 from onnxlint.catalogue import Rule
 from onnxlint.records import Outcome, Severity
@@ -26,6 +27,7 @@ FAMILIES: Mapping[str, str] = {
     "ONX7": "found by running",
     "ONX9": "about the run",
 }
+_THEME = Theme({"markdown.h2": "bold underline", "markdown.code": "cyan", "markdown.item.bullet": "dim"})
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
@@ -60,7 +62,7 @@ def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str
         border_style="dim",
     )
     table.add_column("code", no_wrap=True)
-    table.add_column("name", overflow="fold", min_width=18)
+    table.add_column("name", no_wrap=True)
     table.add_column("severity", no_wrap=True)
     table.add_column("TorchScript", overflow="fold", min_width=10)
     table.add_column("dynamo", overflow="fold", min_width=10)
@@ -99,10 +101,12 @@ def _console(*, color: bool, width: int) -> Console:
         markup=False,
         emoji=False,
         legacy_windows=False,
+        theme=_THEME,
     )
 
 
 def _text(console: Console) -> str:
     stream = console.file
     assert isinstance(stream, io.StringIO)
-    return re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)
+    page = re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)
+    return re.sub(r"\n{3,}", "\n\n", page)

@@ -1,0 +1,71 @@
+"""Progress is told on a terminal, and nowhere else."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+from onnxlint.report.progress import Progress, Silent, open_progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def work(progress: Progress) -> None:
+    progress.stage("reading", total=2)
+    progress.advance("a.py")
+    progress.advance("b.py")
+    progress.stage("probing", total=1)
+    for number in range(5):
+        progress.model(f"models.net:[red]Net{number}", "exporting with dynamo")
+    progress.model("models.net:[red]Net0", "")
+    progress.advance()
+
+
+def test_nothing_is_written_where_nobody_watches() -> None:
+    stream = io.StringIO()
+    with open_progress(stream) as progress:
+        assert isinstance(progress, Silent)
+        work(progress)
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_sees_the_stage_and_the_models() -> None:
+    stream = Terminal()
+    with open_progress(stream) as progress:
+        work(progress)
+        last = progress
+    assert not isinstance(last, Silent)
+    seen = stream.getvalue()
+    assert "probing" in seen
+    assert "models.net:[red]Net1: exporting" in seen
+    assert "\x1b[2K" in seen, "the lines are erased at the end"
+
+
+def test_a_failure_inside_still_clears_the_display() -> None:
+    stream = Terminal()
+    try:
+        with open_progress(stream) as progress:
+            progress.stage("reading")
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    assert stream.getvalue().rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
+
+
+def test_formats_for_machines_need_no_terminal_library() -> None:
+    script = (
+        "import sys\n"
+        "from onnxlint.records import Report\n"
+        "from onnxlint.report import render\n"
+        "for format in ('json', 'sarif', 'github', 'concise'):\n"
+        "    render(Report(), format, color=False, width=80, show_all=True, sources=None, catalogue={})\n"
+        "from onnxlint.report.progress import open_progress\n"
+        "open_progress(sys.stderr).__enter__()\n"
+        "print('rich' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
