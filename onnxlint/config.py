@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,8 +76,16 @@ def unknown_selector(selector: str, rules: Mapping[str, str]) -> str | None:
     """Return what is wrong with a selector that no rule answers to, or None; `rules` maps codes to names."""
     if any(specificity(selector, code, name) for code, name in rules.items()):
         return None
-    close = nearest(selector, [*rules.values()]) or nearest(selector, rules)
+    close = nearest(selector, rules.values()) or _nearest_code(selector.upper(), rules)
     return f"no rule is called `{selector}`" + (f"; did you mean `{close}`?" if close else "; see `onnxlint rules`")
+
+
+def _nearest_code(selector: str, codes: Iterable[str]) -> str | None:
+    """Return the code in the same family that is closest in number; None for what is no full code."""
+    if not re.fullmatch(r"[A-Z]*\d{3}", selector):
+        return None
+    family = [code for code in codes if code[-3] == selector[-3]]
+    return min(family, key=lambda code: abs(int(code[-3:]) - int(selector[-3:])), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ def test_a_path_that_does_not_exist_is_an_error() -> None:
 def test_an_unknown_rule_code_ends_the_run_with_the_nearest() -> None:
     run = check("--select", "ONX110")
     assert (run.code, run.out) == (2, "")
-    assert "no rule is called `ONX110`; did you mean `ONX101`?" in run.err.replace("\n", " ")
+    assert "no rule is called `ONX110`; did you mean `ONX108`?" in run.err.replace("\n", " ")
 
 
 def test_an_unknown_rule_in_the_file_is_reported_at_its_line() -> None:
