@@ -168,6 +168,9 @@ class _Page:
             evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
             for observation in evidence[:_MOST_EVIDENCE]:
                 yield from self._observation(observation, pad)
+            for script in dict.fromkeys(e.repro for e in evidence[:_MOST_EVIDENCE] if e.repro):
+                again = Text.styled("re-run: ", "dim").append(f"python {words.clean(script)}", style="cyan")
+                yield self._indent(again, pad, 2)
             if len(evidence) > _MOST_EVIDENCE:
                 more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
                 yield self._indent(Text.styled(f"and {more}", "dim"), pad, 2)
@@ -182,9 +185,6 @@ class _Page:
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
         for line in self._wrap(body, self._width - pad - _LABEL - 2):
             yield self._indent(line, pad, 2)
-        if evidence.repro:
-            again = Text.styled("re-run: ", "dim").append(f"python {words.clean(evidence.repro)}", style="cyan not dim")
-            yield self._indent(again, pad, 2)
 
     def _help(self, finding: Finding, rule: Rule | None, pad: int) -> Iterator[Text]:
         title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint.records import (
     EXPORTERS,
+    Cause,
     Evidence,
     ExporterResult,
     Finding,
@@ -210,8 +211,11 @@ def _measure(finding: Finding, exporter: str) -> str:
 
 
 def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Failures first, those with a script that shows them first among them, the largest error first among those."""
-    return sorted(evidence, key=lambda e: (e.symptom is Outcome.OK, e.repro is None, -_size(e.max_abs)))
+    """Failures first; among them what the exporter itself says, then the largest error, then what can be re-run."""
+    return sorted(
+        evidence,
+        key=lambda e: (e.symptom is Outcome.OK, e.cause is not Cause.REFUSED, -_size(e.max_abs), e.repro is None),
+    )
 
 
 def _size(value: float | None) -> float:
