@@ -5,7 +5,7 @@
 
 What an operator returns, reads, draws and aliases comes from torch's schemas, tags and type stubs; what an exporter
 can lower comes from both exporters' registries and, where `.ci/ops_measured.json` has a row, from measurement
-(`.ci/measure_ops.py`). What no schema says stands in `FACTS`, by hand.
+(`.ci/measure_ops.py`). What none of them says stands in `.ci/ops_facts.py`, by hand.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import onnxruntime
 import onnxscript
 import torch
 import torch.nn.functional as F
+from ops_facts import CONDITIONS, FACTS
 from torch.onnx._internal import torchscript_exporter
 from torch.onnx._internal.exporter import _registration
 from torch.onnx._internal.torchscript_exporter import registration
@@ -43,6 +44,7 @@ NAMESPACES = {
     "torch.linalg": torch.linalg,
     "torch.fft": torch.fft,
     "torch.special": torch.special,
+    "torch.nn.utils.rnn": torch.nn.utils.rnn,
 }
 
 # Python's operator methods, by the aten operator they end in. `r` and `i` forms are derived from these.
@@ -54,92 +56,6 @@ OPERATORS = {
 COMPARISONS = {
     "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
     "neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive",
-}  # fmt: skip
-
-# What no schema, tag or stub says. A key is a public name; a value overrides the derived fields.
-FACTS: dict[str, dict[str, Any]] = {
-    "torch.Tensor.item": {"returns": "scalar", "reads_data": True},
-    "torch.Tensor.tolist": {"returns": "list", "reads_data": True},
-    "torch.Tensor.numpy": {"returns": "array", "reads_data": True},
-    "torch.Tensor.__array__": {"returns": "array", "reads_data": True},
-    "torch.Tensor.__dlpack__": {"returns": "other", "reads_data": True},
-    "torch.Tensor.__bool__": {"returns": "bool", "reads_data": True},
-    "torch.Tensor.__int__": {"returns": "int", "reads_data": True},
-    "torch.Tensor.__float__": {"returns": "float", "reads_data": True},
-    "torch.Tensor.__complex__": {"returns": "scalar", "reads_data": True},
-    "torch.Tensor.__index__": {"returns": "int", "reads_data": True},
-    "torch.Tensor.__contains__": {"returns": "bool", "reads_data": True},
-    "torch.Tensor.__format__": {"returns": "other", "reads_data": True},
-    "torch.Tensor.__len__": {"returns": "dim"},
-    "torch.Tensor.__iter__": {"returns": "tensors", "view": True},
-    "torch.Tensor.__hash__": {"returns": "int"},
-    "torch.Tensor.__getitem__": {
-        "returns": "tensor", "view": True, "data_shape": True, "only_if": {"data_shape": "boolean index"},
-        "lowering": {"torchscript": 9, "dynamo": 18},
-    },
-    "torch.Tensor.__setitem__": {
-        "returns": "none", "inplace": True, "lowering": {"torchscript": 11, "dynamo": 18},
-    },
-    "torch.Tensor.size": {"returns": "shape", "returns_if": {"dim": "dim"}},
-    "torch.Tensor.stride": {"returns": "shape", "returns_if": {"dim": "dim"}},
-    "torch.Tensor.shape": {"returns": "shape"},
-    "torch.Tensor.numel": {"returns": "dim"},
-    "torch.Tensor.nelement": {"returns": "dim"},
-    "torch.Tensor.nbytes": {"returns": "dim"},
-    "torch.numel": {"returns": "dim"},
-    "torch.Tensor.storage_offset": {"returns": "int"},
-    "torch.Tensor.type": {"returns": "other", "returns_if": {"dtype": "tensor"}},
-    "torch.Tensor.element_size": {"returns": "int"},
-    "torch.Tensor.data": {"returns": "tensor", "view": True},
-    "torch.Tensor.T": {"returns": "tensor", "view": True},
-    "torch.Tensor.H": {"returns": "tensor", "view": True},
-    "torch.Tensor.mT": {"returns": "tensor", "view": True},
-    "torch.Tensor.mH": {"returns": "tensor", "view": True},
-    "torch.Tensor.real": {"returns": "tensor", "view": True},
-    "torch.Tensor.imag": {"returns": "tensor", "view": True},
-    "torch.is_tensor": {"returns": "bool"},
-    "torch.is_storage": {"returns": "bool"},
-    "torch.broadcast_shapes": {"returns": "shape"},
-    "torch.equal": {"reads_data": True},
-    "torch.allclose": {"reads_data": True},
-    "torch.is_nonzero": {"reads_data": True},
-    "torch.argwhere": {"data_shape": True},
-    "torch.unique": {
-        "returns": "tensor", "data_shape": True,
-        "returns_if": {"return_inverse": "tensors", "return_counts": "tensors"},
-    },
-    "torch.unique_consecutive": {
-        "returns": "tensor", "data_shape": True,
-        "returns_if": {"return_inverse": "tensors", "return_counts": "tensors"},
-    },
-    "torch.where": {"returns": "tensor", "only_if": {"data_shape": "one argument"}, "data_shape": True},
-    "torch.repeat_interleave": {"only_if": {"data_shape": "tensor repeats"}, "data_shape": True},
-    "torch.nn.functional.one_hot": {"only_if": {"data_shape": "num_classes=-1"}, "data_shape": True},
-    "torch.nn.functional.embedding_bag": {"returns": "tensor"},
-    "torch.nn.functional.multi_head_attention_forward": {"returns": "tensors"},
-    "torch.nn.functional.scaled_dot_product_attention": {"random": True, "only_if": {"random": "dropout_p>0"}},
-    "torch.nn.functional.gumbel_softmax": {"random": True},
-    "torch.histogram": {"returns": "tensors"},
-    "torch.tensor": {"returns": "tensor"},
-    "torch.as_tensor": {"returns": "tensor", "view": True},
-    "torch.from_numpy": {"returns": "tensor", "view": True},
-    "torch.meshgrid": {"returns": "tensors", "view": True},
-    "torch.broadcast_tensors": {"returns": "tensors", "view": True},
-    "torch.split": {"returns": "tensors", "view": True},
-    "torch.atleast_1d": {"returns": "tensor", "view": True},
-    "torch.atleast_2d": {"returns": "tensor", "view": True},
-    "torch.atleast_3d": {"returns": "tensor", "view": True},
-    "torch.block_diag": {"returns": "tensor"},
-    "torch.cartesian_prod": {"returns": "tensor"},
-    "torch.cond": {"returns": "other"},
-    "torch.while_loop": {"returns": "other"},
-    "torch.einsum": {"returns": "tensor"},
-    "torch.norm": {"returns": "tensor"},
-    "torch.stft": {"returns": "tensor", "complex": True},
-    "torch.lu": {"returns": "tensors"},
-    "torch.lobpcg": {"returns": "tensors"},
-    "torch.pca_lowrank": {"returns": "tensors", "random": True},
-    "torch.svd_lowrank": {"returns": "tensors", "random": True},
 }  # fmt: skip
 
 # Results that are complex though the input is real.
@@ -163,7 +79,7 @@ def callables() -> Iterator[tuple[str, Any]]:
             if name.startswith("_") or not callable(value) or isinstance(value, type):
                 continue
             qualified = f"{prefix}.{name}"
-            known = qualified in FACTS or value in overridable
+            known = qualified in FACTS or value in overridable or (module is F and qualified in stubs())
             if known or (isinstance(value, builtin) and packet(value.__name__) is not None):
                 yield qualified, value
     for name in sorted(dir(torch.Tensor)):
@@ -438,6 +354,37 @@ def lowering_of_body(names: list[str]) -> dict[str, int | None]:
     return lowering
 
 
+# ---------------------------------------------------------------- what was measured
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """What `.ci/measure_ops.py` saw, by public name."""
+    found: dict[str, Any] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return found
+
+
+def take_measured(row: Row, seen: dict[str, Any]) -> None:
+    """Replace the registries' word by what the exporters did on torch's own samples."""
+    row["complex"] = row["complex"] or seen.get("complex", False)
+    row["random"] = row["random"] or seen.get("random", False)
+    lowering, unless, wrong = dict(row["lowering"]), list(row.get("unless", ())), list[str]()
+    for exporter in ("torchscript", "dynamo"):
+        if exporter not in seen:
+            continue
+        cell = seen[exporter]
+        lowering[exporter] = cell["lowest"]
+        outcomes = cell["outcomes"]
+        if not row["random"] and outcomes.get("wrong", 0) and not outcomes.get("ok", 0):
+            wrong.append(exporter)
+        unless += [
+            [exporter, when, outcome]
+            for when, outcome in cell.get("unless", ())
+            if not (row["random"] and outcome == "wrong") and exporter not in wrong
+        ]
+    row |= {"lowering": lowering, "unless": unless, "wrong": wrong}
+
+
 # ---------------------------------------------------------------- the table
 
 
@@ -472,15 +419,32 @@ def row_of(qualified: str, value: Any) -> tuple[str, Row]:
         row["returns"], returns_if = "tensor", {"return_indices": "tensors"}
     if returns_if and qualified not in ("torch.where", "torch.Tensor.where"):
         row["returns_if"] = returns_if
+    return name, row
+
+
+def relatives(qualified: str) -> list[str]:
+    """The names whose hand-written facts hold for a name: `torch.add` for `Tensor.add_` and `Tensor.__iadd__`."""
     owner, short = qualified.rsplit(".", 1)
-    for twin in (f"torch.{short}", qualified):
-        if twin == qualified or owner == "torch.Tensor":
-            row |= FACTS.get(twin, {})
-    if "train=True" in row.get("only_if", {}).values() and owner == "torch.nn.functional":
+    if owner != "torch.Tensor":
+        return [qualified]
+    base = operator(short) or short
+    base = base if base.startswith("__") else base.removesuffix("_")
+    return [f"torch.{base}", f"torch.Tensor.{base}", qualified]
+
+
+def finish(qualified: str, row: Row, seen: dict[str, Any] | None) -> None:
+    """Add what was measured, then what is known by hand."""
+    if seen is not None:
+        take_measured(row, seen)
+    by_hand: set[tuple[str, str, str]] = set()
+    for name in relatives(qualified):
+        row |= FACTS.get(name, {}) if name == qualified or not qualified.endswith("_") else {}
+        by_hand.update(CONDITIONS.get(name, ()))
+    row["unless"] = sorted(map(list, by_hand | {tuple(condition) for condition in row.get("unless", ())}))
+    if "train=True" in row.get("only_if", {}).values() and qualified.startswith("torch.nn.functional."):
         row["only_if"] = {"random": "training=True"}
     if row["returns"] not in ("tensor", "tensors", "none"):
-        row["lowering"] = {}  # a Python value is not an operator
-    return name, row
+        row |= {"lowering": {}, "unless": [], "wrong": []}  # a Python value is not an operator
 
 
 def module_row(cls: type[torch.nn.Module], rows: dict[str, Row]) -> tuple[str | None, Row]:
@@ -493,7 +457,7 @@ def module_row(cls: type[torch.nn.Module], rows: dict[str, Row]) -> tuple[str | 
     public = [f"torch.nn.functional.{n}" if hasattr(F, n) else f"torch.{n}" for n in names]
     public = [p for p in public if p in rows]
     if len(public) == 1:
-        return public[0], {}
+        return public[0], dict(rows[public[0]])
     annotation = str(inspect.signature(cls.forward).return_annotation)
     row: Row = {"reads_data": False, "data_shape": False, "inplace": False, "view": False, "complex": False}
     row["random"] = any(rows[p]["random"] for p in public)
@@ -534,16 +498,17 @@ def build() -> dict[str, Any]:
             ops[name] = row
         names[qualified] = name
 
-    for qualified, value in callables():
-        name, row = row_of(qualified, value)
+    found = [(qualified, *row_of(qualified, value)) for qualified, value in callables()]
+    by_name = {name: measured()[qualified] for qualified, name, _ in found if qualified in measured()}
+    for qualified, name, row in found:
+        seen = measured().get(qualified) or by_name.get(name) or by_name.get(name.removesuffix("_"))
+        finish(qualified, row, seen)
         rows[qualified] = row
         put(qualified, name, row)
     for qualified, cls in modules():
         target, row = module_row(cls, rows)
-        if target is None:
-            put(qualified, qualified, row)
-        else:
-            names[qualified] = names[target]
+        finish(qualified, row, measured().get(qualified))
+        put(qualified, names[target] if target else qualified, row)
     versions = {"torch": torch.__version__.split("+")[0], "onnxscript": onnxscript.__version__,
                 "onnxruntime": onnxruntime.__version__}  # fmt: skip
     return {"versions": versions, "ops": dict(sorted(ops.items())), "names": dict(sorted(names.items()))}
