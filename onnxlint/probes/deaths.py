@@ -84,15 +84,19 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
     A model that died before it was built has not been probed; its exporters still say how it ended.
     """
     if known is None:
-        known = ProbeResult(ModelReport(probe.name, probe.path, probe.line, ModelStatus.PROBED))
+        declared = probe.source == "config"
+        known = ProbeResult(ModelReport(probe.name, probe.path, probe.line, ModelStatus.PROBED, declared=declared))
     while_ = f" while {death.stage}" if death.stage else ""
     at = death.frames[0] if death.frames else None
-    detail = f"{death.sentence}{while_}" + (f", at {at.path}:{at.line}" if at else "")
+    reason = f"{death.sentence}{while_}"
+    detail = f"{reason}, at {at.path}:{at.line}" if at else reason
     missing = [name for name in probe.exporters if name not in known.report.exporters]
     results = {name: ExporterResult(death.outcome, detail, at) for name in missing}
     report = replace(known.report, exporters={**known.report.exporters, **results})
     if death.stage in ("", stages.BUILD):
-        report = replace(report, status=ModelStatus.NOT_PROBED, reason=detail, remedy=_remedy(death))
+        place = at or Location(report.path, report.line)
+        report = replace(report, path=place.path, line=place.line)
+        report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=_remedy(death))
     blamed = [name for name in missing if name in death.stage]
     evidence = tuple(Evidence(probe.name, n, Cause.REFUSED, death.outcome, death.frames, detail) for n in blamed)
     return replace(known, report=report, evidence=known.evidence + (evidence if death.frames else ()))

@@ -210,5 +210,8 @@ def _outcome(future: Future[str], probe: Probe) -> ProbeResult:
     except (ServerFailedError, ModuleNotFoundError) as error:
         reason = f"the process that runs probes could not start: {error}"
         remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
-        report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy)
+        declared = probe.source == "config"
+        report = ModelReport(
+            probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared
+        )
         return ProbeResult(report)
