@@ -24,18 +24,19 @@ def sampler(example: torch.Tensor, limit: int) -> Sampler:
     example = example.detach()
     if example.numel() == 0:
         return lambda shape, mode: torch.zeros(shape, dtype=example.dtype)
-    if example.dtype == torch.bool or _is_binary(example):
-        return _mask_sampler(example)
     if example.is_complex():
         return lambda shape, mode: torch.complex(*(_real(example.real, shape, mode) for _ in "ab")).to(example.dtype)
+    if example.dtype == torch.bool or _is_binary(example, limit):
+        return _mask_sampler(example)
     if example.is_floating_point():
         return lambda shape, mode: _real(example, shape, mode).to(example.dtype)
     return _integer_sampler(example, limit)
 
 
-def _is_binary(example: torch.Tensor) -> bool:
-    """A mask in numbers: at least a row of zeros and ones. A constant tensor says too little."""
-    return example.numel() > 2 and example.dim() > 0 and set(example.unique().tolist()) in ({0, 1}, {1})
+def _is_binary(example: torch.Tensor, limit: int) -> bool:
+    """A mask in numbers. Zeros and ones make one; ones alone are as often tokens or pixels, unless the limit says."""
+    values = set(example.unique().tolist()) if example.numel() > 2 and example.dim() > 0 else set()
+    return values == {0, 1} or (values == {1} and limit == 2)
 
 
 # Masks -------------------------------------------------------------------------------------------------------------
@@ -49,7 +50,7 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
     if mask.dim() == 0:
         return lambda shape, mode: (mask ^ (mode in ("negative", "small", "zeros"))).to(example.dtype)
     # Padding comes in two polarities (True keeps, True leaves out) and on two sides; keep to the example's.
-    inverted = not bool(mask.any()) or (_is_run(~mask) and not _is_run(mask))
+    inverted = _is_inverted(mask)
     kept = ~mask if inverted else mask
     left = not _is_run(kept) and _is_run(kept.flip(-1))
     padding = left or _is_run(kept)
@@ -60,6 +61,14 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
         return (~found if inverted else found).to(example.dtype)
 
     return sample
+
+
+def _is_inverted(mask: torch.Tensor) -> bool:
+    """Whether True leaves a position out. No row is left out as a whole, so an empty or a full row tells."""
+    empty, full = bool((~mask).all(-1).any()), bool(mask.all(-1).any())
+    if empty != full:
+        return empty
+    return _is_run(~mask) and not _is_run(mask)
 
 
 def _is_run(mask: torch.Tensor) -> bool:

@@ -75,6 +75,8 @@ def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
     lowered = name.lower()
     if re.search(r"(^|_)(len|lens|length|lengths)($|_)", lowered):
         return 1, _SMALL + 1
+    if "mask" in lowered:
+        return 0, 2
     embeddings = [(path, m) for path, m in model.named_modules() if isinstance(m, torch.nn.Embedding)]
     if not embeddings:
         return 0, _SMALL

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 
 from onnxlint.probes.domains import Mode, sampler
-from onnxlint.probes.examples import Example, ProbeFailure, load, seed_everything
+from onnxlint.probes.examples import Example, ProbeFailure, call, load, seed_everything
 from onnxlint.probes.synthesis import integer_range
 from onnxlint.records import Probe
 
@@ -87,16 +87,12 @@ Maker = Callable[[Mapping[str, int], int, Mode], Made]
 
 def _from_user(probe: Probe, example: Example) -> Maker:
     """Ask the user's `vary(sizes, seed, mode)`; what it raises is a ProbeFailure at the user's line."""
-    assert probe.vary is not None
-    function = load(probe.vary, probe)
-    if not callable(function):
-        raise ProbeFailure(
-            f"`{probe.vary}` cannot be called", "write vary(sizes: dict[str, int], seed: int, mode: str)"
-        )
+    name = probe.vary or ""
+    function = load(name, probe)
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
-        given = function(dict(sizes), seed, mode)
+        given = call(function, (dict(sizes), seed, mode), name, probe)
         if isinstance(given, Mapping):
             front = [name for name in example.parameters[: len(example.args)] if name in given]
             return tuple(given[n] for n in front), {n: v for n, v in given.items() if n not in front}
@@ -104,7 +100,7 @@ def _from_user(probe: Probe, example: Example) -> Maker:
             return (given,), {}
         if not isinstance(given, (tuple, list)):
             raise ProbeFailure(
-                f"`{probe.vary}` returned a `{type(given).__qualname__}`",
+                f"`{name}` returned a `{type(given).__qualname__}`",
                 "return a tuple of positional arguments, or a dict by parameter name",
             )
         return tuple(given), {}
