@@ -40,7 +40,7 @@ TIMEOUT = 120.0  # seconds for all the samples of one operator
 CANDIDATES = 80  # samples looked at for each operator
 SCRIPT_SAMPLES = 8  # a TorchScript export takes some 50 ms
 TYPED = ("int64:", "bool:")  # identities of the samples with other dtypes than an operator's first
-TYPED_SAMPLES = 3
+FEW = 3  # samples of other dtypes, and of in-place forms
 DYNAMO_SAMPLES = 5  # a dynamo export takes about a second
 SCRIPT_OPSETS = (9, 10, 11, 12, 13, 14, 16, 17, 18, 20)
 SKIPPED = ("_refs", "ops.", "jiterator", "masked.", "signal.", "_", "torch.ops", "to_sparse")
@@ -52,11 +52,13 @@ UNINITIALISED = ("empty", "empty_like", "new_empty", "empty_permuted", "empty_st
 
 def supervise(wanted: list[str], cache: Path, timeout: float) -> None:
     """Measure every operator of `wanted` that `cache` lacks, one child at a time, and append to `cache`."""
-    done = {json.loads(line)["id"] for line in cache.read_text().splitlines()} if cache.exists() else set()
+    done = {row["id"]: row for row in read(cache)} if cache.exists() else {}
     queue = [name for name in wanted if name not in done]
     child: subprocess.Popen[str] | None = None
     with cache.open("a") as out:
         for position, name in enumerate(queue):
+            if name.startswith(TYPED) and not dtype_matters(done.get(f"op:{name.partition(':')[2]}")):
+                continue
             child = child if child is not None and child.poll() is None else start()
             row = ask(child, name, timeout)
             if row is None:
@@ -64,12 +66,24 @@ def supervise(wanted: list[str], cache: Path, timeout: float) -> None:
                 child.kill()
                 child.wait()
                 row = {"id": name, "crash": cause, "samples": []}
+            done[name] = row
             out.write(json.dumps(row) + "\n")
             out.flush()
             sys.stderr.write(f"{position + 1}/{len(queue)} {name}\n")
     if child is not None:
         child.kill()
         child.wait()
+
+
+def read(cache: Path) -> list[dict[str, Any]]:
+    """The raw results so far."""
+    return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
+
+
+def dtype_matters(row: dict[str, Any] | None) -> bool:
+    """Whether an exporter failed on every sample of an operator's first dtype, so that others are worth a look."""
+    samples = row["samples"] if row else []
+    return any(all(s[exporter][0] != "ok" for s in samples if exporter in s) for exporter in ("torchscript", "dynamo"))
 
 
 def start() -> subprocess.Popen[str]:
@@ -106,8 +120,7 @@ def ask(child: subprocess.Popen[str], name: str, timeout: float) -> dict[str, An
 def summarise(cache: Path) -> dict[str, Any]:
     """Public name → what was seen of it: `complex`, `random`, and per exporter outcomes, lowest opset, conditions."""
     samples: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in cache.read_text().splitlines():
-        row = json.loads(line)
+    for row in read(cache):
         shaped = [s for s in row["samples"] if "rank 0>" not in next(iter(s["call"].values()), "")]
         for name in row.get("names", ()):
             samples[name] += shaped or row["samples"]  # a scalar tensor is a corner case, unless all are
@@ -194,14 +207,13 @@ def subjects() -> dict[str, Any]:
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.testing._internal.common_modules import module_db
 
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict(extra())
     for info in op_db:
         if not info.name.startswith(SKIPPED) or info.name.startswith("__"):
             found[f"op:{info.full_name if hasattr(info, 'full_name') else info.formatted_name}"] = info
     for info in module_db:
         if info.module_cls.__module__.startswith("torch.nn.modules"):
             found[f"module:{info.module_cls.__name__}"] = info
-    found |= extra()
     for identity, info in list(found.items()):
         kind, _, name = identity.partition(":")
         if kind != "op":
@@ -316,7 +328,7 @@ def various(identity: str, info: Any) -> list[tuple[Sample, dict[str, str]]]:
             calls_seen.append(told)
             (old if told.items() <= seen else new).append((sample, told))
             seen.update(told.items())
-    return (new + old)[: TYPED_SAMPLES if identity.startswith(TYPED) else SCRIPT_SAMPLES]
+    return (new + old)[: FEW if identity.startswith((*TYPED, "inplace:")) else SCRIPT_SAMPLES]
 
 
 class Sample:
