@@ -1,6 +1,8 @@
 """A pure truth table: findings × evidence → findings with a verdict, and ONX7xx for evidence that no finding explains.
 
 1. Evidence attaches to the findings in the statement of its innermost frame that holds one which its cause can confirm.
+   A cause is looked for up to the first frame in the user's own files, since a call site is not the cause; only a
+   consequence may go back to a caller that passed the value in.
 2. Causes come first. What only shows consequences is used where nothing else speaks for that model and exporter.
 3. Attached evidence of a failure confirms. A statement that ran in models that are all right is not reproduced.
    Everything else stays suspected.
@@ -114,12 +116,13 @@ def join(
     if it is compound). `is_checked(path)` says whether a file is the user's own, by default: it lies in the working
     directory and in no site-packages. `source_line(path, line)` is the text of a line, for the columns of ONX7xx.
     """
-    table = _Table(findings, statement_lines)
+    is_checked = is_checked or _in_working_directory
+    table = _Table(findings, statement_lines, is_checked)
     every = [evidence for result in results for evidence in result.evidence]
     waiting = [e for e in every if not table.attach(e, COMPATIBLE if e.cause not in CONSEQUENCES else DIRECT)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
-    own = _Own(statement_lines, is_checked or _in_working_directory, source_line, _places(results))
+    own = _Own(statement_lines, is_checked, source_line, _places(results))
     for evidence in waiting:
         if evidence.cause not in CONSEQUENCES and not table.explains(evidence):
             own.add(evidence)
@@ -146,10 +149,13 @@ def failing(evidence: Evidence) -> bool:
 class _Table:
     """The findings by path, with the evidence that has attached to each."""
 
-    def __init__(self, findings: Sequence[Finding], statement_lines: StatementLines) -> None:
+    def __init__(
+        self, findings: Sequence[Finding], statement_lines: StatementLines, is_checked: Callable[[str], bool]
+    ) -> None:
         self.evidence: dict[int, list[Evidence]] = {i: [] for i in range(len(findings))}
         self._findings = findings
         self._lines = statement_lines
+        self._is_checked = is_checked
         self._by_path: dict[str, list[tuple[int, int, int]]] = {}
         for i, finding in enumerate(findings):
             first, last = _statement_of(finding, statement_lines)
@@ -164,6 +170,8 @@ class _Table:
                 self.evidence[i].append(evidence)
             if hits:
                 return True
+            if evidence.cause not in CONSEQUENCES and self._is_checked(frame.path):
+                return False
         return False
 
     def attach_declared(self, evidence: Evidence, reached: frozenset[str]) -> bool:

@@ -116,7 +116,7 @@ def only(findings: Sequence[Finding], *results: ProbeResult) -> Finding:
         pytest.param((result(evidence(Cause.BRANCH, 10)),), "confirmed", "error", id="failed at this line"),
         pytest.param((result(evidence(Cause.BRANCH, 12)),), "confirmed", "error", id="failed in this statement"),
         pytest.param(
-            (result(evidence(Cause.BRANCH, 30, 10)),), "confirmed", "error", id="failed in something called from here"
+            (result(evidence(Cause.MISMATCH, 30, 10)),), "confirmed", "error", id="a consequence in something called"
         ),
         pytest.param(
             (result(evidence(Cause.BRANCH, 10, symptom=Outcome.OK), torchscript=Outcome.OK),),
@@ -139,10 +139,24 @@ def test_the_call_site_is_not_the_cause() -> None:
     assert [(f.span.line, f.verdict) for f in found] == [(10, "suspected"), (30, "confirmed")]
 
 
+def test_a_cause_in_the_users_own_code_is_not_put_on_its_caller() -> None:
+    found = joined([finding(line=10)], result(evidence(Cause.BRANCH, 30, 10)))
+    assert [(f.code, f.span.line, f.verdict) for f in found] == [
+        ("ONX101", 10, "suspected"),
+        ("ONX703", 30, "confirmed"),
+    ]
+
+
+def test_a_cause_in_a_library_is_put_on_its_caller() -> None:
+    frames = (Location("/usr/lib/site-packages/timm/layers.py", 7), Location(PATH, 10))
+    found = only([finding()], result(dataclasses.replace(evidence(Cause.REFUSED), frames=frames)))
+    assert (found.code, found.verdict) == ("ONX101", "confirmed")
+
+
 def test_an_inner_finding_of_an_unrelated_rule_does_not_take_the_evidence() -> None:
-    inner, outer = finding("ONX205", line=30), finding("ONX305", line=10)
-    found = joined([inner, outer], result(evidence(Cause.RANDOM, 30, 10, symptom=Outcome.NONDETERMINISTIC)))
-    assert [(f.code, f.verdict) for f in found] == [("ONX305", "confirmed"), ("ONX205", "suspected")]
+    inner, outer = finding("ONX304", line=30), finding("ONX205", line=10)
+    found = joined([inner, outer], result(evidence(Cause.RUNTIME, 30, 10, symptom=Outcome.RUNTIME_ERROR)))
+    assert [(f.code, f.verdict) for f in found] == [("ONX205", "confirmed"), ("ONX304", "suspected")]
 
 
 def test_two_rules_on_one_statement_are_confirmed_by_the_same_evidence() -> None:
