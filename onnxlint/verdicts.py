@@ -3,7 +3,8 @@
 1. Evidence attaches to the findings in the statement of its innermost frame that holds one which its cause can confirm.
    A cause is looked for up to the first frame in the user's own files, since a call site is not the cause; only a
    consequence may go back to a caller that passed the value in.
-2. Causes come first. What only shows consequences is used where nothing else speaks for that model and exporter.
+2. Causes come first. What only shows consequences is used where nothing else speaks for that model and exporter; it
+   may then confirm a finding further up in the same function whose rule foretells exactly this symptom.
 3. Attached evidence of a failure confirms. A statement that ran in models that are all right is not reproduced.
    Everything else stays suspected.
 4. Evidence of a failure that attached nowhere becomes a finding of its own.
@@ -34,7 +35,7 @@ from onnxlint.records import (
 StatementLines = Callable[[str, int], tuple[int, int]]
 
 # These point at where an error shows, not at where it is made.
-CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.INPUT_VANISHED})
+CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.INPUT_VANISHED, Cause.EAGER})
 
 _GRAPH = ("ONX1", "ONX2", "ONX4")  # control flow, shapes, escapes and operators: what tracing loses
 _STATE = ("ONX304",)
@@ -130,7 +131,7 @@ def join(
     for evidence in waiting:
         if evidence.cause not in CONSEQUENCES or _covers(explained, evidence):
             continue
-        if not table.attach(evidence, COMPATIBLE):
+        if not table.attach(evidence, COMPATIBLE) and not table.attach_upstream(evidence):
             own.add(evidence)
     judged = [_judge(finding, table.evidence[i], results, statement_lines) for i, finding in enumerate(findings)]
     return tuple(sorted([*judged, *own.findings(catalogue)], key=place))
@@ -187,6 +188,30 @@ class _Table:
         for i in hits:
             self.evidence[i].append(evidence)
         return bool(hits)
+
+    def attach_upstream(self, evidence: Evidence) -> bool:
+        """Attach to the nearest finding above in the same function, if its rule foretells exactly this symptom."""
+        frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
+        if frame is None or not frame.function or not failing(evidence):
+            return False
+        above = [
+            (first, i)
+            for first, _, i in self._by_path.get(_normal(frame.path), ())
+            if first <= frame.line and self._foretells(self._findings[i], evidence, frame.function)
+        ]
+        nearest = max(above, default=None)
+        if nearest is not None:
+            self.evidence[nearest[1]].append(evidence)
+        return nearest is not None
+
+    def _foretells(self, finding: Finding, evidence: Evidence, function: str) -> bool:
+        foretold = finding.effects.get(evidence.exporter)
+        outcomes = set(finding.effects.values()) if evidence.exporter not in EXPORTERS else {foretold}
+        return (
+            f".{finding.symbol}".endswith(f".{function}")
+            and finding.code.startswith(COMPATIBLE[evidence.cause])
+            and evidence.symptom in outcomes
+        )
 
     def explains(self, evidence: Evidence) -> bool:
         """Whether a finding at the evidence's own line is confirmed for the same model and exporter."""

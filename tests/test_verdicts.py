@@ -303,6 +303,31 @@ def test_what_eager_does_explains_the_exporters() -> None:
     assert [f.code for f in joined([], result(*seen))] == ["ONX707"]
 
 
+def test_eager_failing_below_a_literal_size_confirms_the_literal() -> None:
+    effects = {"torchscript": Outcome.EAGER_ERROR, "dynamo": Outcome.EAGER_ERROR}
+    literal = finding("ONX201", line=10, symbol="models.net.Net.forward", effects=effects)
+    other = finding("ONX201", line=10, symbol="models.net.Other.forward", effects=effects)
+    seen = evidence(Cause.EAGER, exporter="eager", symptom=Outcome.EAGER_ERROR)
+    seen = dataclasses.replace(seen, frames=(Location(PATH, 21, "Net.forward"),))
+    found = joined([literal, other], result(seen, torchscript=Outcome.EAGER_ERROR, dynamo=Outcome.EAGER_ERROR))
+    assert [(f.symbol, f.verdict) for f in found] == [
+        ("models.net.Net.forward", "confirmed"),
+        ("models.net.Other.forward", "suspected"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "symptom", "confirmed"),
+    [(10, Outcome.WRONG_VALUES, True), (10, Outcome.SHAPE_ERROR, False), (30, Outcome.WRONG_VALUES, False)],
+)
+def test_a_consequence_confirms_upstream_only_what_was_foretold(line: int, symptom: Outcome, confirmed: bool) -> None:
+    above = finding("ONX406", line=line, symbol="models.net.Net.forward")
+    seen = dataclasses.replace(evidence(Cause.MISMATCH, symptom=symptom), frames=(Location(PATH, 21, "Net.forward"),))
+    found = joined([above], result(seen))
+    assert any(f.code == "ONX406" and f.verdict == "confirmed" for f in found) is confirmed
+    assert any(f.code == "ONX705" for f in found) is not confirmed
+
+
 def test_a_declaration_is_confirmed_by_what_shows_elsewhere_in_its_file() -> None:
     declared = finding("ONX306", line=5)
     found = only([declared], result(evidence(Cause.RANDOM, 21, symptom=Outcome.NONDETERMINISTIC)))
