@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onnxlint.probes import causes
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager
 from onnxlint.probes.repro import Counterexample, write
 from onnxlint.probes.trials import Confirmation, Result, Trial
+from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Cause, Evidence, Outcome, Probe
 
 _REPRODUCED = 3  # scripts per exporter: one per input that shows something new
@@ -21,7 +24,9 @@ def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome)
     elif outcome is Outcome.RUNTIME_ERROR:
         explanations = _not_loaded(probe, eager, found)
     elif outcome is Outcome.NONDETERMINISTIC:
-        explanations = causes.drawn(eager, found, probe.root) or _somewhere(eager, probe, "its answer changes by chance")
+        explanations = causes.drawn(eager, found, probe.root) or _somewhere(
+            eager, probe, "its answer changes by chance"
+        )
     else:
         explanations = _disagreeing(probe, eager, found)
     return _Keeper(probe, eager, found, outcome).evidence(explanations)
@@ -53,8 +58,9 @@ def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanatio
             explanations.append(Explanation(cause, frames, detail))
     if eager.random:
         explanations += causes.drawn(eager, found, probe.root)
-    if eager.mutated and any(word in export.error for word in _STATE_WORDS):
-        explanations += causes.mutating(eager, probe.root)
+    if any(word in export.error for word in _STATE_WORDS):
+        explanations += causes.hidden_modules(eager, probe.root)
+        explanations += causes.mutating(eager, probe.root) if eager.mutated else []
     if not explanations:
         explanations = _somewhere(eager, probe, export.error)
     return explanations
@@ -124,15 +130,17 @@ class _Keeper:
         self.eager = eager
         self.found = found
         self.outcome = outcome
+        self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
         self._scripts: dict[str, str | None] = {}
 
     def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
         """One record for each place and cause."""
         records: dict[object, Evidence] = {}
         for e in explanations:
-            key = (e.cause, e.frames[0].path, e.frames[0].line) if e.frames else (e.cause, "", 0)
-            if key not in records:
-                records[key] = self._record(e)
+            inner = tuple(frame for frame in e.frames if frame not in self.outer)
+            key = (e.cause, inner[0].path, inner[0].line) if inner else (e.cause, "", 0)
+            if key not in records and (inner or not e.frames):
+                records[key] = self._record(replace(e, frames=inner))
         return list(records.values())
 
     def _record(self, e: Explanation) -> Evidence:
@@ -156,9 +164,7 @@ class _Keeper:
             if len(self._scripts) >= _REPRODUCED:
                 return next(iter(self._scripts.values()))
             case = self._case(trial)
-            self._scripts[label] = write(
-                self.probe, self.eager.model, self.eager.example, case, len(self._scripts) + 1
-            )
+            self._scripts[label] = write(self.probe, self.eager.model, self.eager.example, case, len(self._scripts) + 1)
         return self._scripts[label]
 
     def _case(self, trial: Trial | None) -> Counterexample:

@@ -1,7 +1,10 @@
-"""What explains a disagreement: candidates from the eager runs, the traces, the guards and the graph, for one exporter."""
+"""What explains a disagreement: candidates from the eager runs, the traces, the guards and the graph."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +17,7 @@ from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
 from onnxlint.probes.localise import first_divergences
 from onnxlint.probes.observe import divergences
 from onnxlint.probes.trials import Confirmation, Result, Trial, differs
+from onnxlint.probes.userspace import relative
 from onnxlint.records import Cause, Location
 
 _TRACES = 3  # failing inputs that are traced again to see what the first trace froze
@@ -34,7 +38,8 @@ def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[tuple[Cause, Frames
     """Branches and reads that went otherwise in these runs than on the example, with the runs' labels."""
     found = []
     for divergence in divergences(eager.base.observation, [run.observation for run in runs]):
-        cause = Cause.BRANCH if divergence.kind == "branch" else Cause.ESCAPE
+        branching = divergence.kind == "branch" or divergence.detail.startswith(("`bool`", "`in`"))
+        cause = Cause.BRANCH if branching else Cause.ESCAPE
         labels = {runs[index].label for index in divergence.variations}
         found.append((cause, divergence.frames, divergence.detail, labels))
     branches = {frames[0] for cause, frames, _, _ in found if cause is Cause.BRANCH}
@@ -158,10 +163,6 @@ def lost_inputs(root: str, eager: Eager, found: Confirmation) -> list[Explanatio
 
 def forward(model: torch.nn.Module, root: str) -> Frames:
     """The `def` line of the model's forward, as one frame; empty where there is no source."""
-    import inspect
-
-    from onnxlint.probes.userspace import relative
-
     function = inspect.unwrap(getattr(model.forward, "__func__", model.forward))
     code = getattr(function, "__code__", None)
     if code is None:
@@ -186,10 +187,45 @@ def drawn(eager: Eager, found: Confirmation | None, root: str) -> list[Explanati
     if not chosen and found is not None and found.runtime is not None:
         for node in found.runtime.model.graph.node:
             frames = graph.onnx_frames(node, root)
-            if frames and (node.op_type.startswith("Random") or node.op_type in ("Dropout", "Bernoulli", "Multinomial")):
+            if frames and (
+                node.op_type.startswith("Random") or node.op_type in ("Dropout", "Bernoulli", "Multinomial")
+            ):
                 detail = f"the graph draws random numbers with {node.op_type}"
                 chosen.setdefault(frames[0], Explanation(Cause.RANDOM, frames, detail))
     return list(chosen.values())
+
+
+def hidden_modules(eager: Eager, root: str) -> list[Explanation]:
+    """Where modules are put into a plain list or dict: neither eval() nor parameters() knows them."""
+    found = []
+    for prefix, module in eager.model.named_modules():
+        for name, value in vars(module).items():
+            items = value.values() if isinstance(value, dict) else value
+            if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
+                continue
+            if any(isinstance(item, torch.nn.Module) for item in items):
+                frames = _assignment(type(module), name, root)
+                what = f"{prefix}.{name}".lstrip(".")
+                detail = f"`{what}` holds modules in a plain {type(value).__name__}: they are not registered"
+                found += [Explanation(Cause.REFUSED, frames, detail)] if frames else []
+    return found
+
+
+def _assignment(owner: type, name: str, root: str) -> Frames:
+    """Where a class assigns `self.<name>`, as one frame; empty if its source does not tell."""
+    for base in owner.__mro__:
+        try:
+            lines, start = inspect.getsourcelines(base)
+            path = inspect.getsourcefile(base)
+            tree = ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, TypeError, SyntaxError):
+            continue
+        for node in ast.walk(tree):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if any(isinstance(t, ast.Attribute) and t.attr == name for t in targets) and path is not None:
+                line = start + getattr(node, "lineno", 1) - 1
+                return (Location(relative(path, root), line, base.__qualname__),)
+    return ()
 
 
 def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explanation]:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes import state
+from onnxlint.probes import stages, state
 from onnxlint.probes.examples import Example, build_model, example_inputs
 from onnxlint.probes.exporters import leaves
 from onnxlint.probes.numerics import spread, tensors
@@ -40,10 +40,10 @@ class Run:
 class Eager:
     """All that is known before anything is exported.
 
-    `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` those that it
-    does not, `fixed` those of them that vary a dim of which eager accepts no other size. `random`: two runs of one
-    input differ. `stateful`: two calls of one model differ. `mutated` names what a forward changes. `spread`: how far each output moves over the
-    variations of values.
+    `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` the others,
+    `fixed` those of them that move a dim of which eager accepts no other size. `random`: two runs of one input differ.
+    `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
+    changes. `spread` is how far each output moves over the variations of values.
     """
 
     fresh: Callable[[], torch.nn.Module]
@@ -82,6 +82,7 @@ def prepare(probe: Probe) -> Eager:
     working = fresh()
     sizes = example_sizes(example)
     before = state.snapshot(working)
+    stages.stage("running the example in eager PyTorch")
     base = execute(working, example, Variation(EXAMPLE, example.args, example.kwargs, sizes), probe.root)
     eager = Eager(fresh, working, example, base)
     eager.mutated = state.changed(before, state.snapshot(working))
@@ -148,6 +149,7 @@ def _repeat(eager: Eager, root: str) -> None:
 def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
     for variation in changes:
         model = eager.fresh() if eager.mutated else eager.model
+        stages.stage(f"running {variation.label} in eager PyTorch")
         run = execute(model, eager.example, variation, probe.root)
         (eager.runs if run.observation.error is None else eager.rejected).append(run)
 

@@ -54,4 +54,5 @@ def _moves(eager: Eager, trial: Trial, dim: str) -> bool:
 
 def _tell(trials: list[Trial], found: Confirmation) -> str:
     first = trials[0]
-    return f"differs from eager on {len(found.failing)} of {len(found.trials)} inputs, first {first.run.label}: {first.message}"
+    count = f"{len(found.failing)} of {len(found.trials)} inputs"
+    return f"differs from eager on {count}, first {first.run.label}: {first.message}"

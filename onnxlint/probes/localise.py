@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,14 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from onnxlint.probes.graph import onnx_frames
 from onnxlint.probes.observe import clone
 from onnxlint.probes.runtime import RuntimeRefused, open_session, run
 from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Location
 
 Frames = tuple[Location, ...]
+Line = tuple[str, int]
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
 _MOST = 4  # places named
 
@@ -33,43 +34,48 @@ def first_divergences(
 ) -> list[Frames]:
     """The user's frames of the first operators whose result ONNX Runtime computes nowhere, in eager's order.
 
-    Values are matched by shape and content, so neither exporter's names matter, nor what it fused: an operator counts
-    only if every step from it to the model's outputs goes unmatched too. Empty if no place can be told.
+    Values are matched by content among those of the same source line, so neither exporter's names matter, nor what it
+    fused: an operator counts only if every step from it to the model's outputs goes unmatched too. Empty if no place
+    can be told.
     """
     try:
-        theirs = _intermediates(exported, feeds)
+        theirs = _intermediates(exported, feeds, root)
     except RuntimeRefused:
         return []
-    record = _Record(root)
+    record = _Record(root, model)
     with torch.no_grad(), record:
         outputs = model(*clone(args), **clone(dict(kwargs)))
-    wrong = {index for index in record.producers(outputs) if not theirs.has(record.values[index])}
-    first: set[int] = set()
-    waiting, seen = list(wrong), set(wrong)
+    matched = [theirs.has(value, frames) for value, frames in zip(record.values, record.frames, strict=True)]
+    waiting = [index for index in record.producers(outputs) if not matched[index]]
+    seen, first = set(waiting), set()
     while waiting:
         index = waiting.pop()
-        before = [i for i in record.inputs[index] if not theirs.has(record.values[i])]
+        before = [i for i in record.inputs[index] if not matched[i] and not record.constant[i]]
         if not before:
             first.add(index)
         waiting += [i for i in before if i not in seen]
         seen.update(before)
-    places: dict[Location, Frames] = {}
+    places: dict[Line, Frames] = {}
     for index in sorted(first):
-        frames = record.frames[index]
-        if frames:
-            places.setdefault(frames[0], frames)
+        for frame in record.frames[index][:1]:
+            places.setdefault((frame.path, frame.line), record.frames[index])
     return list(places.values())[:_MOST]
 
 
-class _Record(TorchDispatchMode):
-    """Every operator of one eager run: its result, where it comes from, and the user's frames."""
+class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
+    """Every operator of one eager run: its result, where it comes from, and the user's frames.
 
-    def __init__(self, root: str) -> None:
+    `constant` marks what is made of parameters alone, such as a transposed weight: exporters fold that away.
+    """
+
+    def __init__(self, root: str, model: torch.nn.Module) -> None:
         super().__init__()
         self.root = root
         self.values: list[torch.Tensor] = []
         self.inputs: list[list[int]] = []
         self.frames: list[Frames] = []
+        self.constant: list[bool] = []
+        self._weights = {id(t) for t in (*model.parameters(), *model.buffers())}
         self._made: dict[int, int] = {}
         self._alive: list[Any] = []  # an id means nothing once its tensor is gone
 
@@ -77,7 +83,11 @@ class _Record(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        sources = self.producers((args, kwargs))
+        given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        sources = self.producers(given)
+        constant = bool(given) and all(
+            id(t) in self._weights or (id(t) in self._made and self.constant[self._made[id(t)]]) for t in given
+        )
         for value in pytree.tree_leaves(result):
             if isinstance(value, torch.Tensor) and value.numel():
                 self._made[id(value)] = len(self.values)
@@ -85,26 +95,33 @@ class _Record(TorchDispatchMode):
                 self.values.append(value.detach().clone())
                 self.inputs.append(sources)
                 self.frames.append(user_frames(root=self.root))
+                self.constant.append(constant)
         return result
 
     def producers(self, tree: Any) -> list[int]:
         """The operators that made the tensors in `tree`."""
-        return [self._made[id(t)] for t in pytree.tree_leaves(tree) if isinstance(t, torch.Tensor) and id(t) in self._made]
+        found = [t for t in pytree.tree_leaves(tree) if isinstance(t, torch.Tensor)]
+        return [self._made[id(t)] for t in found if id(t) in self._made]
 
 
 class _Values:
-    """Arrays to be found again by shape and content."""
+    """Arrays to be found again by content, each with the line that made it if that is known."""
 
     def __init__(self) -> None:
-        self._by_shape: dict[tuple[int, ...], list[Any]] = defaultdict(list)
+        self._by_shape: dict[tuple[int, ...], list[tuple[Any, Line | None]]] = {}
+        self._lines: set[Line] = set()
 
-    def add(self, array: Any) -> None:
+    def add(self, array: Any, line: Line | None = None) -> None:
         """Keep one array."""
         if isinstance(array, np.ndarray) and array.dtype.kind in "fiub":
-            self._by_shape[array.shape].append(array)
+            self._by_shape.setdefault(array.shape, []).append((array, line))
+            if line is not None:
+                self._lines.add(line)
 
-    def has(self, value: torch.Tensor) -> bool:
-        """Whether one of the arrays holds this value."""
+    def has(self, value: torch.Tensor, frames: Frames) -> bool:
+        """Whether an array holds this value: one of the same line, if any is known to come from there."""
+        line = (frames[0].path, frames[0].line) if frames else None
+        known = line in self._lines
         if value.is_complex():
             value = torch.view_as_real(value.resolve_conj())
         wanted = value.detach().cpu().to(torch.float64).numpy()
@@ -112,23 +129,28 @@ class _Values:
         far = _CLOSE * float(finite.max(initial=0.0))
         return any(
             np.allclose(array, wanted, rtol=0.0, atol=far, equal_nan=True)
-            for array in self._by_shape.get(wanted.shape, ())
+            for array, place in self._by_shape.get(wanted.shape, ())
+            if not known or place is None or place == line
         )
 
 
-def _intermediates(exported: Path, feeds: Mapping[str, Any]) -> _Values:
+def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str) -> _Values:
     """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
     model = onnx.load(str(exported))
+    lines: dict[str, Line | None] = {value.name: None for value in model.graph.output}
+    for node in model.graph.node:
+        frames = onnx_frames(node, root)
+        lines.update(dict.fromkeys(node.output, (frames[0].path, frames[0].line) if frames else None))
     known = {value.name for value in model.graph.output}
-    names = [name for node in model.graph.node for name in node.output if name and name not in known]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in lines if name and name not in known)
     found = _Values()
     try:
         serialized = model.SerializeToString()
     except ValueError as error:  # over 2 GB
         raise RuntimeRefused(str(error)) from error
-    for array in run(open_session(serialized, optimized=False), feeds):
-        found.add(array)
+    names = [value.name for value in model.graph.output]
+    for name, array in zip(names, run(open_session(serialized, optimized=False), feeds), strict=True):
+        found.add(array, lines[name])
     for array in feeds.values():
         found.add(array)
     for tensor in model.graph.initializer:

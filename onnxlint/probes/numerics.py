@@ -40,9 +40,7 @@ def tensors(outputs: Any) -> list[torch.Tensor]:
     return [leaf.detach() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
 
 
-def reference(
-    model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> list[torch.Tensor] | None:
+def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[torch.Tensor] | None:
     """The outputs of a float64 copy of the model on the same input; None where it cannot run in float64."""
 
     def widen(value: Any) -> Any:
@@ -81,9 +79,7 @@ def difference(
     for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         ref = wide[index] if wide is not None and len(wide) == len(expected) else None
         moves = spread[index] if index < len(spread) else 0.0
-        one = _compare(
-            index, _tensor(ours), theirs.cpu(), None if ref is None else ref.cpu(), tolerance, moves, factor
-        )
+        one = _compare(index, _tensor(ours), theirs.cpu(), None if ref is None else ref.cpu(), tolerance, moves, factor)
         if one is not None:
             found.append(one)
     return max(found, key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
@@ -167,9 +163,7 @@ def _compare_floats(
     return Difference(index, f"max abs difference {worst:.3g}", worst, _relative(gap, b), allowed)
 
 
-def _allowed(
-    b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: float
-) -> tuple[float, torch.Tensor]:
+def _allowed(b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: float) -> tuple[float, torch.Tensor]:
     """The largest error that is noise, and what to measure it against."""
     scale = float(b.abs().max()) or 1.0
     if wide is not None and bool(torch.isfinite(wide).all()):
@@ -179,12 +173,27 @@ def _allowed(
     return factor * eps * scale, b
 
 
+def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same input, its floating-point tensors moved by about as much as rounding would."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def move(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
+            return value
+        size = ULPS * torch.finfo(value.dtype).eps * (float(value.abs().max()) or 1.0)
+        noise = torch.randn(value.shape, generator=generator, dtype=torch.float64)
+        return (value.double() + size * noise.to(value.device)).to(value.dtype)
+
+    moved = pytree.tree_map(move, (tuple(args), dict(kwargs)))
+    return moved[0], moved[1]
+
+
 def spread(base: Sequence[torch.Tensor], others: Sequence[Sequence[torch.Tensor]]) -> list[float]:
-    """How far each floating-point output moves from `base` over the other runs; 0 where nothing can be compared."""
+    """How far each output moves from `base` over the other runs; 0 where nothing can be compared."""
     found = [0.0] * len(base)
     for other in others:
         for index, (a, b) in enumerate(zip(base, other, strict=False)):
-            if a.shape == b.shape and a.is_floating_point() and a.numel():
+            if a.shape == b.shape and not a.is_complex() and a.numel():
                 gap = (a.double() - b.double()).abs()
                 found[index] = max(found[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
     return found

@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 
 from onnxlint.probes.examples import Example
 from onnxlint.probes.exporters import axes_of, named
-from onnxlint.probes.exporters.dynamo import dynamic_shapes
+from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
@@ -54,7 +54,7 @@ except Exception as error:
 expected = [t.detach() for t in torch.utils._pytree.tree_leaves(expected) if isinstance(t, torch.Tensor)]
 '''
 
-_TAIL = '''\
+_TAIL = """\
 path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
 try:
     torch.onnx.export(
@@ -81,7 +81,7 @@ for k, (a, b) in enumerate(zip((torch.as_tensor(answer) for answer in answers), 
     print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
     print(f"       ONNX Runtime {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
 sys.exit(int(wrong))
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,7 @@ class _Unwritable(Exception):
     """A value that has no spelling in a script."""
 
 
-def write(
-    probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int
-) -> str | None:
+def write(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int) -> str | None:
     """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
@@ -161,10 +159,11 @@ def _script(
 
 
 def _packed(example: Example, dynamo: bool) -> str:
+    if dynamo:
+        taken = len(call_form(example.parameters, example.args, example.kwargs)[0])
+        return "example" if taken == len(example.args) else "example[:-1]"
     ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
-    if example.kwargs and not dynamo:
-        return "(*example, example_kwargs)"
-    return "(*example, {})" if ends_in_dict and not example.kwargs else "example"
+    return "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
 
 
 def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
@@ -179,8 +178,11 @@ def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
 
 
 def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
-    shapes = dynamic_shapes(model, example.parameters, example.args, example.kwargs, example.dynamic)
+    args, named_ones = call_form(example.parameters, example.args, example.kwargs)
+    shapes = dynamic_shapes(model, example.parameters, args, named_ones, example.dynamic)
     kwargs = "kwargs=example_kwargs, " if example.kwargs else ""
+    if len(args) < len(example.args):
+        kwargs = f"kwargs={{{example.parameters[len(args)]!r}: example[-1]}}, "
     return f"{kwargs}dynamic_shapes={_spell(shapes, '', {})}"
 
 

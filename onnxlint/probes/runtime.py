@@ -13,10 +13,9 @@ import onnxruntime
 import torch
 from onnx import TensorProto
 
-from onnxlint.probes.userspace import python_frames, torchscript_frames
+from onnxlint.probes.graph import onnx_frames
 from onnxlint.records import Location
 
-_STACK = "pkg.torch.onnx.stack_trace"
 _NODE = re.compile(r"(?:Name:\s*'|[Nn]ode[ :]*\(?'?)(?P<name>[^')\s]+)")
 
 
@@ -64,7 +63,7 @@ class Runtime:
         """Whether the axis of the leaf `name` is a constant in the graph's input."""
         for graph_name, kind in self.inputs.items():
             if inputs.get(graph_name) == name and axis < len(kind.shape.dim):
-                return kind.shape.dim[axis].HasField("dim_value")
+                return bool(kind.shape.dim[axis].HasField("dim_value"))
         return False
 
     def frames(self, message: str, root: str) -> tuple[Location, ...]:
@@ -72,16 +71,8 @@ class Runtime:
         names = [match["name"] for match in _NODE.finditer(message)]
         for node in self.model.graph.node:
             if node.name and node.name in names:
-                return node_frames(node, root)
+                return onnx_frames(node, root)
         return ()
-
-
-def node_frames(node: Any, root: str) -> tuple[Location, ...]:
-    """The user's frames of an ONNX node, innermost first, from what either exporter left on it."""
-    for entry in node.metadata_props:
-        if entry.key == _STACK:
-            return python_frames(entry.value, root)
-    return torchscript_frames(node.doc_string, root)
 
 
 def open_session(model: str | bytes, optimized: bool) -> Any:

@@ -126,11 +126,12 @@ class _Sheet:
         self, status: ModelStatus, reason: str | None, remedy: str | None, location: Location | None
     ) -> ProbeResult:
         probe = self.probe
-        place = location or Location(probe.path, probe.line)
+        if reason and location and (location.path, location.line) != (probe.path, probe.line):
+            reason = f"{reason} ({location.path}:{location.line})"
         report = ModelReport(
             probe.name,
-            place.path,
-            place.line,
+            probe.path,
+            probe.line,
             status,
             reason,
             remedy,

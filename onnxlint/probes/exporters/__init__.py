@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +17,12 @@ from onnxlint.records import Location
 Frames = tuple[Location, ...]
 
 
+_SIGNS = {"Equality": "==", "Unequality": "!="}
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One reason why an exporter raised, and the user's frames it points at, innermost first (none if it names none)."""
+    """One reason why an exporter raised, and the user's frames it points at, innermost first."""
 
     message: str
     frames: Frames = ()
@@ -60,14 +64,17 @@ class Guard:
                 return None
             values[symbol] = tensor.shape[axis]
         outcome = self.expression.subs(values)
-        return bool(outcome) if outcome in (True, False) else None
+        return {"True": True, "False": False}.get(str(outcome))
 
     @property
     def text(self) -> str:
         """The condition in terms of the inputs: `x.shape[0] > 4`."""
         words = str(self.expression)
-        for symbol, (leaf, axis) in sorted(self.symbols.items(), reverse=True):
-            words = words.replace(symbol, f"{leaf}.shape[{axis}]")
+        sides = list(getattr(self.expression, "args", ()))
+        if type(self.expression).__name__ in _SIGNS and len(sides) == 2:
+            words = f"{sides[0]} {_SIGNS[type(self.expression).__name__]} {sides[1]}"
+        for symbol, (leaf, axis) in self.symbols.items():
+            words = re.sub(rf"\b{symbol}\b", f"{leaf}.shape[{axis}]", words)
         return words
 
 

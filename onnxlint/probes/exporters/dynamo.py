@@ -40,6 +40,7 @@ def export(
 ) -> Export:
     """Export `model`, which may be changed by it, to a file in `folder`."""
     result = Export("dynamo")
+    args, kwargs = call_form(parameters, args, kwargs)
     found = list(leaves(parameters, args, kwargs))
     log = _Log(root, found)
     began = time.perf_counter()
@@ -48,7 +49,7 @@ def export(
             program = torch.onnx.export(
                 model,
                 args,
-                kwargs=dict(kwargs) or ({} if args and isinstance(args[-1], dict) else None),
+                kwargs=dict(kwargs) or None,
                 dynamo=True,
                 verbose=False,
                 opset_version=opset,
@@ -67,6 +68,15 @@ def export(
     result.guards = log.guards
     result.inputs = _inputs(program, parameters, args, kwargs)
     return result
+
+
+def call_form(
+    parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as torch.onnx.export takes them: a dict at the end of `args` would be taken for keywords."""
+    if not kwargs and args and isinstance(args[-1], dict):
+        return args[:-1], {parameters[len(args) - 1]: args[-1]}
+    return args, dict(kwargs)
 
 
 def dynamic_shapes(
@@ -103,7 +113,7 @@ def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> An
     for leaf in flat:
         label = next(labels) if leaf is not None else ""
         axes = axes_of(label, dynamic) if isinstance(leaf, torch.Tensor) else {}
-        shapes.append({axis: torch.export.Dim.DYNAMIC for axis in axes} or None)
+        shapes.append(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None)
     return pytree.tree_unflatten(shapes, spec)
 
 
@@ -219,7 +229,7 @@ class _Log:
             Refusal(first_line(_root(error)), self._frames(error))
         ]
         reasons += [
-            Refusal(f"`{guard.text}` was fixed here", guard.frames)
+            Refusal(f"the export needs `{guard.text}` from here on", guard.frames)
             for guard in self.guards
             if guard.kind == "specialization" and any(_STATIC.search(str(f)) for f in self.failures)
         ]

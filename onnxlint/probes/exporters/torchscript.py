@@ -137,7 +137,11 @@ def is_input(leaf: Any) -> bool:
 @contextlib.contextmanager
 def _located_nodes() -> Iterator[None]:
     """Let `verbose=True` write source lines to the nodes' doc strings without printing the graph to descriptor 1."""
-    with mock.patch.object(internals, "setup_onnx_logging", lambda verbose: contextlib.nullcontext()):
+
+    def silent(verbose: bool) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    with mock.patch.object(internals, "setup_onnx_logging", silent):
         yield
 
 
