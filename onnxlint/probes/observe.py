@@ -52,8 +52,7 @@ def observe(
     seed: int = 0,
 ) -> Observation:
     """Run the model, seeded, without gradients, on copies of its inputs. What it raises is part of the observation."""
-    args = clone(args)
-    kwargs = clone(dict(kwargs or {}))
+    args, kwargs = clone((args, dict(kwargs or {})))
     outputs: Any = None
     error: Exception | None = None
     tracer = PathTracer()
@@ -75,14 +74,20 @@ def observe(
     )
 
 
-def clone(value: Any) -> Any:
-    """A copy that in-place writes cannot reach: tensors cloned, containers rebuilt, the rest shared."""
+def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
+    """A copy that in-place writes cannot reach: tensors cloned, containers rebuilt, the rest shared.
+
+    One tensor passed twice stays one tensor: models ask `query is key`. `copies` are the clones made so far, by id.
+    """
+    copies = {} if copies is None else copies
     if isinstance(value, torch.Tensor):
-        return value.detach().clone()
+        if id(value) not in copies:
+            copies[id(value)] = value.detach().clone()
+        return copies[id(value)]
     if type(value) is dict:
-        return {key: clone(item) for key, item in value.items()}
+        return {key: clone(item, copies) for key, item in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(clone(item) for item in value)
+        return type(value)(clone(item, copies) for item in value)
     return value
 
 

@@ -90,12 +90,15 @@ def user_frames(frame: FrameType | None = None, root: str | None = None, limit: 
     if frame is None:
         frame = sys._getframe(1)
     found: list[Location] = []
+    inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
     while frame is not None and len(found) < limit:
         code = frame.f_code
+        own = code.co_filename.startswith(_OWN)
+        if own and inside:
+            break
+        inside = inside or not own
         if is_user_code(code.co_filename):
             found.append(Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname))
-        elif found and code.co_filename.startswith(_OWN):
-            break
         frame = frame.f_back
     return tuple(found)
 

@@ -114,25 +114,27 @@ def _from_example(model: torch.nn.Module, example: Example) -> Maker:
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
+        made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
+
+        def vary(value: Any, axes: Mapping[int, str], limit: int) -> Any:
+            if isinstance(value, torch.Tensor):
+                if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+                    return value
+                shape = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(value.shape))
+                if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
+                    made[id(value), shape] = sampler(value.cpu(), limit)(shape, mode).to(value.device)
+                return made[id(value), shape]
+            if type(value) is dict:
+                return {key: vary(item, {}, limit) for key, item in value.items()}
+            if type(value) in (list, tuple):
+                return type(value)(vary(item, {}, limit) for item in value)
+            return value
+
         values = [
-            _varied(value, example.dynamic.get(name, {}), sizes, mode, limits[name])
+            vary(value, example.dynamic.get(name, {}), limits[name])
             for name, value in zip(example.parameters, example.values, strict=True)
         ]
         front = len(example.args)
         return tuple(values[:front]), dict(zip(example.kwargs, values[front:], strict=True))
 
     return make
-
-
-def _varied(value: Any, axes: Mapping[int, str], sizes: Mapping[str, int], mode: Mode, limit: int) -> Any:
-    """The same structure with other tensors; what is not a plain dense tensor stays as it is."""
-    if isinstance(value, torch.Tensor):
-        if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
-            return value
-        shape = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(value.shape))
-        return sampler(value.cpu(), limit)(shape, mode).to(value.device)
-    if isinstance(value, Mapping) and type(value) is dict:
-        return {key: _varied(item, {}, sizes, mode, limit) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_varied(item, {}, sizes, mode, limit) for item in value)
-    return value

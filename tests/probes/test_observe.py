@@ -146,6 +146,27 @@ def test_observing_changes_neither_the_outputs_nor_the_inputs() -> None:
     assert all(torch.equal(a, b) for a, b in zip(seen.outputs["square"], plain["square"], strict=True))
 
 
+def test_one_tensor_passed_twice_stays_one_tensor() -> None:
+    class Same(torch.nn.Module):
+        def forward(self, query: torch.Tensor, keys: list[torch.Tensor]) -> bool:
+            return query is keys[0]
+
+    x = torch.ones(2)
+    assert observe(Same(), (x,), {"keys": [x]}).outputs is True
+
+
+def test_a_read_under_no_line_of_the_user_is_not_laid_at_the_callers_door() -> None:
+    seen = observe(torch.jit.script(Scripted()), (UP,))
+    assert [escape.frames for escape in seen.escapes] == [()]
+
+
+class Scripted(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if bool(x.sum() > 0):
+            x = x + 1
+        return x
+
+
 def test_everything_is_put_back_even_after_an_error() -> None:
     def state() -> tuple[Any, ...]:
         own = {name: torch.Tensor.__dict__.get(name) for name in ("item", "tolist", "__bool__", "__len__", "__repr__")}

@@ -185,6 +185,12 @@ def test_containers_keep_their_structure_and_plain_values_stay() -> None:
     assert (tuple(first.shape), second["k"][1]) == ((2,), 4)
 
 
+def test_one_tensor_passed_twice_stays_one_tensor() -> None:
+    x = torch.randn(2, 3)
+    for variation in vary(x, x, dynamic={"a": {0: "n"}, "b": {0: "n"}}).values():
+        assert variation.args[0] is variation.args[1]
+
+
 def test_variations_are_the_same_every_time() -> None:
     x = torch.randn(2, 3)
     one, two = vary(x), vary(x)
