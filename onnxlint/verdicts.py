@@ -32,6 +32,7 @@ from onnxlint.records import (
     VerdictKind,
 )
 
+EXAMPLE = "example"  # the variation that is the example itself
 StatementLines = Callable[[str, int], tuple[int, int]]
 
 # These point at where an error shows, not at where it is made.
@@ -42,7 +43,14 @@ _STATE = ("ONX304",)
 _RANDOM = ("ONX302", "ONX305")
 # Code prefixes that a cause can confirm. A rule outside them may share the line, but not the reason.
 COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
-    Cause.REFUSED: (*_GRAPH, *_STATE, *_RANDOM, "ONX303", "ONX307"),  # dynamo refuses some writes, draws and modes
+    Cause.REFUSED: (
+        *_GRAPH,
+        *_STATE,
+        *_RANDOM,
+        "ONX303",
+        "ONX306",
+        "ONX307",
+    ),  # some writes, draws, modes, lost weights
     Cause.ESCAPE: (*_GRAPH, *_STATE, *_RANDOM),
     Cause.BRANCH: (*_GRAPH, *_STATE, *_RANDOM),  # a path may turn on kept state or on a draw
     Cause.GUARD: (*_GRAPH, *_STATE),
@@ -120,16 +128,16 @@ def join(
     is_checked = is_checked or _in_working_directory
     table = _Table(findings, statement_lines, is_checked)
     every = [evidence for result in results for evidence in result.evidence]
-    waiting = [e for e in every if not table.attach(e, COMPATIBLE if e.cause not in CONSEQUENCES else DIRECT)]
+    waiting = [e for e in every if not table.attach(e, DIRECT if _is_consequence(e) else COMPATIBLE)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
     own = _Own(statement_lines, is_checked, source_line, _places(results))
     for evidence in waiting:
-        if evidence.cause not in CONSEQUENCES and not table.explains(evidence):
+        if not _is_consequence(evidence) and not table.explains(evidence):
             own.add(evidence)
     explained = table.explained() | own.explained()
     for evidence in waiting:
-        if evidence.cause not in CONSEQUENCES or _covers(explained, evidence):
+        if not _is_consequence(evidence) or _covers(explained, evidence):
             continue
         if not table.attach(evidence, COMPATIBLE) and not table.attach_upstream(evidence):
             own.add(evidence)
@@ -171,7 +179,7 @@ class _Table:
                 self.evidence[i].append(evidence)
             if hits:
                 return True
-            if evidence.cause not in CONSEQUENCES and self._is_checked(frame.path):
+            if not _is_consequence(evidence) and self._is_checked(frame.path):
                 return False
         return False
 
@@ -190,16 +198,20 @@ class _Table:
         return bool(hits)
 
     def attach_upstream(self, evidence: Evidence) -> bool:
-        """Attach to the nearest finding above in the same function, if its rule foretells exactly this symptom."""
+        """Attach to the nearest finding above in the same function, if its rule foretells exactly this symptom.
+
+        An input that vanished shows at the head of the function, so that every finding in it will do.
+        """
         frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
         if frame is None or not frame.function or not failing(evidence):
             return False
-        above = [
-            (first, i)
+        anywhere = evidence.cause is Cause.INPUT_VANISHED
+        eligible = [
+            (abs(frame.line - first), i)
             for first, _, i in self._by_path.get(_normal(frame.path), ())
-            if first <= frame.line and self._foretells(self._findings[i], evidence, frame.function)
+            if (first <= frame.line or anywhere) and self._foretells(self._findings[i], evidence, frame.function)
         ]
-        nearest = max(above, default=None)
+        nearest = min(eligible, default=None)
         if nearest is not None:
             self.evidence[nearest[1]].append(evidence)
         return nearest is not None
@@ -325,6 +337,12 @@ def _statement_of(finding: Finding, statement_lines: StatementLines) -> tuple[in
     """The lines of the statement, widened to the span: an expression may outgrow a header."""
     first, last = statement_lines(finding.span.path, finding.span.line)
     return min(first, finding.span.line), max(last, finding.span.line)
+
+
+def _is_consequence(evidence: Evidence) -> bool:
+    """A value that is wrong on the example itself has no other cause: nothing that was frozen there has changed."""
+    wrong_from_the_start = evidence.cause is Cause.MISMATCH and evidence.variation == EXAMPLE
+    return evidence.cause in CONSEQUENCES and not wrong_from_the_start
 
 
 def _pairs(evidence: Iterable[Evidence]) -> set[tuple[str, str]]:

@@ -268,6 +268,19 @@ def test_consequences_are_silent_where_a_cause_became_a_finding(cause: Cause) ->
     assert found.code == "ONX703"
 
 
+def test_wrong_values_on_the_example_itself_are_a_cause_of_their_own() -> None:
+    wrong = dataclasses.replace(evidence(Cause.MISMATCH, 33), variation="example")
+    found = joined([finding()], result(evidence(Cause.BRANCH, 10), wrong))
+    assert [(f.code, f.verdict) for f in found] == [("ONX101", "confirmed"), ("ONX705", "confirmed")]
+
+
+def test_an_input_that_vanished_confirms_the_rule_that_foretold_it_in_that_function() -> None:
+    frozen = finding("ONX108", line=21, symbol="models.net.Net.forward")
+    seen = dataclasses.replace(evidence(Cause.INPUT_VANISHED), frames=(Location(PATH, 7, "Net.forward"),))
+    found = only([frozen], result(seen))
+    assert (found.code, found.verdict) == ("ONX108", "confirmed")
+
+
 def test_consequences_speak_for_another_exporter() -> None:
     seen = (evidence(Cause.BRANCH, 10), evidence(Cause.MISMATCH, 33, exporter="dynamo"))
     assert [f.code for f in joined([finding()], result(*seen))] == ["ONX101", "ONX705"]
