@@ -52,25 +52,28 @@ def measured() -> dict[str, Any]:
     return found
 
 
-def take_measured(row: Row, seen: dict[str, Any]) -> None:
-    """Replace the registries' word by what the exporters did on torch's own samples."""
+def take_measured(row: Row, seen: dict[str, Any], good_only: bool = False) -> None:
+    """Replace the registries' word by what the exporters did on samples; with `good_only`, by what they managed."""
     row["complex"] = row["complex"] or seen.get("complex", False)
     row["random"] = row["random"] or seen.get("random", False)
-    lowering, unless, wrong = dict(row["lowering"]), list(row.get("unless", ())), list[str]()
+    lowering, unless, wrong = dict(row["lowering"]), list(row.get("unless", ())), set(row.get("wrong", ()))
     for exporter in ("torchscript", "dynamo"):
         if exporter not in seen:
             continue
         cell = seen[exporter]
+        if good_only and not cell["outcomes"].get("ok", 0) and lowering.get(exporter) is not None:
+            continue
         lowering[exporter] = cell["lowest"]
         outcomes = cell["outcomes"]
+        wrong.discard(exporter)
         if not row["random"] and outcomes.get("wrong", 0) and not outcomes.get("ok", 0):
-            wrong.append(exporter)
+            wrong.add(exporter)
         unless += [
             [exporter, when, outcome]
             for when, outcome in cell.get("unless", ())
             if not (row["random"] and outcome == "wrong") and exporter not in wrong
         ]
-    row |= {"lowering": lowering, "unless": unless, "wrong": wrong}
+    row |= {"lowering": lowering, "unless": unless, "wrong": sorted(wrong)}
 
 
 def row_of(qualified: str, value: Any) -> tuple[str, Row]:
@@ -117,10 +120,10 @@ def relatives(qualified: str) -> list[str]:
     return [f"torch.{base}", f"torch.Tensor.{base}", qualified]
 
 
-def finish(qualified: str, row: Row, seen: dict[str, Any] | None) -> None:
+def finish(qualified: str, row: Row, seen: dict[str, Any] | None, good_only: bool = False) -> None:
     """Add what was measured, then what is known by hand."""
     if seen is not None:
-        take_measured(row, seen)
+        take_measured(row, seen, good_only)
     by_hand: set[tuple[str, str, str]] = set()
     for name in relatives(qualified):
         row |= FACTS.get(name, {}) if name == qualified or not qualified.endswith("_") else {}
@@ -192,7 +195,7 @@ def build() -> dict[str, Any]:
         put(qualified, name, row)
     for qualified, cls in modules():
         target, row = module_row(cls, rows)
-        finish(qualified, row, measured().get(qualified))
+        finish(qualified, row, measured().get(qualified), good_only=target is not None)
         put(qualified, names[target] if target else qualified, row)
     versions = {"torch": torch.__version__.split("+")[0], "onnxscript": onnxscript.__version__,
                 "onnxruntime": onnxruntime.__version__}  # fmt: skip

@@ -89,7 +89,7 @@ FACTS: dict[str, dict[str, Any]] = {
     "torch.lobpcg": {"returns": "tensors"},
     "torch.pca_lowrank": {"returns": "tensors", "random": True},
     "torch.svd_lowrank": {"returns": "tensors", "random": True},
-    "torch.nn.utils.rnn.pack_padded_sequence": {"returns": "other"},
+    "torch.nn.utils.rnn.pack_padded_sequence": {"returns": "tensors"},
     "torch.nn.utils.rnn.pad_packed_sequence": {"returns": "tensors"},
     "torch.nn.utils.rnn.pad_sequence": {"returns": "tensor"},
 }  # fmt: skip
@@ -99,7 +99,6 @@ NOT_A_FACTOR = "output_size not a factor of the input's"
 CONDITIONS: dict[str, list[tuple[str, str, str]]] = {
     "torch.floor_divide": [("torchscript", "negative quotient", "wrong")],
     "torch.index_add": [("torchscript", "repeated indices", "wrong")],
-    "torch.cdist": [("torchscript", "p other than 2", "wrong")],
     "torch.all": [("torchscript", "input not bool", "runtime-error")],
     "torch.any": [("torchscript", "input not bool", "wrong")],
     "torch.bitwise_not": [("torchscript", "input not bool", "refused")],
