@@ -207,16 +207,14 @@ class Dict:
 class Object:
     """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self."""
 
-    __slots__ = ("attrs", "built_at", "cls", "forward_writes", "known_arguments", "mode", "registered")
+    __slots__ = ("attrs", "buffers", "built_at", "cls", "mode")
 
     def __init__(self, cls: ClassInfo) -> None:
         self.cls = cls
         self.attrs: dict[str, Value] = {}
+        self.buffers: set[str] = set()
         self.mode = "train"
-        self.known_arguments = False
         self.built_at: Place | None = None
-        self.registered: list[Value] = []
-        self.forward_writes: set[str] = set()
 
 
 @value
@@ -248,6 +246,15 @@ class Function:
     unit: FunctionUnit
     bound: Value | None = None
     scope: Scope | None = field(default=None, compare=False, repr=False)
+    trace: Trace | None = _trace()
+
+
+@value
+class Lambda:
+    """A lambda, with the frame that it evaluates its body in."""
+
+    node: Any
+    frame: Any = field(default=None, compare=False, repr=False)
     trace: Trace | None = _trace()
 
 
@@ -313,7 +320,7 @@ class Truth:
 
 Value: TypeAlias = (
     "Unknown | Const | Config | Dim | Shape | Data | Array | Tensor | Tuple | Seq | Dict | Instance | Layer"
-    " | Function | ClassRef | PyModule | External | Method | Partial | Super | Truth"
+    " | Function | Lambda | ClassRef | PyModule | External | Method | Partial | Super | Truth"
 )
 
 
@@ -352,7 +359,7 @@ _PRIORITY: dict[type, int] = {
     kind: rank
     for rank, kind in enumerate(
         (
-            Unknown, Const, Config, Truth, External, PyModule, ClassRef, Super, Partial, Method, Function, Layer,
+            Unknown, Const, Config, Truth, External, PyModule, ClassRef, Super, Partial, Method, Lambda, Function, Layer,
             Instance, Dict, Tuple, Seq, Shape, Dim, Array, Data, Tensor,
         )
     )
@@ -402,6 +409,8 @@ def stable_text(v: Any) -> str:
         return f"{item.module.name}.{item.qualname}"
     if isinstance(v, PyModule):
         return v.info.name
+    if isinstance(v, Lambda):
+        return str(id(v.node))
     if isinstance(v, Instance):
         return f"{v.object.cls.qualname}:{id(v.object)}"
     return repr(v)

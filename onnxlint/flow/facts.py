@@ -131,6 +131,7 @@ class FrozenArgument(Fact):
     """The example passes a Python number or bool for a parameter of forward."""
 
     parameter: str = ""
+    name: str = ""
     value: str = ""
 
 
@@ -153,5 +154,6 @@ class ExportCall(Fact):
     training: str | None = None
     opset: int | None = None
     argument_spans: dict[str, Span] = field(default_factory=dict, hash=False)
+    axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     fixed_axes: tuple[tuple[str, int, str], ...] = ()
     tensor_inputs: bool = True

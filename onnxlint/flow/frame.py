@@ -70,7 +70,8 @@ class Frame(Expressions):
         self.statement_node: cst.CSTNode | None = None
         self.returns: list[Value] = []
         self.yields: list[Value] = []
-        self.depth = 0
+        self.loop_exits: list[dict[str, Value]] = []
+        self.globals: set[str] = set()
 
     @property
     def owner(self) -> ClassInfo | None:

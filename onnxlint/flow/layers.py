@@ -77,6 +77,8 @@ def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str,
     if short == "Sequential":
         return _sequential(engine, layer, args, kwargs, node)
     engine.use_all(args, short)
+    if isinstance(x, Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
+        x = replace(x, source="input")
     if not isinstance(x, Tensor):
         return Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == UNKNOWN else x
     if short in ("LSTM", "GRU", "RNN"):
@@ -106,6 +108,12 @@ def _sequential(engine: Interpreter, layer: Layer, args: list[Value], kwargs: di
             first = args[0].dims[0] if args[0].dims else args[0].lead
             result = replace(result, dims=None, lead=first) if _resizes(items.item) else result
     return result
+
+
+def _depends(v: Value) -> bool:
+    if isinstance(v, Tuple):
+        return any(_depends(i) for i in v.items)
+    return isinstance(v, Tensor) and v.source == "input"
 
 
 def _resizes(item: Value) -> bool:

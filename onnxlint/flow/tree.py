@@ -102,7 +102,7 @@ class Trees:
 
     def body(self, unit: FunctionUnit) -> Body:
         """The tree of a function. Raises libcst.ParserSyntaxError where libcst cannot read what Python can."""
-        key = id(unit)
+        key = id(unit.node)
         if key in self._bodies:
             self._bodies.move_to_end(key)
             return self._bodies[key][1]

@@ -1,0 +1,35 @@
+"""ONX101 tensor-branch. Contract: rules/ONX101-tensor-branch.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import Branch
+from onnxlint.records import Outcome, Severity
+
+WORDS = {
+    "if": "the `if`",
+    "while": "the `while`",
+    "ternary": "the conditional expression",
+    "match": "the `match`",
+    "comprehension": "the comprehension's `if`",
+}
+
+
+@check("ONX101")
+def tensor_branch(branch: Branch) -> Iterator[Objection]:
+    """Object to a test that reads tensor data; shape, dtype and None-ness are not data."""
+    if branch.reads == "data":
+        what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
+        yield Objection(
+            f"{WORDS[branch.keyword]} branches on {what}: `{branch.text}`",
+            "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo exporter",
+        )
+    elif branch.reads == "weight":
+        yield Objection(
+            f"{WORDS[branch.keyword]} branches on the value of a weight: `{branch.text}`",
+            "decide it once in `__init__` and keep the answer as a Python bool",
+            severity=Severity.WARNING,
+            effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
+        )

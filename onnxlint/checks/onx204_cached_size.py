@@ -1,0 +1,18 @@
+"""ONX204 cached-size. Contract: rules/ONX204-cached-size.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import StateWrite
+
+
+@check("ONX204")
+def cached_size(write: StateWrite) -> Iterator[Objection]:
+    """Object to something kept on the module at the size of the input that came by."""
+    if write.kind == "cache" and write.read_back:
+        yield Objection(
+            f"`self.{write.name}` caches what was made at the size of one input; the export keeps that size",
+            "make it in every forward (`torch.arange` and masks are cheap), or register it once at the largest size and slice",
+        )

@@ -1,0 +1,23 @@
+"""ONX304 state-in-forward. Contract: rules/ONX304-state-in-forward.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import StateWrite
+from onnxlint.records import Severity
+
+
+@check("ONX304")
+def state_in_forward(write: StateWrite) -> Iterator[Objection]:
+    """Object to a buffer, counter, attribute or global that forward writes and reads again."""
+    if write.kind == "cache" or not write.read_back:
+        return
+    owner = "the global" if write.kind == "global" else "`self." + write.name + "`"
+    name = f" `{write.name}`" if write.kind == "global" else ""
+    yield Objection(
+        f"forward writes {owner}{name}: an ONNX graph keeps no state from one run to the next",
+        "pass the state in as an input and return the new one as an output",
+        severity=Severity.NOTE if write.kind == "attribute" else None,
+    )

@@ -1,0 +1,28 @@
+"""ONX401 tensor-to-python. Contract: rules/ONX401-tensor-to-python.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import Escape
+from onnxlint.records import Outcome, Severity
+
+
+@check("ONX401")
+def tensor_to_python(escape: Escape) -> Iterator[Objection]:
+    """Object to a tensor read into a Python value that the graph then depends on."""
+    if escape.source != "data" or escape.numpy:
+        return
+    if escape.weight:
+        yield Objection(
+            f"`{escape.text}` reads a weight into a Python value in forward",
+            "read it once in `__init__`",
+            severity=Severity.NOTE,
+            effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
+        )
+        return
+    yield Objection(
+        f"{escape.how} reads a tensor into a Python value: `{escape.text}`; the trace keeps the example's",
+        "stay with tensors: arithmetic, indexing and `torch.where` take a 0-d tensor as it is",
+    )

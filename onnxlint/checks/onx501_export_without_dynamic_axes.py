@@ -1,0 +1,19 @@
+"""ONX501 export-without-dynamic-axes. Contract: rules/ONX501-export-without-dynamic-axes.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import ExportCall
+
+
+@check("ONX501")
+def export_without_dynamic_axes(call: ExportCall) -> Iterator[Objection]:
+    """Object to an export that fixes every size to the example's."""
+    if call.tensor_inputs and not call.has_dynamic_axes and not call.has_dynamic_shapes:
+        argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"
+        yield Objection(
+            "the export names no dynamic axes: the file takes the example's sizes only, batch included",
+            f"name what varies: `{argument}={{...}}`",
+        )

@@ -1,0 +1,19 @@
+"""ONX503 dynamic-axes-with-dynamo. Contract: rules/ONX503-dynamic-axes-with-dynamo.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import ExportCall
+
+
+@check("ONX503")
+def dynamic_axes_with_dynamo(call: ExportCall) -> Iterator[Objection]:
+    """Object to `dynamic_axes` given to the dynamo exporter."""
+    if call.dynamo and call.has_dynamic_axes and "dynamic_axes" in call.argument_spans:
+        yield Objection(
+            "`dynamic_axes` belongs to the TorchScript exporter, and this call uses dynamo (the default since torch 2.9)",
+            "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
+            span=call.argument_spans["dynamic_axes"],
+        )

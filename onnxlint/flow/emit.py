@@ -1,0 +1,319 @@
+"""From what the interpreter sees to facts: reads, escapes, frozen sizes, writes. One fact per kind and place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from onnxlint.flow import facts, shapes
+from onnxlint.flow.domain import (
+    Array,
+    Const,
+    Data,
+    Dim,
+    Extent,
+    Instance,
+    Layer,
+    Seq,
+    Shape,
+    Site,
+    Tensor,
+    Trace,
+    Tuple,
+    Value,
+    as_int,
+)
+from onnxlint.flow.tree import Body, Place
+from onnxlint.records import EXPORTERS
+
+if TYPE_CHECKING:
+    from onnxlint.flow.frame import Frame
+    from onnxlint.flow.transfer import Call
+    from onnxlint.project.classes import FunctionUnit
+
+
+class Emitter:
+    """Collects facts. They count only while traced code runs: a forward and what it reaches."""
+
+    frames: list[Frame]
+    axes: shapes.Axes
+    tracing: bool
+    exporters: tuple[str, ...]
+    facts: dict[tuple[Any, ...], facts.Fact]
+
+    # ----------------------------------------------------------------------------------------------- places
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """The place of a node of the function that runs now."""
+        frame = self.frames[-1]
+        return Place(frame.body, node, frame.line, frame.symbol)
+
+    def site(self, node: cst.CSTNode, how: str) -> Site:
+        """Where a symbol becomes a plain value."""
+        return Site(self.place(node), how)
+
+    def emit(self, kind: type[facts.Fact], at: cst.CSTNode | Place, trace: Trace | None = None, *, sure: bool = True,
+             exporters: tuple[str, ...] | None = None, always: bool = False, **fields: Any) -> None:  # fmt: skip
+        """Record a fact, or widen the one of the same kind at the same place."""
+        if not (self.tracing or always):
+            return
+        place = at if isinstance(at, Place) else self.place(at)
+        mask = exporters if exporters is not None else self.exporters
+        key = (kind, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
+        known = self.facts.get(key)
+        if known is not None:
+            both = tuple(e for e in EXPORTERS if e in known.exporters or e in mask)
+            if (sure and not known.sure) or both != known.exporters:
+                self.facts[key] = replace(known, sure=known.sure or sure, exporters=both)
+            return
+        steps = trace.steps() if trace is not None else ()
+        self.facts[key] = kind(
+            span=place.span, text=place.text, symbol=place.symbol, trace=steps, sure=sure, exporters=mask,
+            statement=place.line, **fields,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------------------ reads
+
+    def emit_read(self, kind: type[facts.Fact], node: cst.CSTNode, v: Value, mask: tuple[str, ...], keyword: str) -> None:
+        """A condition reads `v`."""
+        if not mask:
+            return
+        fields: dict[str, Any] = {"keyword": keyword}
+        sure = True
+        if isinstance(v, Tensor):
+            if v.source == "made" and not v.axes:
+                return
+            fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
+        elif isinstance(v, (Data, Array)):
+            fields["reads"] = "weight" if v.fixed else "data"
+            if kind is facts.Branch:
+                fields["sized"] = isinstance(v, Data) and v.sized
+        elif isinstance(v, Dim):
+            fields["reads"] = "dim"
+            sure = v.sure
+        else:
+            return
+        self.emit(kind, node, v.trace, sure=sure, exporters=mask, **fields)
+
+    def emit_operator(self, node: cst.CSTNode, v: Tensor, operator: str) -> None:
+        """`and`, `or`, `not`, `in`, `a < b < c` asks a tensor for its truth."""
+        if v.source != "made":
+            self.emit(facts.BoolOperator, node, v.trace, operator=operator)
+
+    def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
+        """The example passes a Python value for a parameter of forward."""
+        line = unit.node.lineno
+        body = Body(unit.module, unit.qualname, line, line - 1, False)
+        place = Place(body, body.tree, line, f"{unit.module.name}.{unit.qualname}")
+        self.emit(facts.FrozenArgument, place, None, always=True, parameter=name, name=name, value=repr(v.literal))
+
+    def report_loop(self, node: cst.CSTNode, v: Value) -> None:
+        """A loop runs over `v`."""
+        if isinstance(v, Tensor):
+            if v.source == "made" and not v.axes:
+                return
+            extent = shapes.extent_of(v, 0, self.axes)
+            if isinstance(extent, (Dim, Data)):
+                self.emit(facts.Loop, node, v.trace, sure=not isinstance(extent, Dim) or extent.sure, over="tensor")
+        elif isinstance(v, Seq) and isinstance(v.size, Dim):
+            self.emit(facts.Loop, node, v.size.trace, sure=v.size.sure, over="dim")
+        elif isinstance(v, Seq) and isinstance(v.size, (Data, Array)) and not v.size.fixed:
+            self.emit(facts.Loop, node, v.size.trace, over="data")
+
+    # ----------------------------------------------------------------------------------------------- escapes
+
+    def use(self, v: Value, how: str) -> None:
+        """The graph depends on `v`: if it was frozen on the way, that is where the hazard is."""
+        if not self.tracing:
+            return
+        if isinstance(v, Data):
+            if v.site.how:
+                self.emit(facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", weight=v.fixed)
+        elif isinstance(v, Dim):
+            if v.site is not None:
+                self.emit(facts.Escape, v.site.place, v.trace, sure=v.sure, how=v.site.how, source="dim")
+        elif isinstance(v, Array):
+            self.emit(facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=True, weight=v.fixed)
+        elif isinstance(v, Tuple):
+            for item in v.items:
+                self.use(item, how)
+        elif isinstance(v, Seq):
+            self.use(v.item, how)
+            if v.size is not None:
+                self.use(v.size, how)
+
+    def use_all(self, values: Sequence[Value], how: str) -> None:
+        """The graph depends on each of `values`."""
+        for v in values:
+            if type(v) is not Tensor and type(v) is not Const:
+                self.use(v, how)
+
+    # ------------------------------------------------------------------------------------------------ shapes
+
+    def check_literal_sizes(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
+        """`view`/`reshape` with a literal where the batch of the example stood."""
+        if t.source != "input" or not self.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
+            return
+        axes = t.axes
+        if t.dims is None:
+            lead = t.lead if t.lead is not None else self.axes.extent(0)
+            axes = lead.axes if isinstance(lead, Dim) else frozenset()
+        named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
+        left = frozenset(a for a in axes if not a.startswith("?")) - named
+        if not left or (t.dims is not None and len(t.dims) < 2):
+            return
+        literals = [(i, as_int(s)) for i, s in enumerate(sizes) if as_int(s) not in (None, -1)]
+        infers = any(as_int(s) == -1 for s in sizes)
+        if not literals or (named and infers):
+            return
+        first = t.dims[0] if t.dims else t.lead
+        example = first.example if isinstance(first, Dim) else None
+        position, number = literals[0]
+        if infers:
+            # -1 absorbs the batch: a mistake where the literal stands for it, an idiom (grouped convolution) elsewhere.
+            flat = len(sizes) == 2 and position == 0 and number == 1 and (t.dims is None or len(t.dims) > 2)
+            copied = position == 0 and number is not None and number > 1 and number == example
+            if not (flat or copied) or not isinstance(first, Dim):
+                return
+        axis = sorted(left)[0]
+        self.emit(facts.ShapeLiteral, call.node, t.trace, call=call.op, literal=number, axis=axis, position=position,
+                  example=example)  # fmt: skip
+
+    def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
+        """`expand`/`repeat` of a weight to a literal batch."""
+        number = as_int(sizes[0]) if sizes else None
+        if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.batches:
+            return
+        if self._example_batch in (None, number) and (t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1):
+            self.emit(facts.ShapeLiteral, call.node, t.trace, call=call.op, literal=number, axis="batch", position=0,
+                      sure=self._example_batch == number)  # fmt: skip
+
+    batches: bool
+    _example_batch: int | None
+
+    def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:
+        """A tensor made with a literal size meets one whose size on that axis is dynamic."""
+        if made.made_at is None or made.dims is None or not isinstance(batch, Dim) or not batch.sure:
+            return
+        number = as_int(made.dims[axis])
+        if number is not None:
+            self.emit(facts.ShapeLiteral, made.made_at, made.trace, call="fixed state", literal=number,
+                      axis=sorted(batch.axes)[0], position=axis)  # fmt: skip
+
+    def check_same_batch(self, call: Call, tensors: Sequence[Tensor], along: int) -> None:
+        """`cat` of a tensor made with a literal batch and one with a dynamic batch."""
+        del call
+        for i in range(len(tensors[0].dims or ())):
+            dynamic = next((t.dims[i] for t in tensors if t.dims is not None and isinstance(t.dims[i], Dim)), None)
+            if i != along and dynamic is not None:
+                for t in tensors:
+                    self.check_fixed_batch(t, i, dynamic)
+
+    def check_operands(self, a: Tensor, b: Tensor) -> None:
+        """Elementwise arithmetic between a tensor made with a literal batch and one with a dynamic batch."""
+        if a.dims is None or b.dims is None or len(a.dims) != len(b.dims) or not a.dims:
+            return
+        for made, other in ((a, b), (b, a)):
+            if made.made_at is not None and isinstance(other.dims, tuple) and (as_int(made.dims[0]) or 1) > 1:  # type: ignore[index]
+                self.check_fixed_batch(made, 0, other.dims[0])
+
+    def check_fixed_axis(self, x: Tensor, axis: int, why: str) -> None:
+        """A layer takes one size only on an axis that was asked for as dynamic."""
+        if x.dims is not None and isinstance(x.dims[axis], Dim):
+            extent = x.dims[axis]
+            assert isinstance(extent, Dim)
+            if extent.sure and extent.plain:
+                for name in extent.axes:
+                    self.fixed.setdefault(name, why)
+
+    fixed: dict[str, str]
+
+    # ------------------------------------------------------------------------------------------------ writes
+
+    def written_in_place(self, t: Tensor, target: cst.CSTNode, node: cst.CSTNode) -> None:
+        """An in-place operator on a named view of something that depends on the inputs."""
+        if t.view is not None and t.source == "input" and t.view not in ("view", "unsqueeze"):
+            self.emit(facts.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
+
+    def item_written(self, frame: Frame, t: Tensor, target: cst.Subscript) -> None:
+        """`t[index] = value`."""
+        if isinstance(target.value, cst.Attribute) and t.source == "weight":
+            self.state_write(frame, target.value, t, augmented=True)
+        elif t.view is not None and t.source == "input":
+            self.emit(facts.ViewWrite, target, t.trace, target=frame.body.text(target.value))
+
+    def global_write(self, target: cst.Name, v: Value) -> None:
+        """Forward assigns a global variable."""
+        self.emit(facts.StateWrite, target, v.trace, name=target.value, kind="global")
+
+    def state_write(self, frame: Frame, target: cst.Attribute, v: Value, augmented: bool) -> None:
+        """Forward assigns `self.name`."""
+        if not self.tracing:
+            return
+        owner = frame.eval(target.value)
+        if not isinstance(owner, Instance) or not owner.object.cls.is_module():
+            return
+        name = target.attr.value
+        old = owner.object.attrs.get(name)
+        is_buffer = name in owner.object.buffers
+        sure = True
+        if is_buffer:
+            kind = "buffer"
+        elif augmented:
+            kind = "counter"
+        elif isinstance(v, Tensor):
+            dynamic = [d for d in v.dims or () if isinstance(d, Dim)]
+            if v.source == "input":
+                kind = "attribute"
+            elif dynamic:
+                kind, sure = "cache", any(d.sure for d in dynamic)
+            else:
+                return
+        elif isinstance(v, Dim):
+            kind, sure = "cache", v.sure
+        elif isinstance(v, (Data, Array)):
+            kind = "attribute"
+        else:
+            return
+        read = is_buffer or reads_elsewhere(owner, name) or old is not None and isinstance(old, Layer)
+        self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+
+def reads_elsewhere(owner: Instance, name: str) -> bool:
+    """True when a method other than `__init__` reads the attribute."""
+    for cls in owner.object.cls.mro():
+        for method, unit in cls.methods.items():
+            if method in ("__init__", "reset", "reset_parameters", "extra_repr"):
+                continue
+            text = unit.module.text_of(unit.node)
+            for at in _occurrences(text, f"self.{name}"):
+                rest = text[at:].lstrip()
+                if not (rest.startswith("=") and not rest.startswith("==")) and not rest.startswith(":"):
+                    return True
+    return False
+
+
+def _occurrences(text: str, wanted: str) -> list[int]:
+    """Where `wanted` ends in `text`, as a whole word."""
+    found: list[int] = []
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not (text[end : end + 1].isalnum() or text[end : end + 1] == "_"):
+            found.append(end)
+        at = text.find(wanted, end)
+    return found
+
+
+def contains_symbol(v: Value) -> bool:
+    """True for a value that a shape or data of the inputs went into."""
+    if isinstance(v, (Tuple,)):
+        return any(contains_symbol(i) for i in v.items)
+    if isinstance(v, Seq):
+        return contains_symbol(v.item) or v.size is not None
+    if isinstance(v, Shape):
+        return bool(v.tensor.axes)
+    return isinstance(v, (Dim, Data, Array, Tensor))

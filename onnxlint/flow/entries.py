@@ -1,0 +1,389 @@
+"""Where the analysis starts: declared models first, then export scripts, then every module that nobody else calls."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from onnxlint.flow import facts, shapes
+from onnxlint.flow.domain import (
+    CONFIG,
+    UNKNOWN,
+    Const,
+    Dict,
+    Dim,
+    Extent,
+    Function,
+    Instance,
+    Layer,
+    Scope,
+    Tensor,
+    Trace,
+    Tuple,
+    Value,
+    is_none,
+)
+from onnxlint.flow.frame import Frame
+from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.ops import OpTable
+from onnxlint.flow.tree import Body
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.records import EXPORTERS, TensorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A model of the configuration, as the static pass needs it."""
+
+    factory: str
+    inputs: str | Mapping[str, TensorSpec] | None
+    dynamic: Mapping[str, Mapping[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that kept the analysis from a part of a file."""
+
+    path: str
+    message: str
+    internal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What one run saw."""
+
+    facts: tuple[facts.Fact, ...]
+    problems: tuple[Problem, ...]
+
+
+class InternalError(Exception):
+    """The interpreter failed on an entry point; the rest of the run goes on."""
+
+    def __init__(self, path: str, where: str, cause: BaseException) -> None:
+        super().__init__(f"{where}: {type(cause).__name__}: {cause}")
+        self.path = path
+
+
+def analyse(project: Project, declared: Sequence[Declared] = (), opset: int = 18,
+            exporters: tuple[str, ...] = EXPORTERS, debug: bool = False) -> Analysis:  # fmt: skip
+    """Run every entry point of a project and return the facts."""
+    engine = Interpreter(project, OpTable.load(), opset, exporters)
+    problems: list[Problem] = []
+    was_collecting = gc.isenabled()
+    gc.disable()  # trees are acyclic and many: the collector only costs time here
+    try:
+        for job in _jobs(engine, declared):
+            engine.steps = 0
+            engine.tracing = False
+            engine.exporters = exporters
+            engine.frames.clear()
+            engine.mode_root = None
+            try:
+                job.run()
+            except RecursionError as error:
+                problems.append(Problem(job.path, f"{job.name} is nested too deeply to analyse ({error})"))
+            except Exception as error:
+                if debug:
+                    raise
+                problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
+    finally:
+        if was_collecting:
+            gc.enable()
+    problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
+    return Analysis(tuple(engine.facts.values()), tuple(problems))
+
+
+@dataclass(slots=True)
+class _Job:
+    engine: Interpreter
+    path: str
+    name: str
+
+    def run(self) -> None:
+        """Analyse this entry point."""
+        raise NotImplementedError
+
+
+def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
+    for model in declared:
+        yield _DeclaredModel(engine, model.factory, model.factory, model)
+    for info in list(engine.project.modules.values()):
+        if "onnx" in info.file.text and "export" in info.file.text:
+            yield from _export_scripts(engine, info)
+    modules = [c for c in engine.project.classes() if c.is_module()]
+    yield from (_Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
+                for c in modules for name in ("eval", "train") if name in c.methods)  # fmt: skip
+    traced = [c for c in modules if c.find_method("forward") is not None]
+    for c in traced:
+        yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
+    roots = [c for c in traced if c not in engine.created]
+    rest = [c for c in traced if c in engine.created]
+    for c in (*roots, *rest):
+        unit = c.find_method("forward")
+        assert unit is not None
+        if c in roots or id(unit.node) not in engine.reached:
+            yield _Forward(engine, unit.module.path, f"{c.qualname}.forward", c, unit)
+    for c in engine.project.classes():
+        if any(b.startswith("torch.autograd.") for b in c.external_bases()):
+            unit = c.find_method("forward")
+            if unit is not None and id(unit.node) not in engine.reached:
+                yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
+
+
+def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:
+    for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
+        text = info.text_of(unit.node)
+        if "export" in text and "onnx" in text:
+            yield _ExportScript(engine, info.path, unit.qualname, unit)
+    yield _ModuleScript(engine, info.path, "<module>", info)
+
+
+@dataclass(slots=True)
+class _Build(_Job):
+    cls: ClassInfo
+
+    def run(self) -> None:
+        """Build an instance, which tells which other classes it uses."""
+        self.engine.default_instance(self.cls)
+
+
+@dataclass(slots=True)
+class _Forward(_Job):
+    cls: ClassInfo
+    unit: FunctionUnit
+
+    def run(self) -> None:
+        """Run forward on inputs of which nothing is known."""
+        engine = self.engine
+        engine.axes = shapes.Axes()
+        args, kwargs = _unknown_arguments(engine, self.unit)
+        instance = Instance(engine.default_instance(self.cls))
+        engine.tracing = True
+        engine.call_function(Function(self.unit, instance), args, kwargs, None)
+
+
+@dataclass(slots=True)
+class _Autograd(_Job):
+    unit: FunctionUnit
+
+    def run(self) -> None:
+        """Run the forward of an autograd.Function that no module was seen to call."""
+        engine = self.engine
+        engine.axes = shapes.Axes()
+        args, kwargs = _unknown_arguments(engine, self.unit)
+        engine.tracing = True
+        engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
+
+
+def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
+    assert not isinstance(unit.node, ast.Lambda)
+    a = unit.node.args
+    positional = [*a.posonlyargs, *a.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
+    defaults.extend(a.defaults)
+    skip = 0 if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx") else 1
+    args = [engine.entry_value(unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
+    kwargs = {p.arg: engine.entry_value(unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
+    return args, kwargs
+
+
+@dataclass(slots=True)
+class _Mode(_Job):
+    cls: ClassInfo
+    method: str
+
+    def run(self) -> None:
+        """Run an overridden `eval()` or `train()` and watch for modules put in train mode."""
+        engine = self.engine
+        unit = self.cls.methods[self.method]
+        instance = Instance(engine.default_instance(self.cls))
+        args: list[Value] = [Const(False)] if self.method == "train" else []
+        assert not isinstance(unit.node, ast.Lambda)
+        if len(unit.node.args.args) < 2:
+            args = []
+        body = engine.trees.body(unit)
+        scope = Scope(engine.bind(unit, [instance, *args], {}))
+        frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
+        engine.mode_root = frame
+        engine.frames.append(frame)
+        function = body.node[0]
+        assert isinstance(function, cst.FunctionDef)
+        assert isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        frame.block(function.body, unit.node.body)
+        engine.frames.pop()
+
+
+@dataclass(slots=True)
+class _ExportScript(_Job):
+    unit: FunctionUnit
+
+    def run(self) -> None:
+        """Run a function that exports, untraced, for the call of the exporter in it."""
+        engine = self.engine
+        args, kwargs = _script_arguments(self.unit)
+        bound = Instance(engine.default_instance(self.unit.cls)) if self.unit.cls is not None else None
+        if self.unit.has_decorator("staticmethod", "classmethod"):
+            bound = None
+        engine.call_function(Function(self.unit, bound), args, kwargs, None)
+
+
+def _script_arguments(unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
+    assert not isinstance(unit.node, ast.Lambda)
+    a = unit.node.args
+    names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
+    required = len(names) - len(a.defaults)
+    return [UNKNOWN for _ in names[: max(required, 0)]], {p.arg: CONFIG for p in a.kwonlyargs}
+
+
+@dataclass(slots=True)
+class _ModuleScript(_Job):
+    info: ModuleInfo
+
+    def run(self) -> None:
+        """Run the module level of a file that exports there."""
+        engine = self.engine
+        statements = [s for s in self.info.file.tree.body if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))]
+        if not any("export(" in self.info.text_of(s) for s in statements):
+            return
+        body = Body(self.info, "<module>", 1, len(self.info.lines), False)
+        frame = Frame(engine, self.info, body, Scope({}), self.info.name)
+        engine.frames.append(frame)
+        frame.block(body.tree.body, self.info.file.tree.body)
+        engine.frames.pop()
+
+
+@dataclass(slots=True)
+class _DeclaredModel(_Job):
+    model: Declared
+
+    def run(self) -> None:
+        """Build a declared model by its factory, feed it its example, and run its forward."""
+        engine = self.engine
+        factory = _find(engine, self.model.factory)
+        if not isinstance(factory, (Function,)) and factory == UNKNOWN:
+            return
+        engine.last_train = None
+        built = engine.apply(factory, [], {}, cst.Name("factory"))
+        if not isinstance(built, Instance):
+            if isinstance(built, Layer):
+                self._feed_layer(built)
+            return
+        if engine.last_train is not None and engine.last_train.body.name == getattr(getattr(factory, "unit", None), "qualname", ""):
+            engine.emit(facts.ModeSwitch, engine.last_train, always=True, where="build")
+        unit = built.object.cls.find_method("forward")
+        if unit is None:
+            return
+        args, kwargs, axes = self._inputs(unit)
+        engine.axes = axes
+        engine.batches = any(0 in a for a in self.model.dynamic.values()) or axes.declared is None
+        engine.tracing = True
+        engine.apply(built, args, kwargs, cst.Name("model"))
+        engine._example_batch = None
+        engine.batches = True
+
+    def _feed_layer(self, built: Layer) -> None:
+        engine = self.engine
+        engine.axes = shapes.Axes(self._declared_axes())
+        engine.tracing = True
+        engine.apply(built, [Tensor()], {}, cst.Name("model"))
+
+    def _declared_axes(self) -> tuple[tuple[int, str], ...]:
+        axes: dict[int, str] = {}
+        dynamic = self.model.dynamic
+        for per_input in dynamic.values():
+            for axis, name in per_input.items():
+                axes.setdefault(axis, name)
+        return tuple(sorted(axes.items()))
+
+    def _inputs(self, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value], shapes.Axes]:
+        engine = self.engine
+        assert not isinstance(unit.node, ast.Lambda)
+        a = unit.node.args
+        names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
+        spec = self.model.inputs
+        if isinstance(spec, Mapping):
+            values: dict[str, Value] = {n: _from_spec(unit, n, s) for n, s in spec.items()}
+            axes: dict[int, str] = {}
+            for s in spec.values():
+                for i, d in enumerate(s.dims):
+                    if d.name is not None:
+                        axes.setdefault(i, d.name)
+            return [], values, shapes.Axes(tuple(sorted(axes.items())))
+        given: Value = UNKNOWN
+        if isinstance(spec, str):
+            source = _find(engine, spec)
+            given = engine.apply(source, [], {}, cst.Name("inputs")) if source != UNKNOWN else UNKNOWN
+        if isinstance(given, Dict):
+            kwargs = {str(k): self._feed(unit, str(k), v) for k, v in given.items}
+            return [], kwargs, shapes.Axes(self._declared_axes())
+        items: list[Value]
+        if isinstance(given, Tuple):
+            items = list(given.items)
+        elif isinstance(given, Tensor):
+            items = [given]
+        else:
+            items, rest = _unknown_arguments(engine, unit)
+            items = items[: len([d for d in names]) - len(a.defaults)] or items
+            fed = [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)]
+            return fed, rest, shapes.Axes(self._declared_axes())
+        if a.vararg is not None:
+            names += [a.vararg.arg] * len(items)
+        fed = [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)]
+        return fed, {}, shapes.Axes(self._declared_axes())
+
+    def _feed(self, unit: FunctionUnit, name: str, v: Value) -> Value:
+        engine = self.engine
+        trace = Trace(unit.module.path, unit.node.lineno, f"`{name}` is an input of `{unit.qualname}`")
+        wanted = self.model.dynamic.get(name, {})
+        if isinstance(v, Tensor):
+            if v.dims is None:
+                return Tensor(None, None, "input", v.kind, None, None, trace)
+            dims: list[Extent] = []
+            for i, d in enumerate(v.dims):
+                axis = wanted.get(i, wanted.get(i - len(v.dims)))
+                example = d.literal if isinstance(d, Const) else None
+                dims.append(Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
+                if i == 0 and axis is not None and engine._example_batch is None:
+                    engine._example_batch = example
+            return Tensor(tuple(dims), None, "input", v.kind, None, None, trace)
+        if isinstance(v, Dict):
+            return Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)
+        if isinstance(v, Tuple):
+            return Tuple(tuple(self._feed(unit, name, x) for x in v.items), v.kind)
+        if isinstance(v, Const) and not is_none(v) and isinstance(v.literal, (bool, int, float)):
+            engine.emit_argument(unit, name, v)
+            return CONFIG
+        return v
+
+
+def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> Tensor:
+    trace = Trace(unit.module.path, unit.node.lineno, f"`{name}` is an input of `{unit.qualname}`")
+    dims: list[Extent] = []
+    for d in spec.dims:
+        if d.name is not None:
+            dims.append(Dim(frozenset((d.name,)), d.size, trace=trace))
+        else:
+            dims.append(Const(d.size) if d.size is not None else CONFIG)
+    kind = "bool" if spec.dtype == "bool" else "int" if spec.dtype.startswith(("int", "uint", "long")) else "float"
+    return Tensor(tuple(dims), None, "input", kind, None, None, trace)
+
+
+def _find(engine: Interpreter, reference: str) -> Value:
+    """The value that `module:attribute` names."""
+    name, _, attribute = reference.partition(":")
+    info = engine.project.module(name)
+    if info is None:
+        candidates = [m for m in engine.project.modules.values() if m.name == name or m.name.endswith("." + name)]
+        info = candidates[0] if candidates else None
+    if info is None:
+        return UNKNOWN
+    v: Value = UNKNOWN
+    for i, part in enumerate(attribute.split(".")):
+        v = engine.global_value(info, part, strict=True) if i == 0 else engine.attribute(v, part, cst.Name(part))
+    return v

@@ -1,0 +1,198 @@
+"""Calls of torch.onnx.export: what is exported, in which mode, with which axes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from onnxlint.flow import facts, shapes
+from onnxlint.flow.domain import (
+    Config,
+    Const,
+    Dict,
+    Dim,
+    External,
+    Function,
+    Instance,
+    Layer,
+    Method,
+    Seq,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    is_none,
+)
+from onnxlint.records import Span
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+
+# torch 2.13: export(model, args=(), f=None, *, kwargs=None, verbose=None, input_names=None, output_names=None, …)
+_POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
+
+
+def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> None:
+    """Emit an ExportCall for one call."""
+    given: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
+    given.update(kwargs)
+    unknown = "**" in given
+    model, inputs = given.get("model", Unknown()), given.get("args", given.get("kwargs", Unknown()))
+    dynamo_flag = given.get("dynamo")
+    dynamo: bool | None = True
+    if name.endswith("dynamo_export"):
+        dynamo = True
+    elif isinstance(dynamo_flag, Const):
+        dynamo = bool(dynamo_flag.literal)
+    elif dynamo_flag is not None or unknown:
+        dynamo = None
+    axes_value = given.get("dynamic_axes")
+    shapes_value = given.get("dynamic_shapes")
+    axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
+    parameters = _parameters(model)
+    opset = given.get("opset_version")
+    training = given.get("training")
+    fixed: tuple[tuple[str, int, str], ...] = ()
+    if isinstance(model, Instance) and known and axes:
+        fixed = fixed_axes(engine, model, inputs, axes, _names(given.get("input_names")), parameters)
+    has_axes = axes_value is not None and not is_none(axes_value)
+    has_shapes = shapes_value is not None and not is_none(shapes_value)
+    engine.emit(
+        facts.ExportCall, node, None, always=True, exporters=engine.all_exporters, api=name, dynamo=dynamo,
+        mode=_mode(model), model=_label(model), has_dynamic_axes=has_axes or unknown,
+        has_dynamic_shapes=has_shapes, axes_known=known, axes=axes,
+        input_names=_names(given.get("input_names")), output_names=_names(given.get("output_names")), parameters=parameters,
+        dict_argument=isinstance(given.get("args"), Dict), training=_training(training),
+        opset=opset.literal if isinstance(opset, Const) and isinstance(opset.literal, int) else None,
+        argument_spans=_spans(engine, node), axes_spans=_axes_spans(engine, axes), fixed_axes=fixed, tensor_inputs=_feeds_tensors(inputs),
+    )  # fmt: skip
+
+
+def _spans(engine: Interpreter, node: cst.CSTNode) -> dict[str, Span]:
+    found: dict[str, Span] = {}
+    if isinstance(node, cst.Call):
+        position = 0
+        for a in node.args:
+            name = a.keyword.value if a.keyword is not None else None
+            if name is None and position < len(_POSITIONS):
+                name = _POSITIONS[position]
+                position += 1
+            if name is not None:
+                found[name] = engine.place(a).span
+    return found
+
+
+def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
+    """Where the axes of each name are written, in this file: the dict may stand far from the call."""
+    info = engine.frames[-1].module
+    wanted = [name for name, _ in axes]
+    for node in ast.walk(info.file.tree):
+        if isinstance(node, ast.Dict):
+            keys = {k.value: k for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
+            inner = all(isinstance(v, (ast.Dict, ast.List, ast.Tuple)) for v in node.values)
+            if inner and list(keys) == wanted:
+                return {
+                    name: Span(info.path, k.lineno, info.file.column(k.lineno, k.col_offset), k.end_lineno or k.lineno,
+                               info.file.column(k.end_lineno or k.lineno, k.end_col_offset or 0))
+                    for name, k in keys.items()
+                }  # fmt: skip
+    return {}
+
+
+def _mode(model: Value) -> str | None:
+    return model.object.mode if isinstance(model, Instance) else None
+
+
+def _label(model: Value) -> str:
+    if isinstance(model, Instance):
+        return model.object.cls.qualname
+    return model.name if isinstance(model, (Layer, External)) else ""
+
+
+def _training(v: Value | None) -> str | None:
+    if isinstance(v, External):
+        return v.name.rpartition(".")[2]
+    return str(v.literal) if isinstance(v, Const) and v.literal is not None else None
+
+
+def _names(v: Value | None) -> tuple[str, ...] | None:
+    if isinstance(v, Tuple) and all(isinstance(i, Const) and isinstance(i.literal, str) for i in v.items):
+        return tuple(i.literal for i in v.items if isinstance(i, Const))
+    return None
+
+
+def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
+    """`{"x": {0: "batch"}}` or `{"x": [0, 2]}` as pairs; False where a key or value is not known."""
+    if not isinstance(v, Dict) or v.rest is not None:
+        return (), False
+    found: list[tuple[str, tuple[int, ...]]] = []
+    for key, axes in v.items:
+        if not isinstance(key, str):
+            return (), False
+        if isinstance(axes, Dict):
+            numbers = [k for k, _ in axes.items if isinstance(k, int)]
+        elif isinstance(axes, Tuple):
+            numbers = [i.literal for i in axes.items if isinstance(i, Const) and isinstance(i.literal, int)]
+        elif is_none(axes):
+            numbers = []
+        else:
+            return (), False
+        found.append((key, tuple(numbers)))
+    return tuple(found), True
+
+
+def _parameters(model: Value) -> tuple[str, ...] | None:
+    """Names of forward's parameters."""
+    if not isinstance(model, Instance):
+        return None
+    unit = model.object.cls.find_method("forward")
+    if unit is None or isinstance(unit.node, ast.Lambda):
+        return None
+    a = unit.node.args
+    if a.vararg is not None or a.kwarg is not None:
+        return None
+    return tuple(p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs][1:])
+
+
+def _feeds_tensors(v: Value) -> bool:
+    if isinstance(v, Tensor):
+        return True
+    if isinstance(v, (Tuple, Seq, Dict, Unknown, Config, Method, Function)):
+        return True
+    return not is_none(v)
+
+
+def fixed_axes(
+    engine: Interpreter, model: Instance, inputs: Value, axes: tuple[tuple[str, tuple[int, ...]], ...],
+    input_names: tuple[str, ...] | None, parameters: tuple[str, ...] | None,
+) -> tuple[tuple[str, int, str], ...]:  # fmt: skip
+    """Axes asked for as dynamic that a layer of the model takes at one size only: (input, axis, why)."""
+    args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else []
+    names = input_names or parameters
+    if not args or names is None or not all(isinstance(a, Tensor) and a.dims is not None for a in args):
+        return ()
+    wanted = dict(axes)
+    fed: list[Value] = []
+    for i, a in enumerate(args):
+        assert isinstance(a, Tensor)
+        assert a.dims is not None
+        name = names[i] if i < len(names) else ""
+        dims = tuple(
+            Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d for axis, d in enumerate(a.dims)
+        )
+        fed.append(Tensor(dims, None, "input", a.kind))
+    held_facts, held_fixed, held_axes, held = engine.facts, engine.fixed, engine.axes, engine.tracing
+    engine.facts, engine.fixed, engine.axes, engine.tracing = {}, {}, shapes.Axes(()), True
+    try:
+        engine.apply(model, fed, {}, cst.Name("model"))
+        found = engine.fixed
+    finally:
+        engine.facts, engine.fixed, engine.axes, engine.tracing = held_facts, held_fixed, held_axes, held
+    result = []
+    for key, why in found.items():
+        name, _, axis = key.partition("\0")
+        if axis:
+            result.append((name, int(axis), why))
+    return tuple(sorted(result))

@@ -1,0 +1,572 @@
+"""The interpreter: runs functions of the project over abstract values, across files, once per kind of arguments."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import libcst as cst
+
+from onnxlint.flow import access, calls, exports, facts, layers, shapes
+from onnxlint.flow.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    Array,
+    ClassRef,
+    Config,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    External,
+    Function,
+    Instance,
+    Lambda,
+    Layer,
+    Method,
+    Object,
+    Partial,
+    PyModule,
+    Scope,
+    Seq,
+    Shape,
+    Super,
+    Tensor,
+    Trace,
+    Tuple,
+    Unknown,
+    Value,
+    element,
+    is_none,
+    join,
+    join_all,
+)
+from onnxlint.flow.frame import Frame
+from onnxlint.flow.objects import Objects
+from onnxlint.flow.ops import OpTable
+from onnxlint.flow.parameters import entry_value
+from onnxlint.flow.transfer import Call
+from onnxlint.flow.tree import Body, Place, Trees, function_of
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.records import EXPORTERS
+
+log = logging.getLogger(__name__)
+
+CONTEXTS = 5  # kinds of arguments a function is analysed for, before what is known is taken to stand for the rest
+DEPTH = 40
+STEPS = 60_000  # calls of functions per entry point
+
+
+class Interpreter(Objects):
+    """One run over a project. `facts` is what it saw."""
+
+    def __init__(self, project: Project, table: OpTable, opset: int = 18, exporters: tuple[str, ...] = EXPORTERS) -> None:
+        self.project = project
+        self.table = table
+        self.opset = opset
+        self.all_exporters = exporters
+        self.exporters = exporters
+        self.axes = shapes.Axes()
+        self.frames: list[Frame] = []
+        self.facts: dict[tuple[Any, ...], facts.Fact] = {}
+        self.trees = Trees()
+        self.tracing = False
+        self.testing = 0
+        self.steps = 0
+        self.batches = True
+        self._example_batch: int | None = None
+        self.fixed: dict[str, str] = {}
+        self.instances: dict[Any, Object] = {}
+        self.building: set[Any] = set()
+        self.created: set[ClassInfo] = set()
+        self.attribute_places: dict[tuple[int, str], Place] = {}
+        self.reached: set[int] = set()
+        self.mode_root: Frame | None = None
+        self.last_train: Place | None = None
+        self._globals: dict[tuple[int, str], Value] = {}
+        self._pending: set[Any] = set()
+        self._summaries: dict[int, dict[Any, Value]] = {}
+        self._running: set[Any] = set()
+        self._class_values: dict[tuple[int, int], Value] = {}
+        self._local_classes: dict[int, ClassInfo] = {}
+        self.unreadable: dict[str, str] = {}
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None) -> Value:
+        """Run a function, or recall what it gave for arguments of the same kind."""
+        unit = fn.unit
+        self.reached.add(id(unit.node))
+        if unit.has_decorator("contextmanager", "asynccontextmanager"):
+            return CONFIG
+        bound = [fn.bound] if fn.bound is not None else []
+        scope = self.bind(unit, [*bound, *args], kwargs)
+        key: Any = None
+        if fn.scope is None:
+            key = (id(unit.node), tuple(scope.values()), self.axes, self.exporters, self.tracing)
+            known = self._summaries.setdefault(id(unit.node), {})
+            if key in known:
+                return known[key]
+            if key in self._running or len(self.frames) >= DEPTH or self.steps >= STEPS:
+                return UNKNOWN
+            if len(known) >= CONTEXTS and self.tracing:
+                return join_all(known.values()) or UNKNOWN
+            self._running.add(key)
+        elif len(self.frames) >= DEPTH or self.steps >= STEPS:
+            return UNKNOWN
+        self.steps += 1
+        held = self.exporters
+        if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
+            # A scripted function keeps its control flow in TorchScript's trace.
+            self.exporters = tuple(e for e in held if e != "torchscript")
+        try:
+            result = self.run(unit, Scope(scope, fn.scope), fn.bound)
+        finally:
+            self.exporters = held
+            if key is not None:
+                self._running.discard(key)
+        if key is not None:
+            self._summaries[id(unit.node)][key] = result
+        del node
+        return result
+
+    def run(self, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
+        """Execute a function's body and join what it returns."""
+        try:
+            body = self.trees.body(unit)
+            function = function_of(body)
+        except (cst.ParserSyntaxError, AssertionError, RecursionError) as error:
+            self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
+            return UNKNOWN
+        frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
+        self.frames.append(frame)
+        testing, self.testing = self.testing, 0
+        try:
+            assert isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            ended = frame.block(function.body, unit.node.body)
+        finally:
+            self.frames.pop()
+            self.testing = testing
+        if frame.yields:
+            return Seq(join_all(frame.yields) or UNKNOWN)
+        results = frame.returns + ([] if ended else [NONE])
+        return join_all(results) or NONE
+
+    def bind(self, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+        """Arguments by the names of the parameters; defaults for what was not given."""
+        assert not isinstance(unit.node, ast.Lambda)
+        a = unit.node.args
+        positional = [*a.posonlyargs, *a.args]
+        values: dict[str, Value] = {}
+        left = dict(kwargs)
+        loose = left.pop("**", None)
+        flat: list[Value] = []
+        filler: Value | None = None
+        for v in args:
+            if isinstance(v, Tuple) and v.kind == "*":
+                flat.extend(v.items)
+            elif isinstance(v, Seq) and v.trace is _STARRED:
+                filler = v.item
+            else:
+                flat.append(v)
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
+        defaults.extend(a.defaults)
+        for i, parameter in enumerate(positional):
+            if i < len(flat):
+                values[parameter.arg] = self.argument(unit, parameter.arg, flat[i])
+            elif parameter.arg in left:
+                values[parameter.arg] = self.argument(unit, parameter.arg, left.pop(parameter.arg))
+            elif filler is not None:
+                values[parameter.arg] = filler
+            else:
+                values[parameter.arg] = self.missing(unit, parameter, defaults[i], loose)
+        if a.vararg is not None:
+            rest = flat[len(positional) :]
+            values[a.vararg.arg] = Tuple(tuple(rest)) if filler is None else Seq(join_all([*rest, filler]) or UNKNOWN)
+        for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+            if parameter.arg in left:
+                values[parameter.arg] = self.argument(unit, parameter.arg, left.pop(parameter.arg))
+            else:
+                values[parameter.arg] = self.missing(unit, parameter, default, loose)
+        if a.kwarg is not None:
+            values[a.kwarg.arg] = Dict(tuple(sorted(left.items())), loose)
+        return values
+
+    def argument(self, unit: FunctionUnit, name: str, v: Value) -> Value:
+        """An argument, with a step that says where it was handed over."""
+        if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
+            frame = self.frames[-1]
+            step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
+            return replace(v, trace=step)
+        return v
+
+    def missing(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None) -> Value:
+        """A parameter that the call does not give."""
+        if loose is not None:
+            return loose if default is None else UNKNOWN
+        if default is None:
+            return UNKNOWN
+        if isinstance(default, ast.Constant):
+            return Const(default.value)
+        return self.evaluate_default(unit, default)
+
+    def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
+        """The value of a default expression, in the scope of its module."""
+        return self.evaluate_expression(unit.module, default, f"{unit.qualname} default")
+
+    def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
+        """The value of a class-level assignment."""
+        key = (id(info), id(expression))
+        if key not in self._class_values:
+            self._class_values[key] = UNKNOWN
+            self._class_values[key] = self.evaluate_expression(info.module, expression, info.qualname)
+        return self._class_values[key]
+
+    def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str) -> Value:
+        """A lone expression, in the scope of its module, untraced."""
+        if isinstance(expression, ast.Constant):
+            return Const(expression.value) if not isinstance(expression.value, complex) else CONFIG
+        text = ast.get_source_segment(module.file.text, expression)
+        if text is None:
+            return UNKNOWN
+        try:
+            node = cst.parse_expression(f"({text})")
+        except cst.ParserSyntaxError:
+            return UNKNOWN
+        body = Body(module, name, expression.lineno, expression.lineno - 1, False)
+        return self.in_frame(Frame(self, module, body, Scope({}), f"{module.name}.{name}"), node)
+
+    def in_frame(self, frame: Frame, node: cst.CSTNode) -> Value:
+        """Evaluate an expression in a frame of its own, untraced."""
+        if len(self.frames) >= DEPTH:
+            return UNKNOWN
+        self.frames.append(frame)
+        held, self.tracing = self.tracing, False
+        testing, self.testing = self.testing, 0
+        try:
+            return frame.eval(node)
+        finally:
+            self.frames.pop()
+            self.tracing, self.testing = held, testing
+
+    # ------------------------------------------------------------------------------------------------ calls
+
+    def call(self, frame: Frame, node: cst.Call) -> Value:
+        """Evaluate a call expression."""
+        callee = frame.eval(node.func)
+        args: list[Value] = []
+        kwargs: dict[str, Value] = {}
+        for a in node.args:
+            v = frame.eval(a.value)
+            if a.star == "*":
+                if isinstance(v, Tuple):
+                    args.extend(v.items)
+                elif isinstance(v, Shape) and v.tensor.dims is not None:
+                    args.extend(v.tensor.dims)
+                elif isinstance(v, Shape):
+                    args.append(v)
+                else:
+                    args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, _STARRED))
+            elif a.star == "**":
+                if isinstance(v, Dict):
+                    kwargs.update({str(k): x for k, x in v.items})
+                    if v.rest is not None:
+                        kwargs["**"] = v.rest
+                else:
+                    kwargs["**"] = UNKNOWN
+            elif a.keyword is not None:
+                kwargs[a.keyword.value] = v
+            else:
+                args.append(v)
+        return self.apply(callee, args, kwargs, node)
+
+    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+        """Call any value."""
+        if isinstance(callee, Function):
+            return self.call_function(callee, args, kwargs, node)
+        if isinstance(callee, Method):
+            kwargs.pop("**", None)
+            return calls.method(self, callee.receiver, callee.name, _plain(args), kwargs, node)
+        if isinstance(callee, External):
+            if "**" in kwargs and not callee.name.startswith("torch.onnx"):
+                kwargs.pop("**")
+            return calls.library(self, callee.name, _plain(args), kwargs, node)
+        if isinstance(callee, Layer):
+            return layers.call(self, callee, _plain(args), kwargs, node)
+        if isinstance(callee, Instance):
+            return self.call_instance(callee, args, kwargs, node)
+        if isinstance(callee, ClassRef):
+            return self.call_class(callee.info, args, kwargs, node)
+        if isinstance(callee, Partial):
+            return self.apply(callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, node)
+        if isinstance(callee, Lambda):
+            return self.call_lambda(callee, args, kwargs)
+        return self.call_unknown(callee, args, node)
+
+    def call_unknown(self, callee: Value, args: list[Value], node: cst.CSTNode) -> Value:
+        """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
+        first = args[0] if args else UNKNOWN
+        if isinstance(node, cst.Call) and isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)):
+            func = node.func
+            while isinstance(func, (cst.Attribute, cst.Subscript, cst.Call)):
+                func = func.value if not isinstance(func, cst.Call) else func.func
+            own = isinstance(func, cst.Name) and func.value == "self"
+            frame = self.frames[-1]
+            if own and frame.owner is not None and frame.owner.is_module():
+                lead = first.dims[0] if first.dims else first.lead
+                return Tensor(None, lead, first.source, None, None, None, first.trace)
+        return UNKNOWN
+
+    def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+        """`instance(...)`: its forward with the hooks around it, or its `__call__`."""
+        obj = callee.object
+        own = obj.cls.find_method("__call__")
+        if own is not None:
+            return self.call_function(Function(own, callee), args, kwargs, node)
+        forward = obj.attrs.get("forward")
+        if forward is not None and not isinstance(forward, Unknown):
+            return self.apply(forward, args, kwargs, node)
+        unit = obj.cls.find_method("forward")
+        if unit is None:
+            return self.call_unknown(UNKNOWN, args, node)
+        before = obj.attrs.get("<register_forward_pre_hook>")
+        if before is not None:
+            changed = self.apply(before, [callee, Tuple(tuple(args))], {}, node)
+            if isinstance(changed, Tuple):
+                args = list(changed.items)
+            elif isinstance(changed, Tensor):
+                args = [changed]
+        result = self.call_function(Function(unit, callee), args, kwargs, node)
+        after = obj.attrs.get("<register_forward_hook>")
+        if after is not None:
+            changed = self.apply(after, [callee, Tuple(tuple(args)), result], {}, node)
+            if not is_none(changed) and not isinstance(changed, Unknown):
+                result = changed
+        return result
+
+    def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+        """`Class(...)`."""
+        if any(v.trace is _STARRED for v in args if isinstance(v, Seq)) or "**" in kwargs:
+            return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
+        if any(b.endswith(("Enum", "NamedTuple")) for b in info.external_bases()):
+            return CONFIG
+        return self.instantiate(info, args, kwargs, node)
+
+    def lambda_value(self, frame: Frame, node: cst.Lambda) -> Value:
+        """A lambda expression."""
+        return Lambda(node, frame)
+
+    def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """Evaluate a lambda's body in the frame that made it."""
+        frame: Frame = callee.frame
+        if len(self.frames) >= DEPTH:
+            return UNKNOWN
+        names: dict[str, Value] = {}
+        for i, parameter in enumerate(callee.node.params.params):
+            name = parameter.name.value
+            default = frame.eval(parameter.default) if parameter.default is not None else UNKNOWN
+            names[name] = args[i] if i < len(args) else kwargs.get(name, default)
+        if isinstance(callee.node.params.star_arg, cst.Param):
+            names[callee.node.params.star_arg.name.value] = Tuple(tuple(args[len(callee.node.params.params) :]))
+        held = frame.scope
+        frame.scope = Scope(names, held)
+        self.frames.append(frame)
+        try:
+            return frame.eval(callee.node.body)
+        finally:
+            frame.scope = held
+            self.frames.pop()
+
+    # ------------------------------------------------------------------------------------------------ names
+
+    def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
+        """What a name means at module level; with `strict` a builtin does not count."""
+        key = (id(module), name)
+        if key in self._globals:
+            return self._globals[key]
+        self._globals[key] = UNKNOWN  # what a cycle of definitions sees
+        result = self._find_global(module, name, strict)
+        self._globals[key] = result
+        return result
+
+    def _find_global(self, module: ModuleInfo, name: str, strict: bool) -> Value:
+        if name in module.functions:
+            return Function(module.functions[name])
+        if name in module.classes:
+            return ClassRef(module.classes[name])
+        if name in module.aliases:
+            return self.resolve_dotted(module.aliases[name], module)
+        if name in module.assigns:
+            return self._assigned_global(module, module.assigns[name])
+        for star in module.stars:
+            origin = self.project.module(star, module)
+            if origin is not None and origin is not module:
+                found = self.global_value(origin, name, strict=True)
+                if found != UNKNOWN:
+                    return found
+        if not strict:
+            if name in ("None", "True", "False"):
+                return Const({"None": None, "True": True, "False": False}[name])
+            if hasattr(builtins, name):
+                return External(f"builtins.{name}")
+        if module.is_package:
+            inner = self.project.module(f"{module.name}.{name}", module)
+            if inner is not None:
+                return PyModule(inner)
+        return UNKNOWN
+
+    def _assigned_global(self, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
+        if statement.value is None:
+            return UNKNOWN
+        if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
+            return UNKNOWN
+        if (statement.end_lineno or statement.lineno) - statement.lineno > 200:
+            return UNKNOWN  # a data table
+        return self.evaluate_expression(module, statement.value, "<module>")
+
+    def resolve_dotted(self, full: str, importer: ModuleInfo) -> Value:
+        """An imported name: of the project as far as its files are there, else of a library."""
+        parts = full.split(".")
+        for cut in range(len(parts), 0, -1):
+            origin = self.project.module(".".join(parts[:cut]), importer)
+            if origin is None:
+                continue
+            v: Value = PyModule(origin)
+            for name in parts[cut:]:
+                v = self.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
+            return v
+        return External(full)
+
+    def local_class(self, module: ModuleInfo, node: ast.ClassDef, qualname: str) -> Value:
+        """A class defined in a function."""
+        info = self._local_classes.get(id(node))
+        if info is None:
+            info = self._local_classes[id(node)] = ClassInfo(module, node, qualname)
+        return ClassRef(info)
+
+    # ------------------------------------------------------------------------------------- values' insides
+
+    def attribute(self, owner: Value, name: str, node: cst.CSTNode) -> Value:
+        """`owner.name`."""
+        return access.attribute(self, owner, name, node)
+
+    def subscript(self, owner: Value, index: list[Value], node: cst.Subscript) -> Value:
+        """`owner[index]`."""
+        return access.subscript(self, owner, index, node)
+
+    def items_of(self, v: Value, node: cst.CSTNode) -> list[Value]:
+        """What a loop over `v` binds."""
+        if isinstance(v, Instance):
+            unit = v.object.cls.find_method("__iter__")
+            made = self.call_function(Function(unit, v), [], {}, node) if unit is not None else UNKNOWN
+            return [made.item] if isinstance(made, Seq) else [UNKNOWN]
+        return access.items_of(self, v, node)
+
+    def item_of(self, t: Tensor, axis: int) -> Tensor:
+        """`t[i]`."""
+        return access.item_of(self, t, axis)
+
+    def unpack_shape(self, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
+        """`b, n, c = x.shape`."""
+        return access.unpack_shape(self, shape, count, starred, names)
+
+    def read_dim(self, t: Tensor, axis: Value, node: cst.CSTNode) -> Value:
+        """`t.size(axis)`."""
+        del node
+        return access.read_dim(self, t, axis)
+
+    def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+        """What a parameter is taken for when nobody calls the function."""
+        return entry_value(self, unit, parameter, default)
+
+    # ------------------------------------------------------------------------------------------------ facts
+
+    def tensor_from_python(self, call: Call, given: Value) -> Value:
+        """`torch.tensor(given)` and its like."""
+        from onnxlint.flow.transfer import kind_of
+
+        kind = kind_of(call.kwargs.get("dtype"))
+        self.use_plain(call, given)
+        if isinstance(given, Tensor):
+            if call.op in ("tensor", "new_tensor") and given.source == "input":
+                self.emit(facts.TensorFromPython, call.node, given.trace, call=call.name, source="tensor")
+            keep = call.op in ("as_tensor", "asarray")
+            return given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
+        made = call.made(self._dims_of(given), kind)
+        made.trace = getattr(given, "trace", None)
+        return made
+
+    def use_plain(self, call: Call, given: Value) -> None:
+        """What a tensor constructor freezes: dims and data in its argument."""
+        items = _leaves(given)
+        for v in items:
+            if isinstance(v, Dim):
+                if v.site is not None and v.site.how != "range()":
+                    self.use(v, call.op)
+                else:
+                    self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="dim", sure=v.sure)
+            elif isinstance(v, Tensor) and v is not given and v.source == "input":
+                self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="tensor")
+            elif isinstance(v, (Data, Array)):
+                self.use(v, call.op)
+
+    def _dims_of(self, given: Value) -> shapes.Dims | None:
+        if isinstance(given, (Const, Config, Dim, Data)):
+            return () if not isinstance(given, Config) else None
+        if isinstance(given, Tuple):
+            inner = self._dims_of(given.items[0]) if given.items else ()
+            return (Const(len(given.items)), *inner) if inner is not None else None
+        if isinstance(given, Seq):
+            inner = self._dims_of(given.item)
+            size = shapes.from_value(given.size) if given.size is not None else CONFIG
+            return (size, *inner) if inner is not None else None
+        return None
+
+    def mode_switch(self, node: cst.CSTNode) -> None:
+        """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
+        if self.mode_root is not None:
+            root = self.mode_root if self.mode_root in self.frames else None
+            index = self.frames.index(root) if root is not None else 0
+            entry = self.frames[index]
+            if entry.statement_node is not None:
+                place = Place(entry.body, entry.statement_node, entry.line, entry.symbol)
+                self.emit(facts.ModeSwitch, place, self._called_at(node), always=True, where="eval")
+        elif self.tracing:
+            self.emit(facts.ModeSwitch, node, where="forward")
+        else:
+            self.last_train = self.place(node)
+
+    def _called_at(self, node: cst.CSTNode) -> Trace:
+        span = self.place(node).span
+        return Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)
+
+    def export_call(self, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+        """A call of torch.onnx.export."""
+        exports.record(self, name, args, kwargs, node)
+        return UNKNOWN
+
+
+_STARRED = Trace("", 0, "*")
+
+
+def _plain(args: list[Value]) -> list[Value]:
+    return [Seq(v.item, v.size) if isinstance(v, Seq) and v.trace is _STARRED else v for v in args]
+
+
+def _leaves(v: Value) -> list[Value]:
+    if isinstance(v, Tuple):
+        return [leaf for i in v.items for leaf in _leaves(i)]
+    if isinstance(v, Seq):
+        return [*_leaves(v.item), *([v.size] if v.size is not None else [])]
+    return [v]
+
+
+def joined(a: Value | None, b: Value) -> Value:
+    """Join where the first may be missing."""
+    return b if a is None else join(a, b)

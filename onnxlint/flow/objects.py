@@ -1,0 +1,328 @@
+"""Instances of the project's classes: how they are built, what their attributes are, where their modules hide."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from onnxlint.flow import facts
+from onnxlint.flow.domain import (
+    CONFIG,
+    UNKNOWN,
+    ClassRef,
+    Config,
+    Const,
+    Dict,
+    External,
+    Function,
+    Instance,
+    Layer,
+    Method,
+    Object,
+    Seq,
+    Super,
+    Tensor,
+    Tuple,
+    Value,
+    is_none,
+    join,
+    join_all,
+)
+from onnxlint.flow.emit import Emitter
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+
+if TYPE_CHECKING:
+    from onnxlint.flow.tree import Place
+
+_MODE_METHODS = frozenset(
+    "to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split()
+)
+
+
+class Objects(Emitter):
+    """The part of the interpreter that builds and reads objects."""
+
+    instances: dict[Any, Object]
+    building: set[Any]
+    written_late: dict[ClassInfo, frozenset[str]]
+
+    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None) -> Value:
+        """Run a function of the project."""
+        raise NotImplementedError
+
+    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+        """Call any value."""
+        raise NotImplementedError
+
+    def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
+        """The value of a class-level assignment."""
+        raise NotImplementedError
+
+    def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+        """What a parameter is taken for when nobody calls the function."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------------ build
+
+    def instantiate(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None) -> Value:
+        """`Class(...)`; the same arguments give the same abstract object."""
+        key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
+        found = self.instances.get(key)
+        if found is not None:
+            return Instance(found)
+        if id(info) in self.building and len(self.building) > 40:
+            return UNKNOWN
+        obj = Object(info)
+        if node is not None and self.frames:
+            obj.built_at = self.place(node)
+        self.instances[key] = obj
+        self.created.add(info)
+        self.initialise(obj, args, kwargs)
+        return Instance(obj)
+
+    created: set[ClassInfo]
+
+    def initialise(self, obj: Object, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """Run `__init__` (or fill the fields of a dataclass) with tracing off."""
+        unit = obj.cls.find_method("__init__")
+        held, self.tracing = self.tracing, False
+        self.building.add(id(obj.cls))
+        try:
+            if unit is not None:
+                self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
+            else:
+                fields = [s.target.id for c in reversed(obj.cls.mro()) for s in c.node.body
+                          if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]  # fmt: skip
+                for name, v in zip(fields, args, strict=False):
+                    obj.attrs[name] = v
+                obj.attrs.update(kwargs)
+        finally:
+            self.tracing = held
+            self.building.discard(id(obj.cls))
+        if obj.cls.is_module():
+            self.report_hidden_modules(obj)
+
+    def default_instance(self, info: ClassInfo) -> Object:
+        """An object built with arguments of which nothing is known but their defaults' kinds."""
+        key = (id(info), "default")
+        found = self.instances.get(key)
+        if found is not None:
+            return found
+        obj = Object(info)
+        self.instances[key] = obj
+        unit = info.find_method("__init__")
+        args: list[Value] = []
+        kwargs: dict[str, Value] = {}
+        if unit is not None and not isinstance(unit.node, ast.Lambda):
+            a = unit.node.args
+            names = [*a.posonlyargs, *a.args][1:]
+            defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
+            for parameter, default in zip(names, defaults[1:], strict=True):
+                kwargs[parameter.arg] = self.constructor_value(unit, default)
+            for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+                kwargs[parameter.arg] = self.constructor_value(unit, default)
+        self.initialise(obj, args, kwargs)
+        return obj
+
+    def constructor_value(self, unit: FunctionUnit, default: ast.expr | None) -> Value:
+        """A constructor argument that nobody gave: classes and functions stay, numbers may be anything."""
+        if default is None or isinstance(default, ast.Constant):
+            return CONFIG
+        v = self.evaluate_default(unit, default)
+        return v if isinstance(v, (External, ClassRef, Function, Layer)) else CONFIG
+
+    def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
+        """The value of a default expression."""
+        raise NotImplementedError
+
+    def report_hidden_modules(self, obj: Object) -> None:
+        """Modules in a plain list or dict attribute that no container registers."""
+        registered: list[Value] = []
+        hidden: list[tuple[str, Value]] = []
+        for name, v in obj.attrs.items():
+            if isinstance(v, (Instance, Layer)):
+                registered.append(v)
+                if isinstance(v, Layer) and v.items is not None:
+                    registered.extend(_members(v.items))
+            elif isinstance(v, (Tuple, Seq, Dict)) and any(_is_module(m) for m in _members(v)):
+                hidden.append((name, v))
+        if "*" in obj.attrs or not hidden:
+            return
+        for name, v in hidden:
+            modules = [m for m in _members(v) if _is_module(m)]
+            place = self.attribute_places.get((id(obj), name))
+            if place is None or all(any(m is r or m == r for r in registered) for m in modules):
+                continue
+            if "add_module" in obj.cls.module.text_of(obj.cls.node):
+                continue
+            self.emit(facts.HiddenModules, place, always=True, container="dict" if isinstance(v, Dict) else "list")
+
+    attribute_places: dict[tuple[int, str], Place]
+
+    # ------------------------------------------------------------------------------------------- attributes
+
+    def set_attribute(self, obj: Object, name: str, v: Value, replace_old: bool = False) -> None:
+        """`obj.name = v`: outside of traced code it replaces; inside, what was there may still be."""
+        if not self.tracing:
+            if isinstance(v, Tensor):
+                v = Tensor(v.dims, v.lead, "weight", v.kind)
+            if self.frames and self.frames[-1].statement_node is not None:
+                self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
+            if name == "*":
+                old = obj.attrs.get("*")
+                obj.attrs["*"] = join(old, v) if old is not None else v
+            else:
+                obj.attrs[name] = v
+            return
+        old = obj.attrs.get(name)
+        obj.attrs[name] = v if old is None or replace_old else join(old, v)
+
+    def object_attribute(self, owner: Instance, name: str, node: cst.CSTNode) -> Value:
+        """`instance.name`."""
+        obj = owner.object
+        info = obj.cls
+        if name in obj.attrs:
+            v = obj.attrs[name]
+            late = info.written_outside_init()
+            if name in late and (is_none(v) or (isinstance(v, Const) and not isinstance(v.literal, str))):
+                return UNKNOWN if is_none(v) else CONFIG
+            return v
+        if name == "training":
+            return Const(False)
+        unit = info.find_method(name)
+        if unit is not None:
+            return self.bind_method(owner, unit, node)
+        found = info.find_attribute(name)
+        if found is not None:
+            v = self.evaluate_in_class(*found)
+            if name in info.written_outside_init() and isinstance(v, Const):
+                return UNKNOWN if is_none(v) else CONFIG
+            return v
+        if info.is_module():
+            if name in ("device", "dtype", "config", "hparams"):
+                return CONFIG
+            if name in ("eval", "train", "register_buffer", "register_parameter", "add_module", "register_module",
+                        "register_forward_hook", "register_forward_pre_hook", "modules", "children", "named_modules",
+                        "named_children", "parameters", "forward", "__call__", "state_dict", "load_state_dict", "cpu", "cuda",
+                        "to", "half", "float", "double", "apply", "requires_grad_", "get_submodule", "named_parameters",
+                        "buffers", "zero_grad", "compile", "bfloat16", "post_init", "init_weights"):  # fmt: skip
+                return Method(owner, name)
+            return obj.attrs.get("*", UNKNOWN)
+        return UNKNOWN
+
+    def bind_method(self, owner: Value, unit: FunctionUnit, node: cst.CSTNode) -> Value:
+        """A method as the attribute of an object: a property is called at once."""
+        if unit.has_decorator("property", "cached_property"):
+            return self.call_function(Function(unit, owner), [], {}, node)
+        if unit.has_decorator("staticmethod"):
+            return Function(unit)
+        if unit.has_decorator("classmethod"):
+            return Function(unit, ClassRef(unit.cls) if unit.cls is not None else owner)
+        return Function(unit, owner)
+
+    def class_attribute(self, info: ClassInfo, name: str, owner: Value) -> Value:
+        """`Class.name`."""
+        unit = info.find_method(name)
+        if unit is not None:
+            return Function(unit, owner) if unit.has_decorator("classmethod") else Function(unit)
+        found = info.find_attribute(name)
+        if found is not None:
+            return self.evaluate_in_class(*found)
+        nested = info.module.classes.get(f"{info.qualname}.{name}")
+        if nested is not None:
+            return ClassRef(nested)
+        if name == "apply" and any(b.startswith("torch.autograd") for b in info.external_bases()):
+            forward = info.find_method("forward")
+            return Function(forward, UNKNOWN) if forward is not None else UNKNOWN
+        return Method(owner, name)
+
+    def super_method(self, owner: Super, name: str) -> Value | None:
+        """`super().name`: a method of the project further up, else None."""
+        bound_class = owner.bound.object.cls if isinstance(owner.bound, Instance) else owner.info
+        order = bound_class.mro()
+        unit = bound_class.find_method(name, owner.info) if owner.info in order else owner.info.find_method(name, owner.info)
+        return Function(unit, owner.bound) if unit is not None else None
+
+    def any_module_of(self, owner: Instance) -> Value:
+        """`getattr(self, name)` with a computed name: one of its modules."""
+        modules = [v for v in owner.object.attrs.values() if isinstance(v, (Instance, Layer))]
+        return owner.object.attrs.get("*") or (join_all(modules) if modules else None) or UNKNOWN
+
+    def index_instance(self, owner: Instance, index: Value, node: cst.CSTNode) -> Value:
+        """`instance[index]`: `__getitem__`, or a field of an output record."""
+        unit = owner.object.cls.find_method("__getitem__")
+        if unit is not None:
+            return self.call_function(Function(unit, owner), [index], {}, node)
+        if isinstance(index, Const) and isinstance(index.literal, int) and owner.object.attrs:
+            values = list(owner.object.attrs.values())
+            return values[index.literal] if -len(values) <= index.literal < len(values) else UNKNOWN
+        if isinstance(index, Const):
+            return owner.object.attrs.get(str(index.literal), UNKNOWN)
+        return UNKNOWN
+
+    def length_of(self, owner: Instance, node: cst.CSTNode) -> Value:
+        """`len(instance)`."""
+        unit = owner.object.cls.find_method("__len__")
+        return self.call_function(Function(unit, owner), [], {}, node) if unit is not None else CONFIG
+
+    def mode_switch(self, node: cst.CSTNode) -> None:
+        """`.train()` is called."""
+        raise NotImplementedError
+
+    def module_method(self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+        """A method that a module of the project has from torch.nn.Module."""
+        obj = owner.object
+        first = args[0] if args else None
+        if name in ("forward", "__call__"):
+            return self.apply(owner, args, kwargs, node)
+        if name == "eval":
+            obj.mode = "eval"
+            return owner
+        if name == "train":
+            off = isinstance(first, Const) and first.literal is False
+            obj.mode = "eval" if off else "train"
+            if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
+                self.mode_switch(node)
+            return owner
+        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(first, Const):
+            v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
+            key = str(first.literal)
+            obj.attrs[key] = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
+            if name == "register_buffer":
+                obj.buffers.add(key)
+            return CONFIG
+        if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
+            self.set_attribute(obj, "*", args[1] if len(args) > 1 else UNKNOWN)
+            return CONFIG
+        if name in ("register_forward_hook", "register_forward_pre_hook"):
+            obj.attrs.setdefault(f"<{name}>", first or UNKNOWN)
+            return CONFIG
+        if name in ("modules", "children"):
+            return Seq(self.any_module_of(owner))
+        if name in ("named_modules", "named_children"):
+            return Seq(Tuple((CONFIG, self.any_module_of(owner))))
+        if name in ("parameters", "buffers"):
+            return Seq(Tensor(source="weight"))
+        if name in ("named_parameters", "named_buffers"):
+            return Seq(Tuple((CONFIG, Tensor(source="weight"))))
+        if name in _MODE_METHODS:
+            return owner
+        return Config()
+
+
+def _members(v: Value) -> list[Value]:
+    if isinstance(v, Tuple):
+        return [m for i in v.items for m in (_members(i) if isinstance(i, (Tuple, Seq, Dict)) else [i])]
+    if isinstance(v, Seq):
+        return _members(v.item) if isinstance(v.item, (Tuple, Seq, Dict)) else [v.item]
+    if isinstance(v, Dict):
+        return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
+    return []
+
+
+def _is_module(v: Value) -> bool:
+    if isinstance(v, Instance):
+        return v.object.cls.is_module()
+    return isinstance(v, Layer) and not v.name.endswith(("Loss", "Init"))

@@ -1,0 +1,125 @@
+"""What a parameter of an entry point is taken for, by annotation, default and name, when no call tells."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from onnxlint.flow.domain import (
+    CONFIG,
+    UNKNOWN,
+    Const,
+    Dim,
+    Extent,
+    Seq,
+    Tensor,
+    Trace,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+    from onnxlint.project.classes import FunctionUnit
+
+_TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
+_JAXTYPING = ("Float", "Int", "Bool", "Shaped", "Num", "Real", "Complex", "Inexact", "Integer", "UInt", "Float32", "Int64", "Float16")
+_PLAIN = ("int", "float", "bool", "str", "bytes", "dict", "Callable", "device", "dtype", "None", "Literal", "type")
+
+_TENSOR_NAMES = frozenset(
+    "mask attn_mask attention_mask key_padding_mask src_mask tgt_mask context cond skip residual hidden hidden_states memory "
+    "state states h0 c0 hx past past_key_values pos position_ids positions pos_embed bias labels target targets lengths "
+    "inputs_embeds input_ids token_type_ids embeds weights weight y z emb timestep timesteps".split()
+)
+_PLAIN_NAMES = frozenset(
+    "h w H W height width size shape hw HW patch_size grid_size num_frames num_heads n_heads heads dim n_iter iters steps "
+    "training config cfg args opts mode name key return_dict output_attentions output_hidden_states use_cache device dtype "
+    "prefix layer_idx idx_layer scale scale_factor p drop_prob eps axis flag verbose info meta metas img_metas spatial_shapes".split()
+)
+
+
+def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+    """The abstract value of a parameter of an entry point."""
+    name = parameter.arg
+    trace = Trace(unit.module.path, parameter.lineno, f"`{name}` is an input of `{unit.qualname}`")
+    if parameter.annotation is not None:
+        found = by_annotation(engine, parameter.annotation, trace)
+        if found is not None:
+            return found
+    if isinstance(default, ast.Constant):
+        if default.value is None:
+            return tensor(engine, trace) if name in _TENSOR_NAMES else UNKNOWN
+        return CONFIG
+    if default is not None:
+        return CONFIG
+    if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
+        return CONFIG
+    return tensor(engine, trace)
+
+
+def tensor(engine: Interpreter, trace: Trace) -> Tensor:
+    """A tensor that the model is fed, of unknown rank."""
+    del engine
+    return Tensor(None, None, "input", None, None, None, trace)
+
+
+def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | None:
+    """What an annotation says; None where it says nothing of use."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except SyntaxError:
+            return None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        sides = [by_annotation(engine, s, trace) for s in (node.left, node.right)]
+        return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None), None))
+    if isinstance(node, ast.Subscript):
+        return _subscripted(engine, node, trace)
+    name = _last(node)
+    if name in _TENSORS:
+        return tensor(engine, trace)
+    if name in _PLAIN:
+        return CONFIG
+    if name in ("list", "List", "tuple", "Tuple", "Any", "object", ""):
+        return UNKNOWN if name in ("Any", "object") else None
+    return UNKNOWN
+
+
+def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Value | None:
+    name = _last(node.value)
+    parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if name in _JAXTYPING and len(parts) == 2 and isinstance(parts[1], ast.Constant) and isinstance(parts[1].value, str):
+        return _jaxtyped(parts[1].value, name, trace)
+    if name in ("Optional", "Union", "Annotated"):
+        sides = [by_annotation(engine, p, trace) for p in parts]
+        return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN))
+    if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
+        inner = by_annotation(engine, parts[0], trace)
+        return Seq(inner) if inner is not None else UNKNOWN
+    if name in ("Callable", "Literal", "type", "Type"):
+        return CONFIG
+    return UNKNOWN
+
+
+def _jaxtyped(text: str, kind: str, trace: Trace) -> Tensor:
+    dims: list[Extent] = []
+    for axis in text.split():
+        if axis.startswith(("...", "*")):
+            return Tensor(None, None, "input", None, None, None, trace)
+        if axis.isdigit():
+            dims.append(Const(int(axis)))
+        elif axis[0].isalpha() and axis.lower() in ("b", "batch", "n", "bs") and not dims:
+            dims.append(Dim(frozenset(("batch",)), trace=trace))
+        else:
+            dims.append(Dim(frozenset((f"?{axis}",)), trace=trace))
+    number = "int" if kind.startswith(("Int", "UInt")) else "bool" if kind == "Bool" else "float"
+    return Tensor(tuple(dims), None, "input", number, None, None, trace)
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and node.value is None:
+        return "None"
+    return ""
