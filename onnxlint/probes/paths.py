@@ -124,11 +124,11 @@ def reached(root: Activation, base: str | None) -> dict[str, set[int]]:
     return dict(found)
 
 
-def frames(activation: Activation, index: int, base: str | None) -> tuple[Location, ...]:
+def frames(activation: Activation, index: int, base: str | None, limit: int = 8) -> tuple[Location, ...]:
     """Where an activation stands at its line `index`, and who called it, innermost first."""
-    found = []
+    found: list[Location] = []
     current: Activation | None = activation
-    while current is not None and current.code is not None:
+    while current is not None and current.code is not None and len(found) < limit:
         line = current.lines[index] if 0 <= index < len(current.lines) else current.code.co_firstlineno
         found.append(Location(relative(current.code.co_filename, base), line, current.code.co_qualname))
         index, current = current.at, current.parent
