@@ -29,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 CACHE = Path(tempfile.gettempdir()) / "onnxlint_ops_measured.jsonl"
 MEASURED = HERE / "ops_measured.json"
 LITERAL = re.compile(r"True|False|None|'[\w-]+'")  # arguments worth a condition of their own
+UNKNOWN = ("UnsupportedOperatorError", "No decompositions registered")  # no dtype changes these
 WHY = 200  # characters kept of a reason
 TIMEOUT = 120.0  # seconds for all the samples of one operator
 TYPED = ("int64:", "bool:")  # identities of the samples with other dtypes than an operator's first
@@ -68,9 +69,13 @@ def read(cache: Path) -> list[dict[str, Any]]:
 
 
 def dtype_matters(row: dict[str, Any] | None) -> bool:
-    """Whether an exporter failed on every sample of an operator's first dtype, so that others are worth a look."""
+    """Whether an exporter failed on every sample of an operator's first dtype, and not for not knowing the operator."""
     samples = row["samples"] if row else []
-    return any(all(s[exporter][0] != "ok" for s in samples if exporter in s) for exporter in ("torchscript", "dynamo"))
+    for exporter in ("torchscript", "dynamo"):
+        seen = [s[exporter] for s in samples if exporter in s]
+        if all(s[0] != "ok" for s in seen) and not all(any(u in s[1] for u in UNKNOWN) for s in seen):
+            return True
+    return False
 
 
 def start() -> subprocess.Popen[str]:
@@ -105,7 +110,7 @@ def ask(child: subprocess.Popen[str], name: str, timeout: float) -> dict[str, An
 
 
 def summarise(cache: Path) -> dict[str, Any]:
-    """Public name → what was seen of it: `complex`, `random`, and per exporter outcomes, lowest opset, conditions."""
+    """Public name → what was seen of it: flags, and per exporter the outcomes, the lowest opset, conditions."""
     samples: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in read(cache):
         shaped = [s for s in row["samples"] if "rank 0>" not in next(iter(s["call"].values()), "")]
@@ -123,6 +128,8 @@ def write(cache: Path) -> None:
 def summary(samples: list[dict[str, Any]]) -> dict[str, Any]:
     """What the samples of one public name amount to."""
     out: dict[str, Any] = {flag: True for flag in ("complex", "random") if any(s.get(flag) for s in samples)}
+    if all(s.get("view") for s in samples):
+        out["view"] = True
     for exporter in ("torchscript", "dynamo"):
         seen = [(s["call"], *s[exporter]) for s in samples if exporter in s]
         if not seen:

@@ -101,11 +101,12 @@ def packet(name: str) -> Any | None:
 
 
 def overloads(name: str) -> list[Any]:
-    """The overloads of an aten operator that do not write to `out=`."""
+    """The overloads of an aten operator, those apart that write to `out=` or exist for TorchScript's lists alone."""
     found = packet(name)
     if found is None:
         return []
-    return [getattr(found, o) for o in found.overloads() if o != "out" and not o.endswith("_out")]
+    every = [getattr(found, o) for o in found.overloads() if o != "out" and not o.endswith("_out")]
+    return [o for o in every if torch._C._dispatch_has_kernel(o.name())] or every
 
 
 def calls(function: Callable[..., Any]) -> list[str]:
