@@ -97,7 +97,7 @@ class Settings:
 
     root: Path
     config_file: Path | None = None
-    opset: int = 18
+    opset: int = 20
     exporters: tuple[str, ...] = EXPORTERS
     select: tuple[str, ...] = ("ONX",)
     extend_select: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Settings:
     models: tuple[ModelConfig, ...] = ()
     static_only: bool = False
     fail_on: str = "suspected"
-    jobs: int = 1
+    jobs: int = 0  # 0: as many as fit, two at most
     timeout: float = 300.0
     memory: int | None = None
     source_roots: tuple[Path, ...] = ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from onnxlint.flow import facts, shapes
+from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -60,14 +61,7 @@ class Analysis:
 
     facts: tuple[facts.Fact, ...]
     problems: tuple[Problem, ...]
-
-
-class InternalError(Exception):
-    """The interpreter failed on an entry point; the rest of the run goes on."""
-
-    def __init__(self, path: str, where: str, cause: BaseException) -> None:
-        super().__init__(f"{where}: {type(cause).__name__}: {cause}")
-        self.path = path
+    candidates: tuple[Candidate, ...] = ()
 
 
 def analyse(project: Project, declared: Sequence[Declared] = (), opset: int = 18,
@@ -96,7 +90,9 @@ def analyse(project: Project, declared: Sequence[Declared] = (), opset: int = 18
         if was_collecting:
             gc.enable()
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
-    return Analysis(tuple(engine.facts.values()), tuple(problems))
+    roots = frozenset(c for c in project.classes() if c not in engine.created)
+    found = candidates(project, roots, iter(engine.exported))
+    return Analysis(tuple(engine.facts.values()), tuple(problems), found)
 
 
 @dataclass(slots=True)

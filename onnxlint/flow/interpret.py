@@ -12,6 +12,7 @@ from typing import Any
 import libcst as cst
 
 from onnxlint.flow import access, calls, exports, facts, layers, shapes
+from onnxlint.flow.candidates import Candidate
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -95,6 +96,7 @@ class Interpreter(Objects):
         self._running: set[Any] = set()
         self._class_values: dict[tuple[int, int], Value] = {}
         self._local_classes: dict[int, ClassInfo] = {}
+        self.exported: list[Candidate] = []
         self.unreadable: dict[str, str] = {}
 
     # --------------------------------------------------------------------------------------------- functions

@@ -1,0 +1,107 @@
+"""Models that the source itself says how to build and feed: marked, exported by a call, or fed by a convention."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.modules import ModuleInfo, Project, module_name
+from onnxlint.records import TensorSpec
+
+CONVENTIONS = ("example_input_array", "dummy_inputs", "default_cfg")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A model found in the source. `source` is empty where nothing says how to feed it.
+
+    `inputs` is `module:callable` or specs by parameter; `reason` tells why it cannot be built or fed.
+    """
+
+    factory: str
+    path: str
+    line: int
+    source: str
+    root: str
+    inputs: str | Mapping[str, TensorSpec] | None = None
+    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+def candidates(project: Project, roots: frozenset[ClassInfo], exported: Iterator[Candidate]) -> tuple[Candidate, ...]:
+    """Every model that the source marks, exports or feeds; of the rest, those that no other module builds (`roots`)."""
+    found: dict[str, Candidate] = {}
+    for c in exported:
+        found.setdefault(c.factory, c)
+    for info in project.modules.values():
+        for cls in info.classes.values():
+            if "." in cls.qualname or not cls.is_module() or cls.find_method("forward") is None:
+                continue
+            candidate = _of_class(info, cls)
+            if candidate.source or cls in roots:
+                known = found.get(candidate.factory)
+                if known is None or (not known.source and candidate.source):
+                    found[candidate.factory] = candidate
+    return tuple(found.values())
+
+
+def _of_class(info: ModuleInfo, cls: ClassInfo) -> Candidate:
+    source = _marked(info, cls) or _convention(cls)
+    needs = required(cls.find_method("__init__"))
+    reason = None
+    if needs:
+        reason = f"its constructor needs {', '.join(f'`{n}`' for n in needs)}"
+    elif not source:
+        reason = "nothing says what to feed it"
+    return Candidate(
+        factory=f"{info.name}:{cls.qualname}",
+        path=info.path,
+        line=cls.node.lineno,
+        source=source,
+        root=str(module_name(info.file.path)[1]),
+        parameters=forward_parameters(cls),
+        reason=reason,
+    )
+
+
+def _marked(info: ModuleInfo, cls: ClassInfo) -> str:
+    if "onnx_example" in cls.methods:
+        return "marked"
+    for decorator in cls.node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(target, ast.Attribute) and target.attr == "example" and isinstance(target.value, ast.Name):
+            if info.aliases.get(target.value.id) == "onnxlint":
+                return "marked"
+        elif isinstance(target, ast.Name) and info.aliases.get(target.id) in ("onnxlint.example", "onnxlint.marks.example"):
+            return "marked"
+    last = [c for c in info.classes.values() if "." not in c.qualname and c.is_module()]
+    if "onnx_example" in info.functions and last and last[-1] is cls:
+        return "marked"
+    return ""
+
+
+def _convention(cls: ClassInfo) -> str:
+    for c in cls.mro():
+        text = c.module.text_of(c.node)
+        for name in CONVENTIONS:
+            if f"self.{name} =" in text or name in c.attributes or name in c.methods:
+                return name
+    return ""
+
+
+def required(unit: FunctionUnit | None) -> tuple[str, ...]:
+    """Names of the parameters (past self) that a call has to give."""
+    if unit is None or isinstance(unit.node, ast.Lambda):
+        return ()
+    a = unit.node.args
+    names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
+    open_names = names[: len(names) - len(a.defaults)] if len(a.defaults) <= len(names) else []
+    return (*open_names, *(p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is None))
+
+
+def forward_parameters(cls: ClassInfo) -> tuple[str, ...]:
+    """Names of forward's parameters without a default."""
+    return required(cls.find_method("forward"))

@@ -1,0 +1,254 @@
+"""The whole path from paths to a report, in one function: read this first."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import importlib.util
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import onnxlint
+from onnxlint.catalogue import Rule, load_catalogue
+from onnxlint.checks.registry import run_checks
+from onnxlint.config import Settings
+from onnxlint.flow.entries import Analysis, Declared, analyse
+from onnxlint.paths import display_path
+from onnxlint.probes.plan import Place, Plan, plan
+from onnxlint.probes.pool import ProbePool
+from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.records import Diagnostic, Finding, ModelReport, ProbeResult, Report, Severity
+from onnxlint.source.discover import discover
+from onnxlint.source.parse import SourceFile, read_source, source_lines
+from onnxlint.source.suppress import apply
+from onnxlint.verdicts import join
+
+DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy")
+UNUSED = "ONX901"
+
+
+class Watcher(Protocol):
+    """What the pipeline tells while it works."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """A stage begins."""
+
+    def advance(self, done: str = "") -> None:
+        """One step of it is done."""
+
+    def model(self, name: str, stage: str) -> None:
+        """A model is at a stage of its probe; an empty stage means that it is finished."""
+
+
+def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | None = None) -> Report:
+    """Check the files under `paths`: read, analyse, probe, and join what both passes say."""
+    began = time.monotonic()
+    catalogue = load_catalogue()
+    missing = [] if settings.static_only else [m for m in DYNAMIC if importlib.util.find_spec(m) is None]
+    dynamic = not settings.static_only and not missing
+    with ProbePool() as pool:
+        if dynamic and settings.models:
+            pool.warm()  # takes seconds, which the static pass uses
+        sources = _Sources(paths, settings, progress)
+        analysis = _analyse(sources.project, settings)
+        findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
+        diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
+        if missing:
+            diagnostics.append(_off(missing))
+        results: list[ProbeResult] = []
+        unprobed: tuple[ModelReport, ...] = ()
+        if dynamic:
+            todo = plan(settings, analysis.candidates, sources)
+            diagnostics += _unplanned(todo)
+            unprobed = todo.unprobed
+            results = _probe(pool, todo, settings, progress)
+    findings = join(findings, results, sources.statement_lines, catalogue, source_line=sources.line)
+    findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
+    wanted = settings.selection.matches
+    findings = tuple(f for f in (*findings, *needless) if wanted(f.code, f.rule))
+    return Report(
+        findings=findings,
+        models=(*(_told(r, settings) for r in results), *unprobed),
+        diagnostics=tuple(diagnostics),
+        files=sources.count,
+        tool={"version": onnxlint.__version__, **(dict(results[0].versions) if results else {})},
+        seconds=time.monotonic() - began,
+    )
+
+
+class _Sources(Place):
+    """The files of a run: what is read, what could not be, and where a statement begins and ends."""
+
+    def __init__(self, paths: Sequence[Path], settings: Settings, progress: Watcher | None) -> None:
+        found = discover(paths, root=settings.root, exclude=settings.exclude)
+        self.diagnostics: list[Diagnostic] = list(found.diagnostics)
+        self.count = len(found.files)
+        self.project = Project(self._read)
+        self._failed: set[Path] = set()
+        self._settings = settings
+        if progress is not None:
+            progress.stage("reading", self.count)
+        collecting = gc.isenabled()
+        gc.disable()  # an ast has no cycles, and the collector would walk every tree again and again
+        try:
+            for path in found.files:
+                source = self._read(path, only_torch=True)
+                if source is not None:
+                    self.project.add(source)
+                if progress is not None:
+                    progress.advance()
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _read(self, path: Path, only_torch: bool = False) -> SourceFile | None:
+        """Read a file, once; one that never mentions torch is of interest only if another file imports it."""
+        path = path.resolve()
+        if path in self._failed:
+            return None
+        if only_torch and not _mentions_torch(path):
+            return None
+        source = read_source(path)
+        if isinstance(source, Diagnostic):
+            self._failed.add(path)
+            self.diagnostics.append(source)
+            return None
+        return source
+
+    def __call__(self, factory: str) -> tuple[str, int]:
+        """Path and line of `module:attribute`; ("", 0) where the source does not show it."""
+        module, _, name = factory.partition(":")
+        info = self.project.module(module) or self._under_roots(module)
+        if info is None:
+            return "", 0
+        head = name.partition(".")[0]
+        unit = info.functions.get(head)
+        cls = info.classes.get(head)
+        node = unit.node if unit is not None else cls.node if cls is not None else None
+        return (info.path, node.lineno) if node is not None else (info.path, 1)
+
+    def _under_roots(self, module: str) -> ModuleInfo | None:
+        for root in self._settings.source_roots or (self._settings.root, self._settings.root / "src"):
+            base = root.joinpath(*module.split("."))
+            for path in (base.with_suffix(".py"), base / "__init__.py"):
+                if path.is_file():
+                    source = self._read(path)
+                    return self.project.add(source) if source is not None else None
+        return None
+
+    def line(self, path: str, number: int) -> str:
+        """The text of a line."""
+        known = self.files().get(path)
+        if known is not None:
+            return known.line(number)
+        lines = source_lines(path)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def files(self) -> Mapping[str, SourceFile]:
+        """The files read, by the path that findings name."""
+        return {m.path: m.file for m in self.project.modules.values()}
+
+    def statement_lines(self, path: str, line: int) -> tuple[int, int]:
+        """First and last line of the statement (of a compound one, its header) that holds a line."""
+        spans = self._spans(path)
+        best = (line, line)
+        for first, last in spans:
+            if first <= line <= last and (best == (line, line) or last - first < best[1] - best[0]):
+                best = (first, last)
+        return best
+
+    def _spans(self, path: str) -> list[tuple[int, int]]:
+        if not hasattr(self, "_by_path"):
+            self._by_path: dict[str, list[tuple[int, int]]] = {}
+        if path not in self._by_path:
+            known = self.files().get(path)
+            source = known or (read_source(Path(path)) if Path(path).is_file() else None)
+            tree = source.tree if isinstance(source, SourceFile) else ast.Module([], [])
+            self._by_path[path] = [_header(s) for s in ast.walk(tree) if isinstance(s, ast.stmt)]
+        return self._by_path[path]
+
+
+def _header(statement: ast.stmt) -> tuple[int, int]:
+    last = statement.end_lineno or statement.lineno
+    body = getattr(statement, "body", None)
+    if isinstance(body, list) and body:
+        last = max(statement.lineno, body[0].lineno - 1)
+    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    return first, last
+
+
+def _mentions_torch(path: Path) -> bool:
+    """False for a file without the word; a file that cannot be read is kept, so that its reason gets told."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return True
+    if b"torch" in data:
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _analyse(project: Project, settings: Settings) -> Analysis:
+    declared = [Declared(m.factory, m.inputs, m.dynamic) for m in settings.models]
+    return analyse(project, declared, settings.opset, settings.exporters, settings.debug)
+
+
+def _problems(analysis: Analysis) -> list[Diagnostic]:
+    return [Diagnostic("error" if p.internal else "warning", p.message, p.path) for p in analysis.problems]
+
+
+def _off(missing: Sequence[str]) -> Diagnostic:
+    names = ", ".join(missing)
+    return Diagnostic("warning", f"the dynamic pass is off: {names} not installed; pip install 'onnxlint[dynamic]'")
+
+
+def _unplanned(todo: Plan) -> list[Diagnostic]:
+    found = [Diagnostic("error", f"--model {name}: no model of that name was found") for name in todo.unknown]
+    if todo.unnamed:
+        found.append(Diagnostic("warning", f"{todo.unnamed} more models were found that nothing says how to feed; declare the ones you export"))
+    return found
+
+
+def _probe(pool: ProbePool, todo: Plan, settings: Settings, progress: Watcher | None) -> list[ProbeResult]:
+    if not todo.probes:
+        return []
+    order = {p.name: i for i, p in enumerate(todo.probes)}
+    if progress is not None:
+        progress.stage("probing", len(todo.probes))
+    results: list[ProbeResult] = []
+    jobs = settings.jobs or min(2, os.cpu_count() or 1)
+    for result in pool.run(todo.probes, jobs=jobs, on_stage=progress.model if progress is not None else None):
+        results.append(result)
+        if progress is not None:
+            progress.model(result.report.name, "")
+            progress.advance(result.report.name)
+    return sorted(results, key=lambda r: order[r.report.name])
+
+
+def _told(result: ProbeResult, settings: Settings) -> ModelReport:
+    declared = any(m.factory == result.report.name for m in settings.models)
+    return replace(result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else "")
+
+
+def _without_suppressed(
+    findings: tuple[Finding, ...], sources: _Sources, settings: Settings, catalogue: Mapping[str, Rule], dynamic: bool
+) -> tuple[tuple[Finding, ...], list[Finding]]:
+    names = {rule.code: rule.name for rule in catalogue.values()}
+
+    def ran(code: str, name: str) -> bool:
+        return settings.selection.matches(code, name) and (dynamic or not code.startswith("ONX7"))
+
+    kept, _, unused = apply(findings, sources.files(), names, ran)
+    rule = catalogue[UNUSED]
+    needless = [
+        Finding(rule.code, rule.name, Severity.WARNING, u.message, u.span, effects={}, text=u.text) for u in unused
+    ]
+    return tuple(kept), needless

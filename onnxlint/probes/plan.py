@@ -1,0 +1,104 @@
+"""What is probed: declared models, then models that the source marks, exports or feeds; the others, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from onnxlint.config import ModelConfig, Settings
+from onnxlint.flow.candidates import Candidate
+from onnxlint.records import ModelReport, ModelStatus, Probe
+
+LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Probes to run, models that cannot be, how many more were left unnamed, and names that `--model` did not find."""
+
+    probes: tuple[Probe, ...]
+    unprobed: tuple[ModelReport, ...]
+    unnamed: int
+    unknown: tuple[str, ...]
+
+
+def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> Plan:
+    """Decide what is probed, in the order of certainty. `place` finds a declared factory in the source."""
+    probes: list[Probe] = []
+    unprobed: list[ModelReport] = []
+    for model in settings.models:
+        path, line = place(model.factory)
+        probes.append(_declared(settings, model, path, line))
+    taken = {p.factory for p in probes}
+    silent: list[ModelReport] = []
+    for c in candidates:
+        if c.factory in taken:
+            continue
+        if c.reason is None:
+            probes.append(_found(settings, c))
+        else:
+            report = ModelReport(c.factory, c.path, c.line, ModelStatus.NOT_PROBED, c.reason, remedy(c))
+            (unprobed if c.source else silent).append(report)
+    unnamed = 0
+    if not settings.models:
+        unprobed += silent[:LISTED]
+        unnamed = max(len(silent) - LISTED, 0)
+    unknown: tuple[str, ...] = ()
+    if settings.only_models:
+        known = {p.name for p in probes} | {m.name for m in unprobed}
+        unknown = tuple(n for n in settings.only_models if n not in known)
+        probes = [p for p in probes if p.name in settings.only_models]
+        unprobed = [m for m in unprobed if m.name in settings.only_models]
+        unnamed = 0
+    return Plan(tuple(probes), tuple(unprobed), unnamed, unknown)
+
+
+class Place:
+    """Finds where a factory is defined; the configuration's own line where it is not found."""
+
+    def __call__(self, factory: str) -> tuple[str, int]:
+        """Path and line of `module:attribute`."""
+        raise NotImplementedError
+
+
+def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> Probe:
+    roots = settings.source_roots or (settings.root, settings.root / "src")
+    exporters = tuple(e for e in (model.exporters or settings.exporters) if e in settings.exporters)
+    return Probe(
+        name=model.factory,
+        factory=model.factory,
+        path=path or model.path,
+        line=line or model.line,
+        source="config",
+        inputs=model.inputs,
+        dynamic=model.dynamic,
+        sizes=model.sizes,
+        vary=model.vary,
+        exporters=exporters,
+        opset=settings.opset,
+        search_path=tuple(str(r) for r in roots if r.is_dir()),
+        root=str(Path.cwd()),
+        repro_dir=str(settings.repro_dir.absolute()),
+        tolerance=model.tolerance,
+        timeout=model.timeout or settings.timeout,
+        memory=settings.memory,
+    )
+
+
+def _found(settings: Settings, c: Candidate) -> Probe:
+    model = ModelConfig(c.factory, c.inputs, c.dynamic, path=c.path, line=c.line)
+    probe = _declared(settings, model, c.path, c.line)
+    roots = (c.root, *(p for p in probe.search_path if p != c.root))
+    return replace(probe, source=c.source, search_path=roots)
+
+
+def remedy(c: Candidate) -> str:
+    """The lines of configuration that would let us probe a model."""
+    inputs = ", ".join(f'{name} = "float32[batch, 3, 224, 224]"' for name in c.parameters) or 'x = "float32[batch, 16]"'
+    factory = c.factory
+    note = ""
+    if c.reason and "constructor" in c.reason:
+        factory = c.factory.partition(":")[0] + ":build"
+        note = f"  # a function that returns {c.factory.partition(':')[2]}(...)"
+    return f'[[tool.onnxlint.models]]\nfactory = "{factory}"{note}\ninputs = {{ {inputs} }}  # dtype[sizes]; names are dynamic'
