@@ -56,7 +56,7 @@ def take_measured(row: Row, seen: dict[str, Any], good_only: bool = False) -> No
     """Replace the registries' word by what the exporters did on samples; with `good_only`, by what they managed."""
     row["complex"] = row["complex"] or seen.get("complex", False)
     row["random"] = row["random"] or seen.get("random", False)
-    row["view"] = row["view"] or (seen.get("view", False) and not row["inplace"])
+    row["view"] = row["view"] or (seen.get("view", False) and not row["inplace"] and not row["random"])
     lowering, unless, wrong = dict(row["lowering"]), list(row.get("unless", ())), set(row.get("wrong", ()))
     for exporter in ("torchscript", "dynamo"):
         if exporter not in seen:
