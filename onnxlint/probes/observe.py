@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,10 +112,12 @@ def _merged(same: list[Divergence]) -> Divergence:
 
 
 def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
+    raising = {(frame.path, frame.function): frame.line for frame in error_frames(other.error, base.root, sys.maxsize)}
     found = []
     for parting in partings(base.path, other.path):
-        if other.error is not None and parting.second == len(parting.other.lines) - 1:
-            continue  # it did not take another branch here, it raised
+        its = frames(parting.other, parting.second, base.root)[0]
+        if raising.get((its.path, its.function)) in parting.other.lines[: parting.second + 1]:
+            continue  # from there on it did not take another branch, it raised and cleaned up
         places = frames(parting.one, parting.first, base.root)
         found.append(Divergence(places[0], places, "branch", _describe(parting), index))
     return found

@@ -61,12 +61,13 @@ def _tensor(name: str, spec: TensorSpec, shape: tuple[int, ...], model: torch.nn
 
 
 def _mask(shape: tuple[int, ...]) -> torch.Tensor:
-    """A padding mask: rows start True and end False, no row is empty, and the first is full."""
+    """A padding mask: rows start True; the first stays so, the second does not, and no row is empty."""
     if not shape:
         return torch.tensor(True)
     length = shape[-1]
     kept = torch.randint((length + 1) // 2, length + 1, (*shape[:-1], 1))
-    kept.view(-1)[0] = length
+    kept.view(-1)[:1] = length
+    kept.view(-1)[1:2] = max(1, length - 1)
     return torch.arange(length) < kept
 
 

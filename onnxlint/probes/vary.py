@@ -14,6 +14,7 @@ from onnxlint.probes.synthesis import integer_range
 from onnxlint.records import Probe
 
 DEFAULT_SIZES = (1, 3, 5)
+_LONG = 16  # from this size on, a dim is rather a length than a count: it is halved, doubled and made odd instead
 MOST_SIZES = 4  # per dim: each costs one eager run and one run of every exported graph
 
 MODES: tuple[tuple[Mode, int], ...] = (
@@ -72,13 +73,17 @@ def size_changes(
     """Labels and sizes: one dim at a time, then all dims moved together."""
     together = dict(sizes)
     for dim, size in sizes.items():
-        others = [s for s in dict.fromkeys(declared.get(dim, DEFAULT_SIZES)) if s != size][:MOST_SIZES]
+        others = [s for s in dict.fromkeys(declared.get(dim) or _usual(size)) if s != size][:MOST_SIZES]
         for other in others:
             yield f"{dim}={other}", {**sizes, dim: other}
         if others:
             together[dim] = others[-1]
     if sum(together[dim] != sizes[dim] for dim in sizes) > 1:
         yield "all-sizes", together
+
+
+def _usual(size: int) -> tuple[int, ...]:
+    return DEFAULT_SIZES if size < _LONG else (size // 2, size + 1, size * 2)
 
 
 Made = tuple[tuple[Any, ...], dict[str, Any]]

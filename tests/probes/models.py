@@ -149,7 +149,11 @@ class Raises(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if x.shape[0] > 2:  # at: guarded
             x = x + 1
-        x = x.view(2, 3)  # at: view
+        try:
+            x = x.view(2, 3)  # at: view
+        finally:
+            if x.dim() == 2:
+                x = x + 0
         return x * 2
 
 
