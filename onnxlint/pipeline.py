@@ -213,7 +213,12 @@ def _off(missing: Sequence[str]) -> Diagnostic:
 def _unplanned(todo: Plan) -> list[Diagnostic]:
     found = [Diagnostic("error", f"--model {name}: no model of that name was found") for name in todo.unknown]
     if todo.unnamed:
-        found.append(Diagnostic("warning", f"{todo.unnamed} more models were found that nothing says how to feed; declare the ones you export"))
+        found.append(
+            Diagnostic(
+                "warning",
+                f"{todo.unnamed} more models were found that nothing says how to feed; declare the ones you export",
+            )
+        )
     return found
 
 
@@ -235,7 +240,9 @@ def _probe(pool: ProbePool, todo: Plan, settings: Settings, progress: Watcher | 
 
 def _told(result: ProbeResult, settings: Settings) -> ModelReport:
     declared = any(m.factory == result.report.name for m in settings.models)
-    return replace(result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else "")
+    return replace(
+        result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else ""
+    )
 
 
 def _without_suppressed(

@@ -168,7 +168,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """Something about the run itself: a file that could not be read, a mistake in the configuration, an internal error."""
+    """Something about the run itself: an unreadable file, a mistake in the configuration, an internal error."""
 
     level: str  # "error" makes the run exit 2, "warning" does not
     message: str
@@ -249,7 +249,7 @@ class ModelStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """One model of the run: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
+    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
 
     name: str
     path: str

@@ -14,5 +14,5 @@ def dim_to_python(escape: Escape) -> Iterator[Objection]:
     if escape.source == "dim":
         yield Objection(
             f"{escape.how} turns a dynamic size into the example's number: `{escape.text}`",
-            "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min`/`sym_max` for min and max under dynamo",
+            "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min` for `min` under dynamo",
         )

@@ -14,5 +14,5 @@ def cached_size(write: StateWrite) -> Iterator[Objection]:
     if write.kind == "cache" and write.read_back:
         yield Objection(
             f"`self.{write.name}` caches what was made at the size of one input; the export keeps that size",
-            "make it in every forward (`torch.arange` and masks are cheap), or register it once at the largest size and slice",
+            "make it in every forward (it is cheap), or register it once at the largest size and slice",
         )

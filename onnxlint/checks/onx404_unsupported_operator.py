@@ -18,6 +18,6 @@ def unsupported_operator(call: OpCall) -> Iterator[Objection]:
         detail = f" with `{call.detail}`" if call.detail else ""
         yield Objection(
             f"{who} cannot lower `{call.op}`{detail}",
-            "write it with operators that lower (see the rule), or export with the other exporter where it lowers there",
+            "write it with operators that lower (see the rule), or use the other exporter where it lowers there",
             effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
         )

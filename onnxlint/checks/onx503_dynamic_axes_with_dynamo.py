@@ -13,7 +13,7 @@ def dynamic_axes_with_dynamo(call: ExportCall) -> Iterator[Objection]:
     """Object to `dynamic_axes` given to the dynamo exporter."""
     if call.dynamo and call.has_dynamic_axes and "dynamic_axes" in call.argument_spans:
         yield Objection(
-            "`dynamic_axes` belongs to the TorchScript exporter, and this call uses dynamo (the default since torch 2.9)",
+            "`dynamic_axes` belongs to the TorchScript exporter; this call uses dynamo (the default since torch 2.9)",
             "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
             span=call.argument_spans["dynamic_axes"],
         )

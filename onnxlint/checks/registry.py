@@ -74,8 +74,19 @@ def all_checks() -> Mapping[str, Registered]:
 
 # One statement, one cause, one finding: of these codes the first one at a statement stands for the others.
 _ONE_CAUSE = (
-    "ONX101", "ONX105", "ONX104", "ONX103", "ONX107", "ONX106", "ONX102", "ONX402", "ONX403", "ONX203", "ONX401", "ONX202",
-)  # fmt: skip
+    "ONX101",
+    "ONX105",
+    "ONX104",
+    "ONX103",
+    "ONX107",
+    "ONX106",
+    "ONX102",
+    "ONX402",
+    "ONX403",
+    "ONX203",
+    "ONX401",
+    "ONX202",
+)
 
 
 def run_checks(
@@ -138,8 +149,10 @@ def _one_per_cause(found: Sequence[tuple[Fact, Finding]]) -> list[Finding]:
         other = best.get(key)
         mine = (finding.severity is Severity.NOTE, _ONE_CAUSE.index(finding.code), rank[finding.severity])
         if other is None or mine < (
-            other.severity is Severity.NOTE, _ONE_CAUSE.index(other.code), rank[other.severity]
-        ):  # fmt: skip
+            other.severity is Severity.NOTE,
+            _ONE_CAUSE.index(other.code),
+            rank[other.severity],
+        ):
             best[key] = finding
     unique: dict[tuple[str, Span], Finding] = {}
     for finding in [*kept, *best.values()]:

@@ -22,8 +22,8 @@ from onnxlint.flow.domain import (
     Extent,
     External,
     Instance,
-    Layer,
     Lambda,
+    Layer,
     Method,
     PyModule,
     Seq,
@@ -43,16 +43,85 @@ if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
 
 _STATIC_ATTRIBUTES = frozenset(
-    "device dtype layout is_cuda is_cpu is_meta is_sparse is_quantized is_leaf requires_grad itemsize nbytes names grad_fn".split()
+    [
+        "device",
+        "dtype",
+        "layout",
+        "is_cuda",
+        "is_cpu",
+        "is_meta",
+        "is_sparse",
+        "is_quantized",
+        "is_leaf",
+        "requires_grad",
+        "itemsize",
+        "nbytes",
+        "names",
+        "grad_fn",
+    ]
 )
-_BATCH_NAMES = frozenset("b bs bsz batch batch_size nb bz B N num_batch nbatch _batch bsize".split())
+_BATCH_NAMES = frozenset(
+    ["b", "bs", "bsz", "batch", "batch_size", "nb", "bz", "B", "N", "num_batch", "nbatch", "_batch", "bsize"]
+)
 _LENGTH_NAMES = frozenset(
-    "t l s seq seq_len seq_length seqlen length tgt_len src_len q_len kv_len q_length k_length num_tokens T L S timesteps "
-    "sequence_length input_length target_length max_len n_tokens".split()
+    [
+        "t",
+        "l",
+        "s",
+        "seq",
+        "seq_len",
+        "seq_length",
+        "seqlen",
+        "length",
+        "tgt_len",
+        "src_len",
+        "q_len",
+        "kv_len",
+        "q_length",
+        "k_length",
+        "num_tokens",
+        "T",
+        "L",
+        "S",
+        "timesteps",
+        "sequence_length",
+        "input_length",
+        "target_length",
+        "max_len",
+        "n_tokens",
+    ]
 )
 _STATIC_NAMES = frozenset(
-    "c ch channels d dim hidden hidden_size hidden_dim e embed_dim emb_dim C D E num_channels n_channels in_channels features "
-    "num_heads heads head_dim H_dim feat feat_dim d_model k v nc".split()
+    [
+        "c",
+        "ch",
+        "channels",
+        "d",
+        "dim",
+        "hidden",
+        "hidden_size",
+        "hidden_dim",
+        "e",
+        "embed_dim",
+        "emb_dim",
+        "C",
+        "D",
+        "E",
+        "num_channels",
+        "n_channels",
+        "in_channels",
+        "features",
+        "num_heads",
+        "heads",
+        "head_dim",
+        "H_dim",
+        "feat",
+        "feat_dim",
+        "d_model",
+        "k",
+        "v",
+        "nc",
+    ]
 )
 
 
@@ -71,10 +140,41 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: cst.CSTNode) -
     if isinstance(owner, Layer):
         if isinstance(owner.items, Dict) and owner.items.get(name) is not None:
             return owner.items.get(name) or UNKNOWN
-        if name in ("train", "eval", "to", "items", "keys", "values", "append", "extend", "insert", "forward", "__call__",
-                    "parameters", "modules", "children", "named_children", "named_modules", "state_dict", "register_forward_hook",
-                    "get", "update", "pop", "register_forward_pre_hook", "apply", "float", "half", "cuda", "cpu", "double",
-                    "requires_grad_", "load_state_dict", "add_module", "named_parameters", "buffers"):  # fmt: skip
+        if name in (
+            "train",
+            "eval",
+            "to",
+            "items",
+            "keys",
+            "values",
+            "append",
+            "extend",
+            "insert",
+            "forward",
+            "__call__",
+            "parameters",
+            "modules",
+            "children",
+            "named_children",
+            "named_modules",
+            "state_dict",
+            "register_forward_hook",
+            "get",
+            "update",
+            "pop",
+            "register_forward_pre_hook",
+            "apply",
+            "float",
+            "half",
+            "cuda",
+            "cpu",
+            "double",
+            "requires_grad_",
+            "load_state_dict",
+            "add_module",
+            "named_parameters",
+            "buffers",
+        ):
             return Method(owner, name)
         return layers.attribute(owner, name)
     if isinstance(owner, Super):
@@ -89,7 +189,25 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: cst.CSTNode) -
     return UNKNOWN
 
 
-_STRING_METHODS = frozenset("get items keys values split startswith endswith format join lower upper copy append index count".split())
+_STRING_METHODS = frozenset(
+    [
+        "get",
+        "items",
+        "keys",
+        "values",
+        "split",
+        "startswith",
+        "endswith",
+        "format",
+        "join",
+        "lower",
+        "upper",
+        "copy",
+        "append",
+        "index",
+        "count",
+    ]
+)
 
 
 def _tensor_attribute(t: Tensor, name: str) -> Value:
@@ -127,7 +245,9 @@ def _with_trace(extent: Extent, t: Tensor) -> Extent:
     return extent
 
 
-def unpack_shape(engine: Interpreter, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
+def unpack_shape(
+    engine: Interpreter, shape: Shape, count: int, starred: int | None, names: Sequence[str]
+) -> list[Value]:
     """`b, n, c = x.shape`: the number of names is the rank."""
     t = shape.tensor
     if t.dims is not None and starred is None and len(t.dims) == count:
@@ -276,7 +396,11 @@ def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: cst.
     gathered = False
     after_ellipsis = False
     for i, v in enumerate(index):
-        remaining = sum(1 for x in index[i + 1 :] if not is_none(x) and not (isinstance(x, External) and x.name == "builtins.Ellipsis"))
+        remaining = sum(
+            1
+            for x in index[i + 1 :]
+            if not is_none(x) and not (isinstance(x, External) and x.name == "builtins.Ellipsis")
+        )
         if is_none(v):
             dims.append(Const(1))
         elif isinstance(v, External) and v.name == "builtins.Ellipsis":
@@ -297,7 +421,9 @@ def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: cst.
             if rest:
                 rest.pop(0)
             if v.kind == "bool":
-                dims.append(Data(engine.site(node, ""), t.source != "input" and v.source != "input", True, t.trace or v.trace))
+                dims.append(
+                    Data(engine.site(node, ""), t.source != "input" and v.source != "input", True, t.trace or v.trace)
+                )
                 exact = exact and v.dims is not None and len(v.dims) == 1
             elif not gathered:
                 exact = exact and v.dims is not None

@@ -1,4 +1,4 @@
-"""Calls: of Python's builtins, of torch, of numpy and other libraries, and of methods of values that are not objects."""
+"""Calls of builtins, of torch, of numpy and other libraries, and of methods of values that are not objects."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from onnxlint.flow.domain import (
     Data,
     Dict,
     Dim,
-    External,
+    Extent,
     Instance,
     Layer,
-    Method,
     Partial,
     Seq,
     Shape,
@@ -35,7 +34,6 @@ from onnxlint.flow.domain import (
     Value,
     as_int,
     element,
-    is_none,
     join,
     join_all,
 )
@@ -60,11 +58,56 @@ TRUTHS: dict[str, frozenset[str]] = {
     "torch.onnx.is_in_onnx_export": frozenset({"torchscript", "dynamo"}),
 }
 _RANDOM = frozenset(
-    "rand randn randint randperm rand_like randn_like randint_like bernoulli bernoulli_ multinomial normal normal_ poisson "
-    "uniform_ random_ exponential_ log_normal_ geometric_ cauchy_ gumbel_softmax rrelu".split()
+    [
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "rand_like",
+        "randn_like",
+        "randint_like",
+        "bernoulli",
+        "bernoulli_",
+        "multinomial",
+        "normal",
+        "normal_",
+        "poisson",
+        "uniform_",
+        "random_",
+        "exponential_",
+        "log_normal_",
+        "geometric_",
+        "cauchy_",
+        "gumbel_softmax",
+        "rrelu",
+    ]
 )
-_DROPOUTS = {"dropout": 2, "alpha_dropout": 2, "feature_alpha_dropout": 2, "dropout1d": 2, "dropout2d": 2, "dropout3d": 2}
-_NO_OPERATORS = frozenset("cuda cpu pin_memory backward retain_grad bfloat16 half values indices real dequantize fill copy range".split())
+_DROPOUTS = {
+    "dropout": 2,
+    "alpha_dropout": 2,
+    "feature_alpha_dropout": 2,
+    "dropout1d": 2,
+    "dropout2d": 2,
+    "dropout3d": 2,
+}
+_NO_OPERATORS = frozenset(
+    [
+        "cuda",
+        "cpu",
+        "pin_memory",
+        "backward",
+        "retain_grad",
+        "bfloat16",
+        "half",
+        "values",
+        "indices",
+        "real",
+        "dequantize",
+        "fill",
+        "copy",
+        "range",
+    ]
+)
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
 
@@ -144,10 +187,10 @@ def _axes_of(side: str) -> list[str]:
     return found
 
 
-def _grouped(axis: str, sizes: dict[str, shapes.Extent]) -> shapes.Extent:
+def _grouped(axis: str, sizes: dict[str, Extent]) -> Extent:
     """The size of an axis that the left side of an einops pattern does not have as such."""
     inner = axis.strip("()").split()
-    result: shapes.Extent = Const(1) if axis == "1" else CONFIG
+    result: Extent = Const(1) if axis == "1" else CONFIG
     for name in inner:
         # A part of a group on the left: depends on that group.
         source = sizes.get(name) or next((v for k, v in sizes.items() if name in k.strip("()").split()), None)
@@ -170,23 +213,57 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
         short = name.rpartition(".")[2]
         if short == "Parameter":
             given = args[0] if args else UNKNOWN
-            return replace(given, source="weight", made_at=None) if isinstance(given, Tensor) else Tensor(source="weight")
+            return (
+                replace(given, source="weight", made_at=None) if isinstance(given, Tensor) else Tensor(source="weight")
+            )
         if name.count(".") > 2 and ".modules." in name:
             name = f"torch.nn.{short}"
-        layer = layers.build(engine, name, args, kwargs)
-        return layer
+        return layers.build(engine, name, args, kwargs)
     if name in ("torch.Size",):
         return args[0] if args else Tuple(())
     tail = name.rpartition(".")[2]
-    if name in ("torch.no_grad", "torch.inference_mode", "torch.autocast", "torch.device", "torch.Generator", "torch.is_tensor",
-                "torch.manual_seed", "torch.set_grad_enabled", "torch.finfo", "torch.iinfo", "torch.promote_types",
-                "torch.get_default_dtype", "torch.is_floating_point", "torch.is_complex", "torch.is_grad_enabled",
-                "torch.result_type", "torch.is_autocast_enabled") or name.startswith(("torch.cuda.", "torch.backends.", "torch.amp.",
-                "torch.autograd.", "torch.profiler.", "torch.distributed.", "torch.utils.", "torch.library.", "torch._check")):  # fmt: skip
+    if name in (
+        "torch.no_grad",
+        "torch.inference_mode",
+        "torch.autocast",
+        "torch.device",
+        "torch.Generator",
+        "torch.is_tensor",
+        "torch.manual_seed",
+        "torch.set_grad_enabled",
+        "torch.finfo",
+        "torch.iinfo",
+        "torch.promote_types",
+        "torch.get_default_dtype",
+        "torch.is_floating_point",
+        "torch.is_complex",
+        "torch.is_grad_enabled",
+        "torch.result_type",
+        "torch.is_autocast_enabled",
+    ) or name.startswith(
+        (
+            "torch.cuda.",
+            "torch.backends.",
+            "torch.amp.",
+            "torch.autograd.",
+            "torch.profiler.",
+            "torch.distributed.",
+            "torch.utils.",
+            "torch.library.",
+            "torch._check",
+        )
+    ):
         if name == "torch.utils.checkpoint.checkpoint" and args:
             return engine.apply(args[0], args[1:], {}, node)
         return CONFIG
-    if name in ("torch.jit.script", "torch.compile", "torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"):
+    if name in (
+        "torch.jit.script",
+        "torch.compile",
+        "torch.jit.ignore",
+        "torch.jit.unused",
+        "torch.jit.export",
+        "torch.compiler.disable",
+    ):
         return args[0] if args else CONFIG
     if name in ("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"):
         dim = next((a for a in args if isinstance(a, Dim)), None)
@@ -211,7 +288,10 @@ def operator(
     handler = HANDLERS.get(bare)
     if handler is None and not method and entry is None:
         return UNKNOWN
-    if op not in ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor") and op not in ("arange", "zeros"):
+    if op not in ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor") and op not in (
+        "arange",
+        "zeros",
+    ):
         engine.use_all([*args, *kwargs.values()], op)
     if bare != op:
         call = replace(call, op=bare)
@@ -281,8 +361,14 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         t = call.tensor
         if t.source == "input" and (t.dims is None or any(isinstance(d, Dim) for d in t.dims)):
             known = [d for d in t.dims or () if isinstance(d, Dim)]
-            engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="squeeze",
-                        sure=any(d.sure for d in known) if t.dims is not None else engine.axes.declared is None)  # fmt: skip
+            engine.emit(
+                facts.OpCall,
+                call.node,
+                trace,
+                op=call.name,
+                hazard="squeeze",
+                sure=any(d.sure for d in known) if t.dims is not None else engine.axes.declared is None,
+            )
     if op in ("index_add", "index_add_"):
         engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="index-add")
     if op in _RANDOM:
@@ -291,14 +377,26 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
         detail = ""
         for condition in entry.unless:
-            if condition.exporter in engine.exporters and _holds(call, condition.when) and condition.outcome == "refused":
+            if (
+                condition.exporter in engine.exporters
+                and _holds(call, condition.when)
+                and condition.outcome == "refused"
+            ):
                 refused.append(condition.exporter)
                 detail = condition.when
         # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
         quiet = op.endswith("_") or entry.random or entry.reads_data or op in _NO_OPERATORS
         if refused and not quiet:
-            engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="unsupported",
-                        refused_by=tuple(dict.fromkeys(refused)), detail=detail, exporters=tuple(dict.fromkeys(refused)))  # fmt: skip
+            engine.emit(
+                facts.OpCall,
+                call.node,
+                trace,
+                op=call.name,
+                hazard="unsupported",
+                refused_by=tuple(dict.fromkeys(refused)),
+                detail=detail,
+                exporters=tuple(dict.fromkeys(refused)),
+            )
 
 
 def _holds(call: Call, condition: str) -> bool:
@@ -317,8 +415,19 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
     """A method of a value that is no object of the project."""
     if isinstance(owner, Tensor):
         if name in ("new_tensor",):
-            return HANDLERS["tensor"](Call(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
-        if name in ("copy_", "set_", "share_memory_", "backward", "retain_grad", "register_hook", "is_contiguous", "stride"):
+            return HANDLERS["tensor"](
+                Call(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
+            )
+        if name in (
+            "copy_",
+            "set_",
+            "share_memory_",
+            "backward",
+            "retain_grad",
+            "register_hook",
+            "is_contiguous",
+            "stride",
+        ):
             if name == "copy_":
                 _written(engine, Call(engine, name, name, [owner, *args], kwargs, node, method=True), owner)
                 return owner
@@ -330,7 +439,11 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
             return Dim(axes, plain=False, trace=owner.trace) if axes else CONFIG
         return CONFIG
     if isinstance(owner, Array):
-        return Array(owner.site, owner.fixed, owner.trace) if name not in ("item", "tolist") else Data(owner.site, owner.fixed)
+        return (
+            Array(owner.site, owner.fixed, owner.trace)
+            if name not in ("item", "tolist")
+            else Data(owner.site, owner.fixed)
+        )
     if isinstance(owner, Data):
         return owner
     if isinstance(owner, Layer):
@@ -360,7 +473,11 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
     if name == "items":
         inner = owner.items
         if isinstance(inner, Dict):
-            return Tuple(tuple(Tuple((Const(k), v)) for k, v in inner.items)) if inner.items else Seq(Tuple((CONFIG, inner.rest or UNKNOWN)))
+            return (
+                Tuple(tuple(Tuple((Const(k), v)) for k, v in inner.items))
+                if inner.items
+                else Seq(Tuple((CONFIG, inner.rest or UNKNOWN)))
+            )
         return Seq(Tuple((CONFIG, UNKNOWN)))
     if name in ("values", "children", "modules") and owner.items is not None:
         return Tuple(tuple(dict_values(owner.items))) if isinstance(owner.items, Dict) else owner.items
@@ -496,7 +613,9 @@ def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CST
     del kwargs
     numbers = [as_int(a) for a in args]
     if args and all(n is not None for n in numbers):
-        values = range(*[n for n in numbers if n is not None]) if not (len(numbers) == 3 and numbers[2] == 0) else range(0)
+        values = (
+            range(*[n for n in numbers if n is not None]) if not (len(numbers) == 3 and numbers[2] == 0) else range(0)
+        )
         return Tuple(tuple(Const(i) for i in values)) if len(values) <= 4 else Seq(CONFIG)
     for v in args:
         if isinstance(v, Tensor) and v.source == "input":
@@ -606,7 +725,12 @@ def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
     for v in args:
         if isinstance(v, Tensor):
             engine.report_loop(node, v)
-    if columns and all(isinstance(v, (Tuple, Layer)) for v in args) and len({len(c) for c in columns}) == 1 and len(columns[0]) > 1:
+    if (
+        columns
+        and all(isinstance(v, (Tuple, Layer)) for v in args)
+        and len({len(c) for c in columns}) == 1
+        and len(columns[0]) > 1
+    ):
         return Tuple(tuple(Tuple(row) for row in zip(*columns, strict=True)), "list")
     size = next((v.size for v in args if isinstance(v, Seq) and v.size is not None), None)
     return Seq(Tuple(tuple(join_all(c) or UNKNOWN for c in columns)), size)
@@ -652,7 +776,12 @@ def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.C
 
 def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
     del kwargs, node
-    if len(args) == 3 and isinstance(args[0], Instance) and isinstance(args[1], Const) and isinstance(args[1].literal, str):
+    if (
+        len(args) == 3
+        and isinstance(args[0], Instance)
+        and isinstance(args[1], Const)
+        and isinstance(args[1].literal, str)
+    ):
         engine.set_attribute(args[0].object, args[1].literal, args[2])
     elif len(args) == 3 and isinstance(args[0], Instance):
         engine.set_attribute(args[0].object, "*", args[2])
@@ -706,14 +835,49 @@ def _object(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CS
 
 
 BUILTINS: dict[str, Builtin] = {
-    "int": _number("int()", int), "float": _number("float()", float), "round": _number("round()", round), "bool": _bool,
-    "len": _len, "range": _range, "min": _minmax("min()"), "max": _minmax("max()"), "sum": _sum, "abs": _abs,
-    "list": _sequence("list"), "tuple": _sequence("tuple"), "set": _sequence("list"), "frozenset": _sequence("list"),
-    "sorted": _sequence("list"), "iter": _same, "reversed": _same, "dict": _dict, "enumerate": _enumerate, "zip": _zip,
-    "map": _map, "filter": lambda e, a, k, n: Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else UNKNOWN,
-    "any": _anyall, "all": _anyall, "isinstance": _config, "issubclass": _config, "callable": _config, "hasattr": _config,
-    "getattr": _getattr, "setattr": _setattr, "super": _super, "next": _first, "print": lambda e, a, k, n: NONE, "str": _str,
-    "repr": _config, "id": _config, "type": _config, "hash": _config, "slice": _slice, "pow": _abs, "divmod": _config,
-    "object": _object, "vars": _object, "open": _object, "format": _config,
-}  # fmt: skip
-
+    "int": _number("int()", int),
+    "float": _number("float()", float),
+    "round": _number("round()", round),
+    "bool": _bool,
+    "len": _len,
+    "range": _range,
+    "min": _minmax("min()"),
+    "max": _minmax("max()"),
+    "sum": _sum,
+    "abs": _abs,
+    "list": _sequence("list"),
+    "tuple": _sequence("tuple"),
+    "set": _sequence("list"),
+    "frozenset": _sequence("list"),
+    "sorted": _sequence("list"),
+    "iter": _same,
+    "reversed": _same,
+    "dict": _dict,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": lambda e, a, k, n: Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else UNKNOWN,
+    "any": _anyall,
+    "all": _anyall,
+    "isinstance": _config,
+    "issubclass": _config,
+    "callable": _config,
+    "hasattr": _config,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "super": _super,
+    "next": _first,
+    "print": lambda e, a, k, n: NONE,
+    "str": _str,
+    "repr": _config,
+    "id": _config,
+    "type": _config,
+    "hash": _config,
+    "slice": _slice,
+    "pow": _abs,
+    "divmod": _config,
+    "object": _object,
+    "vars": _object,
+    "open": _object,
+    "format": _config,
+}

@@ -75,7 +75,10 @@ def _marked(info: ModuleInfo, cls: ClassInfo) -> str:
         if isinstance(target, ast.Attribute) and target.attr == "example" and isinstance(target.value, ast.Name):
             if info.aliases.get(target.value.id) == "onnxlint":
                 return "marked"
-        elif isinstance(target, ast.Name) and info.aliases.get(target.id) in ("onnxlint.example", "onnxlint.marks.example"):
+        elif isinstance(target, ast.Name) and info.aliases.get(target.id) in (
+            "onnxlint.example",
+            "onnxlint.marks.example",
+        ):
             return "marked"
     last = [c for c in info.classes.values() if "." not in c.qualname and c.is_module()]
     if "onnx_example" in info.functions and last and last[-1] is cls:

@@ -42,28 +42,19 @@ class Trace:
         return tuple(found if len(found) <= limit else [found[0], *found[-(limit - 1) :]])
 
 
-def value(cls: type) -> Any:
-    """Declare a kind of value: compared and hashed by its fields except `trace`."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
-
-
-def _trace() -> Any:
-    return field(default=None, compare=False, repr=False)
-
-
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Unknown:
     """Nothing is known; no rule fires on it."""
 
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Const:
     """A Python literal, or a static size whose number is known."""
 
     value: Hashable
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # True == 1 == 1.0 in Python, and they must not share a summary.
@@ -81,20 +72,24 @@ class _Typed:
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Typed) and type(other.value) is type(self.value) and repr(other.value) == repr(self.value)
+        return (
+            isinstance(other, _Typed)
+            and type(other.value) is type(self.value)
+            and repr(other.value) == repr(self.value)
+        )
 
     def __hash__(self) -> int:
         return hash((type(self.value), repr(self.value)))
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Config:
-    """A Python value fixed when the model is built: constructor arguments, attributes, static sizes, dtypes, devices."""
+    """A Python value fixed when the model is built: a constructor argument, an attribute, a static size, a dtype."""
 
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Dim:
     """A Python integer (or a comparison of some) that depends on the dynamic axes `axes`; `example` is its value there.
 
@@ -106,7 +101,7 @@ class Dim:
     example: int | None = None
     site: Site | None = None
     plain: bool = True
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
     @property
     def sure(self) -> bool:
@@ -114,37 +109,37 @@ class Dim:
         return any(not a.startswith(UNSURE) for a in self.axes)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Shape:
     """`tensor.shape`."""
 
     tensor: Tensor
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Data:
     """A Python scalar or list read out of a tensor at `site`; `fixed` if that tensor does not depend on the inputs."""
 
     site: Site
     fixed: bool = False
     sized: bool = False  # it is a size that depends on data: `len(torch.unique(x))`
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Array:
     """A numpy array made from a tensor at `site`."""
 
     site: Site
     fixed: bool = False
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
 Extent: TypeAlias = "Dim | Const | Config | Data"
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Tensor:
     """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
 
@@ -158,7 +153,7 @@ class Tensor:
     kind: str | None = None
     view: str | None = None
     made_at: Place | None = None
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
     @property
     def axes(self) -> frozenset[str]:
@@ -173,31 +168,31 @@ class Tensor:
         return next((d for d in known if isinstance(d, Data)), None)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Tuple:
     """A tuple or list of known length."""
 
     items: tuple[Value, ...]
     kind: str = "tuple"
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Seq:
     """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters."""
 
     item: Value
     size: Value | None = None
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Dict:
     """A dict: known string or number keys in `items`, and `rest` for whatever else it may hold."""
 
     items: tuple[tuple[Hashable, Value], ...] = ()
     rest: Value | None = None
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def get(self, key: Hashable) -> Value | None:
         """The value under a known key, else what any key may hold."""
@@ -217,105 +212,105 @@ class Object:
         self.built_at: Place | None = None
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Instance:
     """An object of a class of the project (a model, a config, an output record)."""
 
     object: Object
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Layer:
     """A module of torch.nn: its dotted name, arguments by name or position, and items if it is a container."""
 
     name: str
     args: tuple[tuple[str | int, Value], ...] = ()
     items: Tuple | Seq | Dict | None = None
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def arg(self, position: int, name: str) -> Value | None:
         """The argument given by position or by name."""
         return next((v for k, v in self.args if k in (position, name)), None)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Function:
     """A function of the project, with the object it is bound to and the variables it closes over."""
 
     unit: FunctionUnit
     bound: Value | None = None
     scope: Scope | None = field(default=None, compare=False, repr=False)
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Lambda:
     """A lambda, with the frame that it evaluates its body in."""
 
     node: Any
     frame: Any = field(default=None, compare=False, repr=False)
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class ClassRef:
     """A class of the project."""
 
     info: ClassInfo
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class PyModule:
     """A module of the project."""
 
     info: ModuleInfo
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class External:
     """Something from a library, by its canonical dotted name: `torch.nn.functional.relu`."""
 
     name: str
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Method:
     """A method of a value that is not of the project: `x.view`."""
 
     receiver: Value
     name: str
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Partial:
     """`functools.partial(function, ...)`."""
 
     function: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Super:
     """`super()` in a method of `info`, on `bound`."""
 
     info: ClassInfo
     bound: Value
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Truth:
     """A condition that the exporter itself decides: true in the exporters named, false in the others."""
 
     exporters: frozenset[str]
-    trace: Trace | None = _trace()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
 Value: TypeAlias = (
@@ -343,7 +338,7 @@ class Scope:
         return None
 
 
-@value
+@dataclass(slots=True, unsafe_hash=True)
 class Site:
     """Where a tensor or a symbolic dim became a plain Python value, and by what: `.item()`, `int()`, `len()`."""
 
@@ -359,11 +354,31 @@ _PRIORITY: dict[type, int] = {
     kind: rank
     for rank, kind in enumerate(
         (
-            Unknown, Const, Config, Truth, External, PyModule, ClassRef, Super, Partial, Method, Lambda, Function, Layer,
-            Instance, Dict, Tuple, Seq, Shape, Dim, Array, Data, Tensor,
+            Unknown,
+            Const,
+            Config,
+            Truth,
+            External,
+            PyModule,
+            ClassRef,
+            Super,
+            Partial,
+            Method,
+            Lambda,
+            Function,
+            Layer,
+            Instance,
+            Dict,
+            Tuple,
+            Seq,
+            Shape,
+            Dim,
+            Array,
+            Data,
+            Tensor,
         )
     )
-}  # fmt: skip
+}
 
 
 def _rank(v: Value) -> int:

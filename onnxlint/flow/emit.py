@@ -16,7 +16,6 @@ from onnxlint.flow.domain import (
     Dim,
     Extent,
     Instance,
-    Layer,
     Seq,
     Shape,
     Site,
@@ -26,6 +25,7 @@ from onnxlint.flow.domain import (
     Value,
     as_int,
 )
+from onnxlint.flow.facts import Fact
 from onnxlint.flow.tree import Body, Place
 from onnxlint.records import EXPORTERS
 
@@ -42,7 +42,7 @@ class Emitter:
     axes: shapes.Axes
     tracing: bool
     exporters: tuple[str, ...]
-    facts: dict[tuple[Any, ...], facts.Fact]
+    facts: dict[tuple[Any, ...], Fact]
 
     # ----------------------------------------------------------------------------------------------- places
 
@@ -55,14 +55,23 @@ class Emitter:
         """Where a symbol becomes a plain value."""
         return Site(self.place(node), how)
 
-    def emit(self, kind: type[facts.Fact], at: cst.CSTNode | Place, trace: Trace | None = None, *, sure: bool = True,
-             exporters: tuple[str, ...] | None = None, always: bool = False, **fields: Any) -> None:  # fmt: skip
+    def emit(
+        self,
+        fact: type[Fact],
+        at: cst.CSTNode | Place,
+        trace: Trace | None = None,
+        *,
+        sure: bool = True,
+        exporters: tuple[str, ...] | None = None,
+        always: bool = False,
+        **fields: Any,
+    ) -> None:
         """Record a fact, or widen the one of the same kind at the same place."""
         if not (self.tracing or always):
             return
         place = at if isinstance(at, Place) else self.place(at)
         mask = exporters if exporters is not None else self.exporters
-        key = (kind, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
+        key = (fact, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
         known = self.facts.get(key)
         if known is not None:
             both = tuple(e for e in EXPORTERS if e in known.exporters or e in mask)
@@ -70,14 +79,20 @@ class Emitter:
                 self.facts[key] = replace(known, sure=known.sure or sure, exporters=both)
             return
         steps = trace.steps() if trace is not None else ()
-        self.facts[key] = kind(
-            span=place.span, text=place.text, symbol=place.symbol, trace=steps, sure=sure, exporters=mask,
-            statement=place.line, **fields,
-        )  # fmt: skip
+        self.facts[key] = fact(
+            span=place.span,
+            text=place.text,
+            symbol=place.symbol,
+            trace=steps,
+            sure=sure,
+            exporters=mask,
+            statement=place.line,
+            **fields,
+        )
 
     # ------------------------------------------------------------------------------------------------ reads
 
-    def emit_read(self, kind: type[facts.Fact], node: cst.CSTNode, v: Value, mask: tuple[str, ...], keyword: str) -> None:
+    def emit_read(self, kind: type[Fact], node: cst.CSTNode, v: Value, mask: tuple[str, ...], keyword: str) -> None:
         """A condition reads `v`."""
         if not mask:
             return
@@ -179,17 +194,35 @@ class Emitter:
             if not (flat or copied) or not isinstance(first, Dim):
                 return
         axis = sorted(left)[0]
-        self.emit(facts.ShapeLiteral, call.node, t.trace, call=call.op, literal=number, axis=axis, position=position,
-                  example=example)  # fmt: skip
+        self.emit(
+            facts.ShapeLiteral,
+            call.node,
+            t.trace,
+            call=call.op,
+            literal=number,
+            axis=axis,
+            position=position,
+            example=example,
+        )
 
     def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch."""
         number = as_int(sizes[0]) if sizes else None
         if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.batches:
             return
-        if self._example_batch in (None, number) and (t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1):
-            self.emit(facts.ShapeLiteral, call.node, t.trace, call=call.op, literal=number, axis="batch", position=0,
-                      sure=self._example_batch == number)  # fmt: skip
+        if self._example_batch in (None, number) and (
+            t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1
+        ):
+            self.emit(
+                facts.ShapeLiteral,
+                call.node,
+                t.trace,
+                call=call.op,
+                literal=number,
+                axis="batch",
+                position=0,
+                sure=self._example_batch == number,
+            )
 
     batches: bool
     _example_batch: int | None
@@ -200,8 +233,15 @@ class Emitter:
             return
         number = as_int(made.dims[axis])
         if number is not None:
-            self.emit(facts.ShapeLiteral, made.made_at, made.trace, call="fixed state", literal=number,
-                      axis=sorted(batch.axes)[0], position=axis)  # fmt: skip
+            self.emit(
+                facts.ShapeLiteral,
+                made.made_at,
+                made.trace,
+                call="fixed state",
+                literal=number,
+                axis=sorted(batch.axes)[0],
+                position=axis,
+            )
 
     def check_same_batch(self, call: Call, tensors: Sequence[Tensor], along: int) -> None:
         """`cat` of a tensor made with a literal batch and one with a dynamic batch."""
@@ -257,7 +297,6 @@ class Emitter:
         if not isinstance(owner, Instance) or not owner.object.cls.is_module():
             return
         name = target.attr.value
-        old = owner.object.attrs.get(name)
         is_buffer = name in owner.object.buffers
         sure = True
         if is_buffer:
@@ -278,7 +317,7 @@ class Emitter:
             kind = "attribute"
         else:
             return
-        read = is_buffer or reads_elsewhere(owner, name) or old is not None and isinstance(old, Layer)
+        read = is_buffer or reads_elsewhere(owner, name)
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
 

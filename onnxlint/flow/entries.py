@@ -64,8 +64,13 @@ class Analysis:
     candidates: tuple[Candidate, ...] = ()
 
 
-def analyse(project: Project, declared: Sequence[Declared] = (), opset: int = 18,
-            exporters: tuple[str, ...] = EXPORTERS, debug: bool = False) -> Analysis:  # fmt: skip
+def analyse(
+    project: Project,
+    declared: Sequence[Declared] = (),
+    opset: int = 18,
+    exporters: tuple[str, ...] = EXPORTERS,
+    debug: bool = False,
+) -> Analysis:
     """Run every entry point of a project and return the facts."""
     engine = Interpreter(project, OpTable.load(), opset, exporters)
     problems: list[Problem] = []
@@ -85,7 +90,9 @@ def analyse(project: Project, declared: Sequence[Declared] = (), opset: int = 18
             except Exception as error:
                 if debug:
                     raise
-                problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
+                problems.append(
+                    Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True)
+                )
     finally:
         if was_collecting:
             gc.enable()
@@ -113,8 +120,12 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
         if "onnx" in info.file.text and "export" in info.file.text:
             yield from _export_scripts(engine, info)
     modules = [c for c in engine.project.classes() if c.is_module()]
-    yield from (_Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
-                for c in modules for name in ("eval", "train") if name in c.methods)  # fmt: skip
+    yield from (
+        _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
+        for c in modules
+        for name in ("eval", "train")
+        if name in c.methods
+    )
     traced = [c for c in modules if c.find_method("forward") is not None]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
@@ -244,7 +255,11 @@ class _ModuleScript(_Job):
     def run(self) -> None:
         """Run the module level of a file that exports there."""
         engine = self.engine
-        statements = [s for s in self.info.file.tree.body if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))]
+        statements = [
+            s
+            for s in self.info.file.tree.body
+            if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
+        ]
         if not any("export(" in self.info.text_of(s) for s in statements):
             return
         body = Body(self.info, "<module>", 1, len(self.info.lines), False)
@@ -262,16 +277,15 @@ class _DeclaredModel(_Job):
         """Build a declared model by its factory, feed it its example, and run its forward."""
         engine = self.engine
         factory = _find(engine, self.model.factory)
-        if not isinstance(factory, (Function,)) and factory == UNKNOWN:
+        if factory == UNKNOWN:
             return
-        engine.last_train = None
-        built = engine.apply(factory, [], {}, cst.Name("factory"))
+        built, switched = engine.build(factory)
         if not isinstance(built, Instance):
             if isinstance(built, Layer):
                 self._feed_layer(built)
             return
-        if engine.last_train is not None and engine.last_train.body.name == getattr(getattr(factory, "unit", None), "qualname", ""):
-            engine.emit(facts.ModeSwitch, engine.last_train, always=True, where="build")
+        if switched is not None and isinstance(factory, Function) and switched.body.name == factory.unit.qualname:
+            engine.emit(facts.ModeSwitch, switched, always=True, where="build")
         unit = built.object.cls.find_method("forward")
         if unit is None:
             return
@@ -325,7 +339,7 @@ class _DeclaredModel(_Job):
             items = [given]
         else:
             items, rest = _unknown_arguments(engine, unit)
-            items = items[: len([d for d in names]) - len(a.defaults)] or items
+            items = items[: len(list(names)) - len(a.defaults)] or items
             fed = [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)]
             return fed, rest, shapes.Axes(self._declared_axes())
         if a.vararg is not None:

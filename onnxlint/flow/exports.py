@@ -60,14 +60,30 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     has_axes = axes_value is not None and not is_none(axes_value)
     has_shapes = shapes_value is not None and not is_none(shapes_value)
     engine.emit(
-        facts.ExportCall, node, None, always=True, exporters=engine.all_exporters, api=name, dynamo=dynamo,
-        mode=_mode(model), model=_label(model), has_dynamic_axes=has_axes or unknown,
-        has_dynamic_shapes=has_shapes, axes_known=known, axes=axes,
-        input_names=_names(given.get("input_names")), output_names=_names(given.get("output_names")), parameters=parameters,
-        dict_argument=isinstance(given.get("args"), Dict), training=_training(training),
+        facts.ExportCall,
+        node,
+        None,
+        always=True,
+        exporters=engine.all_exporters,
+        api=name,
+        dynamo=dynamo,
+        mode=_mode(model),
+        model=_label(model),
+        has_dynamic_axes=has_axes or unknown,
+        has_dynamic_shapes=has_shapes,
+        axes_known=known,
+        axes=axes,
+        input_names=_names(given.get("input_names")),
+        output_names=_names(given.get("output_names")),
+        parameters=parameters,
+        dict_argument=isinstance(given.get("args"), Dict),
+        training=_training(training),
         opset=opset.literal if isinstance(opset, Const) and isinstance(opset.literal, int) else None,
-        argument_spans=_spans(engine, node), axes_spans=_axes_spans(engine, axes), fixed_axes=fixed, tensor_inputs=_feeds_tensors(inputs),
-    )  # fmt: skip
+        argument_spans=_spans(engine, node),
+        axes_spans=_axes_spans(engine, axes),
+        fixed_axes=fixed,
+        tensor_inputs=_feeds_tensors(inputs),
+    )
 
 
 def _spans(engine: Interpreter, node: cst.CSTNode) -> dict[str, Span]:
@@ -94,10 +110,15 @@ def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ..
             inner = all(isinstance(v, (ast.Dict, ast.List, ast.Tuple)) for v in node.values)
             if inner and list(keys) == wanted:
                 return {
-                    name: Span(info.path, k.lineno, info.file.column(k.lineno, k.col_offset), k.end_lineno or k.lineno,
-                               info.file.column(k.end_lineno or k.lineno, k.end_col_offset or 0))
+                    name: Span(
+                        info.path,
+                        k.lineno,
+                        info.file.column(k.lineno, k.col_offset),
+                        k.end_lineno or k.lineno,
+                        info.file.column(k.end_lineno or k.lineno, k.end_col_offset or 0),
+                    )
                     for name, k in keys.items()
-                }  # fmt: skip
+                }
     return {}
 
 
@@ -165,9 +186,13 @@ def _feeds_tensors(v: Value) -> bool:
 
 
 def fixed_axes(
-    engine: Interpreter, model: Instance, inputs: Value, axes: tuple[tuple[str, tuple[int, ...]], ...],
-    input_names: tuple[str, ...] | None, parameters: tuple[str, ...] | None,
-) -> tuple[tuple[str, int, str], ...]:  # fmt: skip
+    engine: Interpreter,
+    model: Instance,
+    inputs: Value,
+    axes: tuple[tuple[str, tuple[int, ...]], ...],
+    input_names: tuple[str, ...] | None,
+    parameters: tuple[str, ...] | None,
+) -> tuple[tuple[str, int, str], ...]:
     """Axes asked for as dynamic that a layer of the model takes at one size only: (input, axis, why)."""
     args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else []
     names = input_names or parameters

@@ -169,7 +169,9 @@ class Expressions:
             if isinstance(element, cst.DictElement):
                 key = self.eval(element.key)
                 if isinstance(key, Const):
-                    result = Dict((*((k, o) for k, o in result.items if k != key.literal), (key.literal, v)), result.rest)
+                    result = Dict(
+                        (*((k, o) for k, o in result.items if k != key.literal), (key.literal, v)), result.rest
+                    )
                     continue
             elif isinstance(v, Dict):
                 result = Dict((*result.items, *v.items), result.rest)
@@ -179,7 +181,9 @@ class Expressions:
 
     def e_binary(self, node: cst.BinaryOperation) -> Value:
         """`a + b` and its like."""
-        return self.arithmetic(_OPERATORS.get(type(node.operator), "?"), self.eval(node.left), self.eval(node.right), node)
+        return self.arithmetic(
+            _OPERATORS.get(type(node.operator), "?"), self.eval(node.left), self.eval(node.right), node
+        )
 
     def arithmetic(self, operator: str, a: Value, b: Value, node: cst.CSTNode) -> Value:
         """The result of a binary operator."""
@@ -197,11 +201,17 @@ class Expressions:
             sequence = next((v for v in (a, b) if isinstance(v, (Tuple, Seq))), None)
             dim = a if isinstance(a, Dim) else b
             if sequence is not None and isinstance(dim, Dim):  # [0] * n: the length is frozen
-                item = sequence.item if isinstance(sequence, Seq) else (sequence.items[0] if sequence.items else UNKNOWN)
+                item = (
+                    sequence.item if isinstance(sequence, Seq) else (sequence.items[0] if sequence.items else UNKNOWN)
+                )
                 return Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
             numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (a, b)]
             folded = None
-            if operator in ("+", "-", "*", "//", "%") and None not in numbers and not (operator in "//%" and numbers[1] == 0):
+            if (
+                operator in ("+", "-", "*", "//", "%")
+                and None not in numbers
+                and not (operator in "//%" and numbers[1] == 0)
+            ):
                 folded = int(_FOLD[operator](numbers[0], numbers[1]))
             return shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
         if ta in (Tuple, Seq) and tb in (Tuple, Seq) and operator == "+":
@@ -209,7 +219,9 @@ class Expressions:
         if ta is Tuple and tb is Const and operator == "*":
             times = as_int(b)
             assert isinstance(a, Tuple)
-            return Tuple(a.items * times, a.kind) if times is not None and 0 <= times * len(a.items) <= 32 else _loose(a)
+            return (
+                Tuple(a.items * times, a.kind) if times is not None and 0 <= times * len(a.items) <= 32 else _loose(a)
+            )
         if ta is Const and tb is Tuple and operator == "*":
             return self.arithmetic(operator, b, a, node)
         if ta is Tuple and operator == "*":
@@ -239,7 +251,9 @@ class Expressions:
         source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
         trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
         kinds = {t.kind for t in tensors}
-        return Tensor(dims, lead, source, kinds.pop() if len(kinds) == 1 and operator != "/" else None, None, None, trace)
+        return Tensor(
+            dims, lead, source, kinds.pop() if len(kinds) == 1 and operator != "/" else None, None, None, trace
+        )
 
     def e_unary(self, node: cst.UnaryOperation) -> Value:
         """`-x`, `not x`, `~x`."""
@@ -368,7 +382,7 @@ class Expressions:
 
     def e_call(self, node: cst.Call) -> Value:
         """A call."""
-        return self.engine.call(self, node)
+        return self.engine.call(node)
 
     def e_await(self, node: cst.Await) -> Value:
         """`await x`."""
@@ -391,7 +405,7 @@ class Expressions:
 
     def e_lambda(self, node: cst.Lambda) -> Value:
         """A lambda: called, it evaluates its body in this scope."""
-        return self.engine.lambda_value(self, node)
+        return self.engine.lambda_value(node)
 
     def closure(self, beside: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str, node: cst.FunctionDef) -> Value:
         """A nested function."""
@@ -407,7 +421,10 @@ class Expressions:
             if isinstance(element.slice, cst.Index):
                 values.append(self.eval(element.slice.value))
             elif isinstance(element.slice, cst.Slice):
-                parts = [self.eval(p) if p is not None else NONE for p in (element.slice.lower, element.slice.upper, element.slice.step)]
+                parts = [
+                    self.eval(p) if p is not None else NONE
+                    for p in (element.slice.lower, element.slice.upper, element.slice.step)
+                ]
                 values.append(Tuple(tuple(parts), "slice"))
         return values
 
@@ -532,16 +549,20 @@ def _fold(operator: str, a: Value, b: Value) -> Value:
     return Const(result) if not isinstance(result, int) or abs(result) < 1 << 62 else CONFIG
 
 
-def _loose(v: Tuple) -> Value:
+def _loose(v: Value) -> Value:
     joined: Value = UNKNOWN
-    for i, item in enumerate(v.items):
+    for i, item in enumerate(v.items if isinstance(v, Tuple) else ()):
         joined = item if i == 0 else join(joined, item)
     return Seq(joined)
 
 
 def _concatenate(a: Value, b: Value) -> Value:
     if isinstance(a, Tuple) and isinstance(b, Tuple):
-        return Tuple((*a.items, *b.items), a.kind) if len(a.items) + len(b.items) <= 64 else _loose(Tuple((*a.items, *b.items)))
+        return (
+            Tuple((*a.items, *b.items), a.kind)
+            if len(a.items) + len(b.items) <= 64
+            else _loose(Tuple((*a.items, *b.items)))
+        )
     items = [v.item if isinstance(v, Seq) else _item(v) for v in (a, b)]
     size = next((v.size for v in (a, b) if isinstance(v, Seq) and v.size is not None), None)
     known = [i for i in items if i is not None]
@@ -567,10 +588,20 @@ def dotted_external(v: Value) -> str:
 
 
 _OPERATORS: dict[type, str] = {
-    cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/", cst.FloorDivide: "//", cst.Modulo: "%",
-    cst.Power: "**", cst.MatrixMultiply: "@", cst.BitAnd: "&", cst.BitOr: "|", cst.BitXor: "^",
-    cst.LeftShift: "<<", cst.RightShift: ">>",
-}  # fmt: skip
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+}
 
 _EXPRESSIONS: dict[type, Callable[..., Value]] = {
     cst.Name: Expressions.e_name,

@@ -26,7 +26,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Branch(Fact):
-    """A Python branch: `keyword` is `if`, `while`, `ternary`, `match` or `comprehension`; `reads` what its test reads."""
+    """A Python branch. `keyword`: `if`, `while`, `ternary`, `match`, `comprehension`; `reads`: what its test reads."""
 
     keyword: str = "if"
     reads: str = "data"  # "data", "weight" or "dim"

@@ -57,8 +57,16 @@ class Test:
 class Frame(Expressions):
     """Executes one body. `returns` and `yields` collect what it gives back."""
 
-    def __init__(self, engine: Interpreter, module: ModuleInfo, body: Body, scope: Scope, symbol: str,
-                 unit: FunctionUnit | None = None, bound: Value | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        engine: Interpreter,
+        module: ModuleInfo,
+        body: Body,
+        scope: Scope,
+        symbol: str,
+        unit: FunctionUnit | None = None,
+        bound: Value | None = None,
+    ) -> None:
         self.engine = engine
         self.module = module
         self.body = body
@@ -91,7 +99,7 @@ class Frame(Expressions):
         return False
 
     def arms(self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]]) -> bool:
-        """Run alternatives from the same state, each under its exporters, and join what they leave; True if none ends."""
+        """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends."""
         before = dict(self.scope.names)
         mask = self.engine.exporters
         after: list[dict[str, Value]] = []
@@ -207,7 +215,9 @@ class Frame(Expressions):
             return False
 
         narrowed = self.narrowing(node.test)
-        return self.arms(((test.may_be(True), _then(narrowed, True, body)), (test.may_be(False), _then(narrowed, False, otherwise))))
+        return self.arms(
+            ((test.may_be(True), _then(narrowed, True, body)), (test.may_be(False), _then(narrowed, False, otherwise)))
+        )
 
     def narrowing(self, test: cst.BaseExpression) -> Callable[[bool], None]:
         """What `x is None` and `isinstance(x, T)` say of a name in each arm."""
@@ -244,8 +254,9 @@ class Frame(Expressions):
         elif holds and is_tensor and current == UNKNOWN:
             self.scope.names[name] = Tensor(trace=self.step(f"`{name}` is a tensor here", None))
 
-    def report_branch(self, node: cst.BaseExpression, test: Test, keyword: str, body: Sequence[ast.stmt],
-                      orelse: Sequence[ast.stmt]) -> None:  # fmt: skip
+    def report_branch(
+        self, node: cst.BaseExpression, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
+    ) -> None:
         """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
         quiet = bool(body) and not orelse and all(_only_talks(s) for s in body)
@@ -302,7 +313,9 @@ class Frame(Expressions):
             merged = before
             for state in states:
                 merged = _merge(merged, state)
-            self.scope.names = {k: widen(v) if before.get(k) is not None and before[k] != v else v for k, v in merged.items()}
+            self.scope.names = {
+                k: widen(v) if before.get(k) is not None and before[k] != v else v for k, v in merged.items()
+            }
         self.loop_exits = outer
 
     def s_try(self, node: cst.Try, beside: ast.stmt) -> bool:
@@ -391,7 +404,9 @@ class Frame(Expressions):
 
     def named(self, name: str, v: Value) -> Value:
         """The value with a step that says which name it got, and where."""
-        if isinstance(v, (Tensor, Dim, Data)) and (v.trace is None or v.trace.line != self.line or v.trace.path != self.module.path):
+        if isinstance(v, (Tensor, Dim, Data)) and (
+            v.trace is None or v.trace.line != self.line or v.trace.path != self.module.path
+        ):
             return replace(v, trace=self.step(f"`{name}` is assigned", v.trace))
         return v
 
@@ -440,7 +455,12 @@ class Frame(Expressions):
         if isinstance(owner, Tensor):
             self.engine.use_all([v, *index], "an item assignment")
             self.engine.item_written(self, owner, target)
-            if owner.source != "input" and isinstance(v, Tensor) and v.source == "input" and isinstance(target.value, cst.Name):
+            if (
+                owner.source != "input"
+                and isinstance(v, Tensor)
+                and v.source == "input"
+                and isinstance(target.value, cst.Name)
+            ):
                 self.scope.names[target.value.value] = replace(owner, source="input", trace=owner.trace or v.trace)
             return
         key = index[0] if len(index) == 1 else UNKNOWN
@@ -460,7 +480,9 @@ class Frame(Expressions):
 def _stored(owner: Value, key: Value, v: Value) -> Value:
     if isinstance(owner, Dict):
         if isinstance(key, Const):
-            return Dict((*((k, o) for k, o in owner.items if k != key.literal), (key.literal, v)), owner.rest, owner.trace)
+            return Dict(
+                (*((k, o) for k, o in owner.items if k != key.literal), (key.literal, v)), owner.rest, owner.trace
+            )
         return Dict(owner.items, join(owner.rest, v) if owner.rest is not None else v, owner.trace)
     if isinstance(owner, Tuple):
         return Tuple(tuple(join(i, v) for i in owner.items), owner.kind, owner.trace)
@@ -510,9 +532,15 @@ def _captures(pattern: ast.AST) -> list[str]:
 
 
 _AUGMENTED: dict[type, str] = {
-    cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*", cst.DivideAssign: "/",
-    cst.FloorDivideAssign: "//", cst.ModuloAssign: "%", cst.PowerAssign: "**", cst.MatrixMultiplyAssign: "@",
-}  # fmt: skip
+    cst.AddAssign: "+",
+    cst.SubtractAssign: "-",
+    cst.MultiplyAssign: "*",
+    cst.DivideAssign: "/",
+    cst.FloorDivideAssign: "//",
+    cst.ModuloAssign: "%",
+    cst.PowerAssign: "**",
+    cst.MatrixMultiplyAssign: "@",
+}
 
 _STATEMENTS: dict[type, Callable[..., bool]] = {
     cst.Expr: Frame.s_expr,

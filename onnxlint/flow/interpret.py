@@ -36,7 +36,6 @@ from onnxlint.flow.domain import (
     Scope,
     Seq,
     Shape,
-    Super,
     Tensor,
     Trace,
     Tuple,
@@ -67,7 +66,9 @@ STEPS = 60_000  # calls of functions per entry point
 class Interpreter(Objects):
     """One run over a project. `facts` is what it saw."""
 
-    def __init__(self, project: Project, table: OpTable, opset: int = 18, exporters: tuple[str, ...] = EXPORTERS) -> None:
+    def __init__(
+        self, project: Project, table: OpTable, opset: int = 18, exporters: tuple[str, ...] = EXPORTERS
+    ) -> None:
         self.project = project
         self.table = table
         self.opset = opset
@@ -101,7 +102,9 @@ class Interpreter(Objects):
 
     # --------------------------------------------------------------------------------------------- functions
 
-    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None) -> Value:
+    def call_function(
+        self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
+    ) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
         self.reached.add(id(unit.node))
@@ -259,8 +262,9 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ calls
 
-    def call(self, frame: Frame, node: cst.Call) -> Value:
-        """Evaluate a call expression."""
+    def call(self, node: cst.Call) -> Value:
+        """Evaluate a call expression of the frame that runs."""
+        frame = self.frames[-1]
         callee = frame.eval(node.func)
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
@@ -360,9 +364,9 @@ class Interpreter(Objects):
             return CONFIG
         return self.instantiate(info, args, kwargs, node)
 
-    def lambda_value(self, frame: Frame, node: cst.Lambda) -> Value:
-        """A lambda expression."""
-        return Lambda(node, frame)
+    def lambda_value(self, node: cst.Lambda) -> Value:
+        """A lambda expression of the frame that runs."""
+        return Lambda(node, self.frames[-1])
 
     def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Evaluate a lambda's body in the frame that made it."""
@@ -499,7 +503,9 @@ class Interpreter(Objects):
             if call.op in ("tensor", "new_tensor") and given.source == "input":
                 self.emit(facts.TensorFromPython, call.node, given.trace, call=call.name, source="tensor")
             keep = call.op in ("as_tensor", "asarray")
-            return given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
+            return (
+                given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
+            )
         made = call.made(self._dims_of(given), kind)
         made.trace = getattr(given, "trace", None)
         return made
@@ -543,6 +549,12 @@ class Interpreter(Objects):
             self.emit(facts.ModeSwitch, node, where="forward")
         else:
             self.last_train = self.place(node)
+
+    def build(self, factory: Value) -> tuple[Value, Place | None]:
+        """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
+        self.last_train = None
+        built = self.apply(factory, [], {}, cst.Name("factory"))
+        return built, self.last_train
 
     def _called_at(self, node: cst.CSTNode) -> Trace:
         span = self.place(node).span

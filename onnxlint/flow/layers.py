@@ -27,8 +27,15 @@ if TYPE_CHECKING:
 
     from onnxlint.flow.interpret import Interpreter
 
-CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList",
-                        "torch.nn.ParameterDict"})  # fmt: skip
+CONTAINERS = frozenset(
+    {
+        "torch.nn.Sequential",
+        "torch.nn.ModuleList",
+        "torch.nn.ModuleDict",
+        "torch.nn.ParameterList",
+        "torch.nn.ParameterDict",
+    }
+)
 
 _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
@@ -65,8 +72,18 @@ def attribute(layer: Layer, name: str) -> Value:
         return Tensor(dims, None, "weight", "float")
     if name == "training":
         return Const(False)
-    positions = {"in_features": 0, "in_channels": 0, "num_embeddings": 0, "out_features": 1, "out_channels": 1,
-                 "embedding_dim": 1, "kernel_size": 2, "input_size": 0, "hidden_size": 1, "normalized_shape": 0}  # fmt: skip
+    positions = {
+        "in_features": 0,
+        "in_channels": 0,
+        "num_embeddings": 0,
+        "out_features": 1,
+        "out_channels": 1,
+        "embedding_dim": 1,
+        "kernel_size": 2,
+        "input_size": 0,
+        "hidden_size": 1,
+        "normalized_shape": 0,
+    }
     return layer.arg(positions.get(name, 99), name) or CONFIG
 
 
@@ -92,7 +109,9 @@ def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str,
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=None)
 
 
-def _sequential(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+def _sequential(
+    engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+) -> Value:
     result: Value = args[0] if args else UNKNOWN
     items = layer.items
     if isinstance(items, Tuple):
@@ -165,7 +184,15 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.C
             return replace(x, dims=None)
         first, last = start % len(x.dims), end % len(x.dims)
         return replace(x, dims=(*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :]))
-    if short in ("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d", "PixelShuffle", "PixelUnshuffle", "Unfold", "Fold"):
+    if short in (
+        "Upsample",
+        "UpsamplingNearest2d",
+        "UpsamplingBilinear2d",
+        "PixelShuffle",
+        "PixelUnshuffle",
+        "Unfold",
+        "Fold",
+    ):
         if x.dims is None:
             return x
         return replace(x, dims=(x.dims[0], CONFIG, *(shapes.window(d, None, None, None) for d in x.dims[2:])))
@@ -198,7 +225,9 @@ def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node:
     padding = _number(layer, 4, "padding", 0)
     if "Transpose" in short:
         return replace(x, dims=(*batch, channels, *(shapes.window(d, None, None, None) for d in x.dims[-rank:])))
-    spatial = tuple(shapes.window(d, kernel, stride, padding, _number(layer, 5, "dilation", 1) or 1) for d in x.dims[-rank:])
+    spatial = tuple(
+        shapes.window(d, kernel, stride, padding, _number(layer, 5, "dilation", 1) or 1) for d in x.dims[-rank:]
+    )
     return replace(x, dims=(*batch, channels, *spatial), kind="float")
 
 

@@ -37,7 +37,20 @@ if TYPE_CHECKING:
     from onnxlint.flow.tree import Place
 
 _MODE_METHODS = frozenset(
-    "to float half cuda cpu double bfloat16 requires_grad_ apply type compile share_memory".split()
+    [
+        "to",
+        "float",
+        "half",
+        "cuda",
+        "cpu",
+        "double",
+        "bfloat16",
+        "requires_grad_",
+        "apply",
+        "type",
+        "compile",
+        "share_memory",
+    ]
 )
 
 
@@ -48,7 +61,9 @@ class Objects(Emitter):
     building: set[Any]
     written_late: dict[ClassInfo, frozenset[str]]
 
-    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None) -> Value:
+    def call_function(
+        self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
+    ) -> Value:
         """Run a function of the project."""
         raise NotImplementedError
 
@@ -66,7 +81,9 @@ class Objects(Emitter):
 
     # ------------------------------------------------------------------------------------------------ build
 
-    def instantiate(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None) -> Value:
+    def instantiate(
+        self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
+    ) -> Value:
         """`Class(...)`; the same arguments give the same abstract object."""
         key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
         found = self.instances.get(key)
@@ -93,8 +110,12 @@ class Objects(Emitter):
             if unit is not None:
                 self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
             else:
-                fields = [s.target.id for c in reversed(obj.cls.mro()) for s in c.node.body
-                          if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]  # fmt: skip
+                fields = [
+                    s.target.id
+                    for c in reversed(obj.cls.mro())
+                    for s in c.node.body
+                    if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+                ]
                 for name, v in zip(fields, args, strict=False):
                     obj.attrs[name] = v
                 obj.attrs.update(kwargs)
@@ -203,11 +224,41 @@ class Objects(Emitter):
         if info.is_module():
             if name in ("device", "dtype", "config", "hparams"):
                 return CONFIG
-            if name in ("eval", "train", "register_buffer", "register_parameter", "add_module", "register_module",
-                        "register_forward_hook", "register_forward_pre_hook", "modules", "children", "named_modules",
-                        "named_children", "parameters", "forward", "__call__", "state_dict", "load_state_dict", "cpu", "cuda",
-                        "to", "half", "float", "double", "apply", "requires_grad_", "get_submodule", "named_parameters",
-                        "buffers", "zero_grad", "compile", "bfloat16", "post_init", "init_weights"):  # fmt: skip
+            if name in (
+                "eval",
+                "train",
+                "register_buffer",
+                "register_parameter",
+                "add_module",
+                "register_module",
+                "register_forward_hook",
+                "register_forward_pre_hook",
+                "modules",
+                "children",
+                "named_modules",
+                "named_children",
+                "parameters",
+                "forward",
+                "__call__",
+                "state_dict",
+                "load_state_dict",
+                "cpu",
+                "cuda",
+                "to",
+                "half",
+                "float",
+                "double",
+                "apply",
+                "requires_grad_",
+                "get_submodule",
+                "named_parameters",
+                "buffers",
+                "zero_grad",
+                "compile",
+                "bfloat16",
+                "post_init",
+                "init_weights",
+            ):
                 return Method(owner, name)
             return obj.attrs.get("*", UNKNOWN)
         return UNKNOWN
@@ -242,7 +293,11 @@ class Objects(Emitter):
         """`super().name`: a method of the project further up, else None."""
         bound_class = owner.bound.object.cls if isinstance(owner.bound, Instance) else owner.info
         order = bound_class.mro()
-        unit = bound_class.find_method(name, owner.info) if owner.info in order else owner.info.find_method(name, owner.info)
+        unit = (
+            bound_class.find_method(name, owner.info)
+            if owner.info in order
+            else owner.info.find_method(name, owner.info)
+        )
         return Function(unit, owner.bound) if unit is not None else None
 
     def any_module_of(self, owner: Instance) -> Value:
@@ -271,7 +326,9 @@ class Objects(Emitter):
         """`.train()` is called."""
         raise NotImplementedError
 
-    def module_method(self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    def module_method(
+        self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+    ) -> Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object
         first = args[0] if args else None
@@ -286,7 +343,9 @@ class Objects(Emitter):
             if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
                 self.mode_switch(node)
             return owner
-        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(first, Const):
+        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(
+            first, Const
+        ):
             v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
             key = str(first.literal)
             obj.attrs[key] = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v

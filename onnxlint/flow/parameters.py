@@ -22,18 +22,120 @@ if TYPE_CHECKING:
     from onnxlint.project.classes import FunctionUnit
 
 _TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
-_JAXTYPING = ("Float", "Int", "Bool", "Shaped", "Num", "Real", "Complex", "Inexact", "Integer", "UInt", "Float32", "Int64", "Float16")
+_JAXTYPING = (
+    "Float",
+    "Int",
+    "Bool",
+    "Shaped",
+    "Num",
+    "Real",
+    "Complex",
+    "Inexact",
+    "Integer",
+    "UInt",
+    "Float32",
+    "Int64",
+    "Float16",
+)
 _PLAIN = ("int", "float", "bool", "str", "bytes", "dict", "Callable", "device", "dtype", "None", "Literal", "type")
 
 _TENSOR_NAMES = frozenset(
-    "mask attn_mask attention_mask key_padding_mask src_mask tgt_mask context cond skip residual hidden hidden_states memory "
-    "state states h0 c0 hx past past_key_values pos position_ids positions pos_embed bias labels target targets lengths "
-    "inputs_embeds input_ids token_type_ids embeds weights weight y z emb timestep timesteps".split()
+    [
+        "mask",
+        "attn_mask",
+        "attention_mask",
+        "key_padding_mask",
+        "src_mask",
+        "tgt_mask",
+        "context",
+        "cond",
+        "skip",
+        "residual",
+        "hidden",
+        "hidden_states",
+        "memory",
+        "state",
+        "states",
+        "h0",
+        "c0",
+        "hx",
+        "past",
+        "past_key_values",
+        "pos",
+        "position_ids",
+        "positions",
+        "pos_embed",
+        "bias",
+        "labels",
+        "target",
+        "targets",
+        "lengths",
+        "inputs_embeds",
+        "input_ids",
+        "token_type_ids",
+        "embeds",
+        "weights",
+        "weight",
+        "y",
+        "z",
+        "emb",
+        "timestep",
+        "timesteps",
+    ]
 )
 _PLAIN_NAMES = frozenset(
-    "h w H W height width size shape hw HW patch_size grid_size num_frames num_heads n_heads heads dim n_iter iters steps "
-    "training config cfg args opts mode name key return_dict output_attentions output_hidden_states use_cache device dtype "
-    "prefix layer_idx idx_layer scale scale_factor p drop_prob eps axis flag verbose info meta metas img_metas spatial_shapes".split()
+    [
+        "h",
+        "w",
+        "H",
+        "W",
+        "height",
+        "width",
+        "size",
+        "shape",
+        "hw",
+        "HW",
+        "patch_size",
+        "grid_size",
+        "num_frames",
+        "num_heads",
+        "n_heads",
+        "heads",
+        "dim",
+        "n_iter",
+        "iters",
+        "steps",
+        "training",
+        "config",
+        "cfg",
+        "args",
+        "opts",
+        "mode",
+        "name",
+        "key",
+        "return_dict",
+        "output_attentions",
+        "output_hidden_states",
+        "use_cache",
+        "device",
+        "dtype",
+        "prefix",
+        "layer_idx",
+        "idx_layer",
+        "scale",
+        "scale_factor",
+        "p",
+        "drop_prob",
+        "eps",
+        "axis",
+        "flag",
+        "verbose",
+        "info",
+        "meta",
+        "metas",
+        "img_metas",
+        "spatial_shapes",
+    ]
 )
 
 
@@ -87,11 +189,19 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | 
 def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Value | None:
     name = _last(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if name in _JAXTYPING and len(parts) == 2 and isinstance(parts[1], ast.Constant) and isinstance(parts[1].value, str):
+    if (
+        name in _JAXTYPING
+        and len(parts) == 2
+        and isinstance(parts[1], ast.Constant)
+        and isinstance(parts[1].value, str)
+    ):
         return _jaxtyped(parts[1].value, name, trace)
     if name in ("Optional", "Union", "Annotated"):
         sides = [by_annotation(engine, p, trace) for p in parts]
-        return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN))
+        return next(
+            (s for s in sides if isinstance(s, Tensor)),
+            next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
+        )
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
         inner = by_annotation(engine, parts[0], trace)
         return Seq(inner) if inner is not None else UNKNOWN

@@ -188,7 +188,9 @@ def window(size: Extent, kernel: int | None, stride: int | None, padding: int | 
     if number is not None and kernel is not None and stride and padding is not None:
         return Const((number + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
     if isinstance(size, Dim):
-        if (stride, kernel, padding) == (1, 1, 0) or (stride == 1 and kernel and padding == dilation * (kernel - 1) // 2):
+        if (stride, kernel, padding) == (1, 1, 0) or (
+            stride == 1 and kernel and padding == dilation * (kernel - 1) // 2
+        ):
             return size
         return replace(size, plain=False, example=None)
     return size if isinstance(size, Data) else CONFIG

@@ -124,21 +124,106 @@ def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind:
     return Tensor(dims, lead if dims is None else None, call.source(), kind, None, None, trace)
 
 
-@handles("relu", "gelu", "silu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "abs", "neg", "square", "pow", "add",
-         "sub", "mul", "div", "true_divide", "where", "clamp", "clip", "clamp_min", "clamp_max", "maximum", "minimum",
-         "masked_fill", "softplus", "leaky_relu", "elu", "hardswish", "mish", "erf", "sin", "cos", "atan2", "fmod",
-         "remainder", "floor_divide", "lerp", "addcmul", "addcdiv", "nan_to_num", "round", "floor", "ceil", "sign",
-         "dropout", "alpha_dropout", "feature_dropout", "dropout2d", "dropout1d", "dropout3d", "bernoulli")  # fmt: skip
+@handles(
+    "relu",
+    "gelu",
+    "silu",
+    "sigmoid",
+    "tanh",
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "abs",
+    "neg",
+    "square",
+    "pow",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "true_divide",
+    "where",
+    "clamp",
+    "clip",
+    "clamp_min",
+    "clamp_max",
+    "maximum",
+    "minimum",
+    "masked_fill",
+    "softplus",
+    "leaky_relu",
+    "elu",
+    "hardswish",
+    "mish",
+    "erf",
+    "sin",
+    "cos",
+    "atan2",
+    "fmod",
+    "remainder",
+    "floor_divide",
+    "lerp",
+    "addcmul",
+    "addcdiv",
+    "nan_to_num",
+    "round",
+    "floor",
+    "ceil",
+    "sign",
+    "dropout",
+    "alpha_dropout",
+    "feature_dropout",
+    "dropout2d",
+    "dropout1d",
+    "dropout3d",
+    "bernoulli",
+)
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
     return like(call, dims, lead, kind)
 
 
-@handles("softmax", "log_softmax", "cumsum", "cumprod", "flip", "roll", "sort", "layer_norm", "group_norm", "batch_norm",
-         "instance_norm", "normalize", "rms_norm", "contiguous", "clone", "detach", "cpu", "cuda", "requires_grad_",
-         "tril", "triu", "index_add", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce",
-         "masked_scatter", "renorm", "fill", "zero", "copy", "to", "type", "type_as", "local_response_norm", "erfinv")  # fmt: skip
+@handles(
+    "softmax",
+    "log_softmax",
+    "cumsum",
+    "cumprod",
+    "flip",
+    "roll",
+    "sort",
+    "layer_norm",
+    "group_norm",
+    "batch_norm",
+    "instance_norm",
+    "normalize",
+    "rms_norm",
+    "contiguous",
+    "clone",
+    "detach",
+    "cpu",
+    "cuda",
+    "requires_grad_",
+    "tril",
+    "triu",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+    "masked_scatter",
+    "renorm",
+    "fill",
+    "zero",
+    "copy",
+    "to",
+    "type",
+    "type_as",
+    "local_response_norm",
+    "erfinv",
+)
 def _same(call: Call) -> Value:
     t = call.tensor
     result = like(call, t.dims, t.lead, _cast_kind(call) if call.op in ("to", "type") else t.kind)
@@ -157,8 +242,12 @@ def kind_of(v: Value | None) -> str | None:
     """The kind of numbers that a dtype argument stands for."""
     text = getattr(v, "name", "") if v is not None else ""
     tail = str(text).rpartition(".")[2]
-    for kind, names in (("int", ("int", "long", "short", "uint")), ("float", ("float", "half", "double", "bfloat")),
-                        ("bool", ("bool",)), ("complex", ("complex", "cfloat", "cdouble"))):  # fmt: skip
+    for kind, names in (
+        ("int", ("int", "long", "short", "uint")),
+        ("float", ("float", "half", "double", "bfloat")),
+        ("bool", ("bool",)),
+        ("complex", ("complex", "cfloat", "cdouble")),
+    ):
         if tail.startswith(names):
             return kind
     return None
@@ -170,15 +259,56 @@ def _cast(call: Call) -> Value:
     return like(call, call.tensor.dims, call.tensor.lead, kind)
 
 
-@handles("eq", "ne", "gt", "lt", "ge", "le", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not",
-         "logical_xor", "isclose", "isin", "bitwise_and", "bitwise_or", "bitwise_not")  # fmt: skip
+@handles(
+    "eq",
+    "ne",
+    "gt",
+    "lt",
+    "ge",
+    "le",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "logical_xor",
+    "isclose",
+    "isin",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_not",
+)
 def _compare(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     return like(call, dims, lead, "bool")
 
 
-@handles("sum", "mean", "prod", "std", "var", "amax", "amin", "all", "any", "logsumexp", "norm", "argmax", "argmin",
-         "max", "min", "median", "mode", "nansum", "nanmean", "count_nonzero", "quantile", "kthvalue", "aminmax")  # fmt: skip
+@handles(
+    "sum",
+    "mean",
+    "prod",
+    "std",
+    "var",
+    "amax",
+    "amin",
+    "all",
+    "any",
+    "logsumexp",
+    "norm",
+    "argmax",
+    "argmin",
+    "max",
+    "min",
+    "median",
+    "mode",
+    "nansum",
+    "nanmean",
+    "count_nonzero",
+    "quantile",
+    "kthvalue",
+    "aminmax",
+)
 def _reduce(call: Call) -> Value:
     t = call.tensor
     second = call.args[1] if len(call.args) > 1 else None
@@ -244,7 +374,9 @@ def _expand(call: Call) -> Value:
     offset = len(sizes) - len(t.dims) if t.dims is not None else 0
     for i, s in enumerate(sizes):
         if as_int(s) == -1:
-            dims.append(t.dims[i - offset] if t.dims is not None and i >= offset else shapes.extent_of(t, i, call.engine.axes))
+            dims.append(
+                t.dims[i - offset] if t.dims is not None and i >= offset else shapes.extent_of(t, i, call.engine.axes)
+            )
         else:
             dims.append(shapes.from_value(s))
     return like(call, tuple(dims), None, t.kind)
@@ -489,21 +621,48 @@ def _embedding(call: Call) -> Value:
     return like(call, (*t.dims, width) if t.dims is not None else None, t.lead, "float")
 
 
-@handles("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d",
-         "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "pixel_shuffle", "pixel_unshuffle")  # fmt: skip
+@handles(
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+)
 def _spatial(call: Call) -> Value:
     t = call.tensor
     if t.dims is None:
         return like(call, None, t.lead)
     keeps_channels = "pool" in call.op
     weight = call.arg(1, "weight")
-    channels = t.dims[1:2] if keeps_channels else (weight.dims[:1] if isinstance(weight, Tensor) and weight.dims else (CONFIG,))
+    channels = (
+        t.dims[1:2]
+        if keeps_channels
+        else (weight.dims[:1] if isinstance(weight, Tensor) and weight.dims else (CONFIG,))
+    )
     spatial = tuple(shapes.window(d, None, None, None) for d in t.dims[2:])
     return like(call, (*t.dims[:1], *channels, *spatial))
 
 
-@handles("interpolate", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-         "adaptive_max_pool2d", "adaptive_max_pool3d", "grid_sample", "upsample")  # fmt: skip
+@handles(
+    "interpolate",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "grid_sample",
+    "upsample",
+)
 def _resize(call: Call) -> Value:
     t = call.tensor
     if t.dims is None or len(t.dims) < 3:
@@ -529,9 +688,7 @@ def _pad(call: Call) -> Value:
         return like(call, None, t.lead, t.kind)
     amounts = call.arg(1, "pad")
     touched = len(amounts.items) // 2 if isinstance(amounts, Tuple) else len(t.dims)
-    dims = tuple(
-        d if i < len(t.dims) - touched else shapes.combine(d, CONFIG) for i, d in enumerate(t.dims)
-    )
+    dims = tuple(d if i < len(t.dims) - touched else shapes.combine(d, CONFIG) for i, d in enumerate(t.dims))
     return like(call, dims, None, t.kind)
 
 
@@ -700,8 +857,19 @@ def _eye(call: Call) -> Value:
     return call.made(tuple(shapes.from_value(v) if v is not None else CONFIG for v in (a, b)), "float")
 
 
-@handles("tensor", "as_tensor", "from_numpy", "asarray", "scalar_tensor", "LongTensor", "FloatTensor", "IntTensor", "BoolTensor",
-         "Tensor", "new_tensor")  # fmt: skip
+@handles(
+    "tensor",
+    "as_tensor",
+    "from_numpy",
+    "asarray",
+    "scalar_tensor",
+    "LongTensor",
+    "FloatTensor",
+    "IntTensor",
+    "BoolTensor",
+    "Tensor",
+    "new_tensor",
+)
 def _tensor(call: Call) -> Value:
     given = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
     return call.engine.tensor_from_python(call, given if given is not None else UNKNOWN)

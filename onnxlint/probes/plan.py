@@ -101,4 +101,9 @@ def remedy(c: Candidate) -> str:
     if c.reason and "constructor" in c.reason:
         factory = c.factory.partition(":")[0] + ":build"
         note = f"  # a function that returns {c.factory.partition(':')[2]}(...)"
-    return f'[[tool.onnxlint.models]]\nfactory = "{factory}"{note}\ninputs = {{ {inputs} }}  # dtype[sizes]; names are dynamic'
+    lines = (
+        "[[tool.onnxlint.models]]",
+        f'factory = "{factory}"{note}',
+        f"inputs = {{ {inputs} }}  # names are dynamic",
+    )
+    return "\n".join(lines)

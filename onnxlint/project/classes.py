@@ -12,11 +12,18 @@ if TYPE_CHECKING:
 
 MODULE_ROOTS = frozenset(
     {
-        "torch.nn.Module", "torch.nn.modules.module.Module", "torch.jit.ScriptModule", "pytorch_lightning.LightningModule",
-        "lightning.LightningModule", "lightning.pytorch.LightningModule", "transformers.PreTrainedModel",
-        "transformers.modeling_utils.PreTrainedModel", "diffusers.ModelMixin", "diffusers.models.modeling_utils.ModelMixin",
+        "torch.nn.Module",
+        "torch.nn.modules.module.Module",
+        "torch.jit.ScriptModule",
+        "pytorch_lightning.LightningModule",
+        "lightning.LightningModule",
+        "lightning.pytorch.LightningModule",
+        "transformers.PreTrainedModel",
+        "transformers.modeling_utils.PreTrainedModel",
+        "diffusers.ModelMixin",
+        "diffusers.models.modeling_utils.ModelMixin",
     }
-)  # fmt: skip
+)
 
 _SELF_WRITE = re.compile(r"\bself\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
 
@@ -27,7 +34,11 @@ class FunctionUnit:
     __slots__ = ("cls", "decorators", "is_generator", "module", "node", "qualname")
 
     def __init__(
-        self, module: ModuleInfo, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, qualname: str, cls: ClassInfo | None
+        self,
+        module: ModuleInfo,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        qualname: str,
+        cls: ClassInfo | None,
     ) -> None:
         self.module = module
         self.node = node

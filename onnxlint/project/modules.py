@@ -9,13 +9,26 @@ from pathlib import Path
 from onnxlint.project.classes import ClassInfo, FunctionUnit, dotted, nested_classes
 from onnxlint.source.parse import SourceFile
 
-LIBRARIES = frozenset({"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"})
+LIBRARIES = frozenset(
+    {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
+)
 
 
 class ModuleInfo:
     """One file: its definitions and imports at module level. Function bodies are not walked here."""
 
-    __slots__ = ("aliases", "assigns", "classes", "file", "functions", "is_package", "lines", "name", "project", "stars")
+    __slots__ = (
+        "aliases",
+        "assigns",
+        "classes",
+        "file",
+        "functions",
+        "is_package",
+        "lines",
+        "name",
+        "project",
+        "stars",
+    )
 
     def __init__(self, project: Project, file: SourceFile, name: str) -> None:
         self.project = project
