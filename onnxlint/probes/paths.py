@@ -17,6 +17,7 @@ from onnxlint.records import Location
 
 _MOST_LINES = 20_000  # per activation; a longer loop has shown what it does
 _MOST_ACTIVATIONS = 100_000
+_MOST_PARTINGS = 100  # per pair of activations; they repeat the same few lines
 
 
 @dataclass(slots=True, eq=False)
@@ -173,6 +174,8 @@ def _align(left: Activation, right: Activation) -> tuple[list[tuple[int, int]], 
         if i == 0 or j == 0:
             return together, apart
         apart.append((i - 1, j - 1))
+        if len(apart) == _MOST_PARTINGS:
+            return together, apart
         assert left.code is not None
         again = _rejoin(a, b, i, j, left.code.co_filename)
         if again is None:
