@@ -6,7 +6,7 @@ import linecache
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -34,14 +34,18 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two runs that did not do the same. `variation` is the index of the first run that shows it, `variations` all."""
+    """Two runs that did not do the same. `variation` is the index of the first run that shows it, `variations` all.
+
+    `read` is the kind of an escape (`bool`, `item`, `len` …), empty for a branch.
+    """
 
     location: Location
     frames: tuple[Location, ...]
     kind: Literal["branch", "escape"]
     detail: str
     variation: int
-    variations: tuple[int, ...] = field(default=())
+    variations: tuple[int, ...] = ()
+    read: str = ""
 
 
 def observe(
@@ -108,7 +112,7 @@ def divergences(base: Observation, others: Sequence[Observation]) -> list[Diverg
 def _merged(same: list[Divergence]) -> Divergence:
     first = same[0]
     seen = tuple(dict.fromkeys(divergence.variation for divergence in same))
-    return Divergence(first.location, first.frames, first.kind, first.detail, first.variation, seen)
+    return replace(first, variations=seen)
 
 
 def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
@@ -145,7 +149,7 @@ def _reads(base: Observation, other: Observation, index: int) -> list[Divergence
         for before, after in zip(known.get(site, ()), values, strict=False):
             if before.value != after.value:
                 detail = f"`{before.kind}` gives {before.value} on the example and {after.value} on this input"
-                found.append(Divergence(before.frames[0], before.frames, "escape", detail, index))
+                found.append(Divergence(before.frames[0], before.frames, "escape", detail, index, read=before.kind))
                 break
     return found
 

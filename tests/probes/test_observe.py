@@ -33,6 +33,7 @@ def test_a_branch_is_named_by_its_own_line_and_the_reads_in_it_too() -> None:
     assert places(found, "branch") == [line("gate")]
     assert places(found, "escape") == [line("gate")]
     assert [divergence.variation for divergence in found] == [1, 1]
+    assert [divergence.read for divergence in found] == ["", "bool"]
     branch = next(d for d in found if d.kind == "branch")
     assert "if x.sum() > 0" in branch.detail
     assert branch.frames[0].function == "Gate.forward"
