@@ -128,6 +128,9 @@ def example_inputs():
     return example
 
 
+'''
+
+PROBE_VARY = '''
 def vary(sizes, seed, mode):
     """The witness, cut or repeated along its dynamic axes to the sizes asked for."""
     names = list(inspect.signature(_model_class().forward).parameters)[1:]
@@ -148,7 +151,9 @@ def write_case(contract: Contract, which: str, folder: Path) -> Case:
     probe = f"{module}_probe"
     (folder / f"{module}.py").write_text(contract.source(which), encoding="utf-8")
     head = PRELUDE + f"import inspect\n\nimport {module} as _case\nfrom {module} import *\n\n\n"
-    (folder / f"{probe}.py").write_text(head + contract.block("How it is confirmed") + PROBE_TAIL, encoding="utf-8")
+    (folder / f"{probe}.py").write_text(
+        head + contract.block("How it is confirmed") + PROBE_TAIL + PROBE_VARY, encoding="utf-8"
+    )
     return Case(folder, module, probe)
 
 

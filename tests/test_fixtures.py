@@ -1,0 +1,135 @@
+"""The annotated fixtures: the static pass says exactly what they expect, and the exporters prove them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from contracts import PROBE_VARY, marks
+from onnxlint.pipeline import run_check
+
+from onnxlint.config import Settings
+from onnxlint.probes.pool import ProbePool
+from onnxlint.records import EXPORTERS, ModelStatus, Outcome, Probe, Report, Severity
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+FOLDERS = ("control_flow", "shapes", "mode", "escapes", "export_calls")
+FILES = tuple(sorted(path.relative_to(FIXTURES) for folder in FOLDERS for path in (FIXTURES / folder).rglob("*.py")))
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """One static run over all the folders, as a user would start it."""
+    settings = Settings(root=FIXTURES, static_only=True)
+    return run_check([FIXTURES / folder for folder in FOLDERS], settings)
+
+
+def at(report: Report, path: Path) -> list[tuple[str, int, Severity]]:
+    """The (code, line, severity) of every finding in one file."""
+    whole = (FIXTURES / path).resolve()
+    return [(f.code, f.span.line, f.severity) for f in report.findings if Path(f.span.path).resolve() == whole]
+
+
+def test_the_run_has_no_diagnostics(report: Report) -> None:
+    assert report.diagnostics == ()
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_findings_are_exactly_those_expected(path: Path, report: Report) -> None:
+    expected = marks((FIXTURES / path).read_text(encoding="utf-8"))
+    found = {(code, line) for code, line, severity in at(report, path) if severity is not Severity.NOTE}
+    assert sorted(found - expected) == [], "false alarms"
+    assert sorted(expected - found) == [], "missed"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_near_misses_are_silent_at_every_severity(path: Path, report: Report) -> None:
+    near = marks((FIXTURES / path).read_text(encoding="utf-8"), "ok")
+    assert sorted(near & {(code, line) for code, line, _ in at(report, path)}) == []
+
+
+def classes(path: Path) -> list[str]:
+    """The classes of a file whose names claim what becomes of them."""
+    tree = ast.parse((FIXTURES / path).read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name.endswith(("Bad", "Ok"))]
+
+
+CLAIMS = tuple((path, name) for path in FILES for name in classes(path))
+PROBED = """\
+import inspect
+import torch
+from {module} import *
+from {module} import cases
+chosen, example, witness, dynamic, *sizes = next(case for case in cases() if case[0].__name__ == {name!r})
+
+
+def build():
+    torch.manual_seed(0)
+    return chosen().eval()
+
+
+def example_inputs():
+    return example
+
+
+def _model_class():
+    return chosen
+
+"""
+DESCRIBE = "import json; print(json.dumps([dynamic, sizes[0] if sizes else {}]))"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProbePool]:
+    pytest.importorskip("torch")
+    with ProbePool() as shared:
+        shared.warm()
+        yield shared
+
+
+def probed(path: Path, name: str, folder: Path) -> Probe:
+    """A probe of one class of a fixture, as its `cases` describes it."""
+    module = ".".join(path.with_suffix("").parts)
+    stem = f"probe_{name.lower()}"
+    text = PROBED.format(module=module, name=name) + PROBE_VARY
+    (folder / f"{stem}.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", text.split("\n\n\n")[0] + "\n" + DESCRIBE],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(FIXTURES)},
+    )
+    dynamic, sizes = json.loads(done.stdout)
+    return Probe(
+        name=f"{module}:{name}",
+        factory=f"{stem}:build",
+        path=str(path),
+        line=1,
+        source="config",
+        inputs=f"{stem}:example_inputs",
+        dynamic={key: {int(axis): dim for axis, dim in axes.items()} for key, axes in dynamic.items()},
+        sizes={dim: tuple(several) for dim, several in sizes.items()},
+        vary=f"{stem}:vary",
+        exporters=EXPORTERS,
+        opset=18,
+        search_path=(str(folder), str(FIXTURES)),
+        root=str(FIXTURES),
+        repro_dir=str(folder / "proof"),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "name"), CLAIMS, ids=[f"{path}:{name}" for path, name in CLAIMS])
+def test_bad_fails_in_an_exporter_and_ok_in_none(path: Path, name: str, tmp_path: Path, pool: ProbePool) -> None:
+    (result,) = pool.run([probed(path, name, tmp_path)], jobs=1)
+    assert result.report.status is ModelStatus.PROBED, result.report.reason
+    outcomes = {exporter: found.outcome for exporter, found in result.report.exporters.items()}
+    fine = all(outcome is Outcome.OK for outcome in outcomes.values())
+    assert fine == name.endswith("Ok"), {k: (v.outcome, v.detail) for k, v in result.report.exporters.items()}
