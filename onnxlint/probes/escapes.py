@@ -148,10 +148,10 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
         if before is not None and _drew(before, kwargs):
             self.recorder.draw(str(func._schema.name))
         if reads is Reads.DATA:
-            self.recorder.escape(f"op:{func._schema.name}", _text(result), reads)
+            self.recorder.escape(_name(func), _text(result), reads)
         elif reads is Reads.DATA_SHAPE and (func is not torch.ops.aten.index.Tensor or _boolean_index(args)):
             first = result[0] if isinstance(result, (tuple, list)) else result
-            self.recorder.escape(f"op:{func._schema.name}", str(tuple(first.shape)), reads)
+            self.recorder.escape(_name(func), str(tuple(first.shape)), reads)
         return result
 
 
@@ -165,6 +165,12 @@ def _nature(func: Any) -> tuple[Reads | None, bool]:
     if torch.Tag.dynamic_output_shape in tags or func is torch.ops.aten.index.Tensor:
         return Reads.DATA_SHAPE, draws
     return None, draws
+
+
+def _name(func: Any) -> str:
+    """What a user would call the operator: `item` where torch itself reads an element, `nonzero`, `equal` …"""
+    name = str(func._schema.name).partition("::")[2]
+    return "item" if name == "_local_scalar_dense" else name
 
 
 def _drew(before: torch.Tensor, kwargs: dict[str, Any]) -> bool:
@@ -264,7 +270,7 @@ def _watched_draws(recorder: _Recorder) -> Iterator[None]:
     replaced[id(maker)] = (maker, _watch_generator(maker, recorder))
     changed: list[tuple[dict[str, Any], str, Any]] = []
     try:
-        for module in (random, numpy.random, *_user_modules()):
+        for module in (random, numpy.random, *_user_modules(len(sys.modules))):
             names_there = module.__dict__
             for name in [name for name, value in names_there.items() if id(value) in replaced]:
                 function, watched = replaced[id(names_there[name])]
@@ -276,13 +282,17 @@ def _watched_draws(recorder: _Recorder) -> Iterator[None]:
             names_there[name] = function
 
 
-def _user_modules() -> list[ModuleType]:
-    """The loaded modules that a user wrote: installed libraries import `random` itself, not its functions."""
-    return [
+@functools.lru_cache(maxsize=1)
+def _user_modules(loaded: int) -> tuple[ModuleType, ...]:
+    """The loaded modules that a user wrote; looked for again when the number of `loaded` modules has changed.
+
+    Installed libraries import `random` itself, not its functions.
+    """
+    return tuple(
         module
         for module in list(sys.modules.values())
         if isinstance(module, ModuleType) and (file := module.__dict__.get("__file__")) and _is_own(file)
-    ]
+    )
 
 
 @functools.cache

@@ -96,8 +96,8 @@ def test_several_variations_that_show_one_place_make_one_divergence() -> None:
         ("iter", "iter", "3"),
         ("in", "in", "True"),
         ("index", "index", "1"),
-        ("zeros", "op:aten::_local_scalar_dense", "1"),
-        ("equal", "op:aten::equal", "True"),
+        ("zeros", "item", "1"),
+        ("equal", "equal", "True"),
         ("tensor", "float", "-1.0"),
     ],
 )
