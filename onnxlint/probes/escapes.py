@@ -146,7 +146,7 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
         if self.recorder.busy:
             return result
         if before is not None and _drew(before, kwargs):
-            self.recorder.draw(str(func._schema.name))
+            self.recorder.draw(_name(func))
         if reads is Reads.DATA:
             self.recorder.escape(_name(func), _text(result), reads)
         elif reads is Reads.DATA_SHAPE and (func is not torch.ops.aten.index.Tensor or _boolean_index(args)):

@@ -134,6 +134,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = _batch_axis(values)
     _check_dynamic(dynamic, values, names, more, probe)
+    _check_sizes(dynamic, probe)
     counted = {
         name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
     }
@@ -365,3 +366,15 @@ def _check_dynamic(
                     "give the two dims different names, or the example equal sizes",
                     _place(probe),
                 )
+
+
+def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None:
+    """Sizes must be those of dynamic dims; a `vary` of the user's own may know others."""
+    dims = sorted({dim for axes in dynamic.values() for dim in axes.values()})
+    for name in probe.sizes:
+        if name not in dims and probe.vary is None:
+            raise ProbeFailure(
+                f"sizes names `{name}`, which is no dynamic dim",
+                _nearest(name, dims) or f"the dynamic dims are {', '.join(dims) or 'none'}",
+                _place(probe),
+            )

@@ -227,6 +227,11 @@ SIZED = "def sized(): return torch.ones(2, 3), torch.ones(4)\n"
             {"inputs": "declared:sized", "dynamic": {"x": {0: "n"}, "mask": {0: "n"}}},
             "`n` is 2 on axis 0 of `x`",
         ),
+        (
+            SIZED,
+            {"inputs": "declared:sized", "dynamic": {"x": {0: "batch"}}, "sizes": {"bach": (1,)}},
+            "sizes names `bach`",
+        ),
         ("Net.__onnxlint_example__ = {'x': 'flaot32[2]'}\n", {"source": "marked"}, "did you mean `float32`"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from models import HERE, Branchy, Counted, Crossed, Gate, Reshape, line, scale
+from observed import HERE, Branchy, Counted, Crossed, Gate, Reshape, line, scale
 from onnx import TensorProto, helper
 
 from onnxlint.probes.graph import Difference, Node, canonical_jit, canonical_onnx, diff

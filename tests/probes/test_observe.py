@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from models import HERE, Counted, Draws, EarlyExit, Gate, Odd, Raises, Reader, Skipping, line
+from observed import HERE, Counted, Draws, EarlyExit, Gate, Odd, Raises, Reader, Skipping, line
 
 from onnxlint.probes.escapes import Reads
 from onnxlint.probes.observe import Divergence, divergences, observe
@@ -171,7 +171,7 @@ class Scripted(torch.nn.Module):
 def test_everything_is_put_back_even_after_an_error() -> None:
     def state() -> tuple[Any, ...]:
         own = {name: torch.Tensor.__dict__.get(name) for name in ("item", "tolist", "__bool__", "__len__", "__repr__")}
-        return own, random.random, numpy.random.rand, sys.modules["models"].uniform, sys.gettrace()  # type: ignore
+        return own, random.random, numpy.random.rand, sys.modules["observed"].uniform, sys.gettrace()  # type: ignore
 
     before = state()
     assert isinstance(observe(Raises(), (torch.ones(4, 3),)).error, RuntimeError)
@@ -205,8 +205,8 @@ def test_the_lines_that_ran_are_reported_by_path() -> None:
 def test_paths_are_relative_to_the_root() -> None:
     root = HERE.rpartition("/")[0]
     seen = observe(Gate(), (UP,), root=root)
-    assert set(seen.reached) == {"models.py"}
-    assert {frame.path for escape in seen.escapes for frame in escape.frames} == {"models.py"}
+    assert set(seen.reached) == {"observed.py"}
+    assert {frame.path for escape in seen.escapes for frame in escape.frames} == {"observed.py"}
 
 
 def test_a_generator_that_yields_more_often_is_named_by_its_loop() -> None:
