@@ -17,7 +17,7 @@ from pathlib import Path
 
 LIMIT = 12.0
 RIVAL = "torchfix"
-RIVAL_FILES = 150
+RIVAL_FILES = 60
 # What runs in a process of its own, with the folders as arguments.
 LINT = """
 import sys
