@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,9 @@ def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--config", type=click.Path(path_type=Path), help="The configuration file; default: the nearest one.")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="The configuration file; default: that nearest to PATHS."
+)
 @click.option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run.")
 @click.option("--select", callback=_codes, help="Run only these rules.", multiple=True, metavar=_LIST)
 @click.option("--extend-select", callback=_codes, help="Run these rules as well.", multiple=True, metavar=_LIST)
@@ -73,7 +76,9 @@ def command(
     catalogue = load_catalogue()
     rules = {rule.code: rule.name for rule in catalogue.values()}
     overrides = {name: value for name, value in flags.items() if value not in (None, (), False)}
-    settings, diagnostics = load_settings(Path.cwd(), config, overrides, rules)
+    settings, diagnostics = load_settings(_common_folder(paths), config, overrides, rules)
+    if settings.config_file is None:
+        settings, diagnostics = load_settings(Path.cwd(), config, overrides, rules)
     settings, unkept = _with_writable_repro_dir(settings)
 
     from onnxlint.pipeline import run_check  # after the mistakes in the flags, which need not wait for it
@@ -106,6 +111,12 @@ def command(
         colored = wants_color() and output_format not in MACHINE_FORMATS
         code = max(code, deliver(rendered(colored), output_format))
     return FAILED if fault is not None else code
+
+
+def _common_folder(paths: tuple[Path, ...]) -> Path:
+    """Return the deepest folder that holds every path: the search for the configuration begins there."""
+    places = [path.resolve() for path in paths]
+    return Path(os.path.commonpath([p if p.is_dir() else p.parent for p in places])) if places else Path.cwd()
 
 
 def _with_writable_repro_dir(settings: Settings) -> tuple[Settings, tuple[Diagnostic, ...]]:

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import PurePath
 
 from rich.console import Console
 from rich.text import Text
@@ -128,7 +129,7 @@ class _Page:
         place = Text.styled(" " * gutter + "--> ", GUTTER)
         place.append(f"{words.clean(span.path)}:{span.line}:{span.column}", style="none")
         if finding.symbol:
-            place.append(f"  in {words.clean(finding.symbol)}", style="dim")
+            place.append(f"  in {words.clean(_short(finding))}", style="dim")
         self.lines([place])
         label, steps = _label(finding, rule)
         self.lines(code_frame(source, span, label, width=self._width, gutter=gutter, style=colour))
@@ -139,20 +140,19 @@ class _Page:
         self._console.print()
 
     def _why(self, steps: Sequence[Step], finding: Finding, pad: int) -> Iterator[Text]:
-        label = "why"
+        label, before = "why", ""
+        shown = {(finding.span.path, line) for line in range(finding.span.line - 1, finding.span.end_line + 2)}
         for step in steps:
-            where = words.clean(step.path)
-            body = (
-                Text.styled(f"{where}:{step.line}", "cyan").append(": ").append(words.clean(step.message), style="none")
-            )
+            where = f"line {step.line}" if step.path == before else f"{words.clean(step.path)}:{step.line}"
+            body = Text.styled(where, "cyan").append(": ").append(words.clean(step.message), style="none")
             yield from self._paragraph(label, body, pad)
             code = source_text(self._sources(step.path), step.line)
-            framed = step.path == finding.span.path and abs(step.line - finding.span.line) <= 1
-            if code and not framed:
-                shown = Text.styled(code, "dim")
-                shown.truncate(self._width - pad - _LABEL - 3, overflow="ellipsis")
-                yield self._indent(shown, pad, 2)
-            label = ""
+            if code and (step.path, step.line) not in shown:
+                line = Text.styled(code, "dim")
+                line.truncate(self._width - pad - _LABEL - 3, overflow="ellipsis")
+                yield self._indent(line, pad, 2)
+            shown.add((step.path, step.line))
+            label, before = "", step.path
 
     def _effects(self, finding: Finding, pad: int) -> Iterator[Text]:
         if finding.verdict is VerdictKind.NOT_REPRODUCED:
@@ -178,9 +178,9 @@ class _Page:
     def _observation(self, evidence: Evidence, pad: int) -> Iterator[Text]:
         body = Text()
         if evidence.variation:
-            body.append("on ").append(words.clean(evidence.variation), style="bold").append(": ")
+            body.append("on ").append(words.variation(evidence), style="bold").append(": ")
         size = words.error_size(evidence)
-        detail = words.cut(words.plain(evidence.detail), words.LONGEST_DETAIL)
+        detail = words.observed(evidence)
         body.append(" – ".join(part for part in (size, detail) if part) or words.OUTCOME_LABELS[evidence.symptom])
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
         for line in self._wrap(body, self._width - pad - _LABEL - 2):
@@ -218,12 +218,20 @@ def _header(finding: Finding) -> list[Text]:
 
 
 def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
-    """What stands behind the underline, and the steps that are left for the trace."""
+    """What stands behind the underline, and the steps of the trace but for one that is the finding's own place."""
     span = finding.span
     steps = finding.trace
     if steps and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line:
-        return words.clean(steps[-1].message), steps[:-1]
+        steps = steps[:-1]
     return (words.clean(rule.title) if rule else ""), steps
+
+
+def _short(finding: Finding) -> str:
+    """The symbol without its module, which the path tells."""
+    module = PurePath(finding.span.path).stem
+    module = PurePath(finding.span.path).parent.name if module == "__init__" else module
+    _, found, tail = f".{finding.symbol}".partition(f".{module}.")
+    return tail if found else finding.symbol
 
 
 def _first_sentence(markdown: str) -> str:

@@ -58,6 +58,19 @@ VERDICT_WORDS: Mapping[VerdictKind, str] = {
     VerdictKind.NOT_REPRODUCED: "not reproduced",
 }
 
+# What a variation of the values is called; the label itself (`values[small#5]`) stays in the machine formats.
+MODES: Mapping[str, str] = {
+    "normal": "other random values",
+    "scaled": "larger values",
+    "negative": "negative values",
+    "positive": "positive values",
+    "small": "small values",
+    "zeros": "zeros",
+    "equal": "equal values",
+}
+
+_MODE = re.compile(r"values\[(\w+)#\d+\]")
+_LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 _ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
@@ -124,6 +137,17 @@ def error_size(evidence: Evidence) -> str:
     if evidence.max_rel is not None:
         parts.append(f"relative {number(evidence.max_rel)}")
     return ", ".join(parts)
+
+
+def variation(evidence: Evidence) -> str:
+    """On which input it was seen, in words; empty where that does not matter."""
+    told = re.sub(r"^example\b", "the example", evidence.variation)
+    return clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
+
+
+def observed(evidence: Evidence) -> str:
+    """What was seen, without terminal escapes; long numbers are rounded."""
+    return cut(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
 
 
 def number(value: float) -> str:
@@ -205,7 +229,7 @@ def _measure(finding: Finding, exporter: str) -> str:
     if not of_exporter:
         return ""
     worst = most_telling(of_exporter)[0]
-    parts = [f"`{clean(worst.variation)}`" if worst.variation else "", error_size(worst)]
+    parts = [f"on {variation(worst)}" if worst.variation else "", error_size(worst)]
     told = ", ".join(part for part in parts if part)
     return f" ({told}, {clean(worst.model)})" if told else f" ({clean(worst.model)})"
 

@@ -104,6 +104,15 @@ class TestFlags:
         check("--config", "other.toml")
         assert settings_of(calls).opset == 20
 
+    def test_the_file_nearest_to_the_paths_is_read(self, calls: Calls) -> None:
+        Path("onnxlint.toml").write_text("opset = 19\n")
+        for name in ("audio/models", "audio/layers", "vision"):
+            Path(name).mkdir(parents=True)
+        Path("audio/onnxlint.toml").write_text("opset = 20\n")
+        for paths in (["audio/models", "audio/layers"], ["audio", "vision"]):
+            check(*paths)
+        assert [(settings.opset, settings.root.name) for _, settings in calls] == [(20, "audio"), (19, Path.cwd().name)]
+
     @pytest.mark.parametrize(
         ("args", "words"),
         [

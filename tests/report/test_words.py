@@ -9,6 +9,7 @@ import report_samples as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onnxlint.records import Cause, Evidence, Outcome
 from onnxlint.report import words
 
 
@@ -41,3 +42,25 @@ def test_the_summary_counts_what_is_hidden() -> None:
     assert "(2 notes hidden, --show all)" in words.summary(report, show_all=False)
     assert "hidden" not in words.summary(report, show_all=True)
     assert "1 not reproduced" in words.summary(report, show_all=True)
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ("values[small#5]", "small values"),
+        ("example, second call", "the example, second call"),
+        ("example with `mask` of values[normal#1]", "the example with `mask` of other random values"),
+        ("batch=3", "batch=3"),
+    ],
+)
+def test_variations_are_told_in_words(label: str, told: str) -> None:
+    assert words.variation(seen(label, "")) == told
+
+
+def test_long_numbers_are_rounded_where_a_person_reads_them() -> None:
+    told = "`item` gives 4.1014933586120605 on the example and -1.25e-07 on torch 2.13.0"
+    assert words.observed(seen("", told)) == "`item` gives 4.1015 on the example and -1.25e-07 on torch 2.13.0"
+
+
+def seen(variation: str, detail: str) -> Evidence:
+    return Evidence("m:A", "dynamo", Cause.ESCAPE, Outcome.WRONG_VALUES, (), detail, variation)
