@@ -74,7 +74,7 @@ def probe(specs: dict[str, str]) -> Probe:
         source="config",
         inputs={name: parse_spec(text) for name, text in specs.items()},
         dynamic={},
-        sizes={"batch": (3, 5), "seq": (4, 12)},
+        sizes={"batch": (3, 5)} | ({"seq": (4, 12)} if "input_ids" in specs else {}),
         vary=None,
         exporters=EXPORTERS,
         opset=18,
