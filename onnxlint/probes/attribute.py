@@ -13,7 +13,7 @@ from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Cause, Evidence, Outcome, Probe
 
 _REPRODUCED = 3  # scripts per exporter: one per input that shows something new
-_BLOCKING = ("bool", "in", "numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
+_BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
 _STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed")
 
 
@@ -52,17 +52,18 @@ def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanatio
     """What the exporter names, and what it would have stumbled over next."""
     export = found.export
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in export.refusals if r.frames]
-    for cause, frames, detail, _ in causes.seen_in_eager(eager, [r for r in eager.runs if r.kind == "values"]):
-        blocking = cause is Cause.BRANCH or detail.startswith(tuple(f"`{kind}`" for kind in _BLOCKING))
-        if export.exporter != "dynamo" or blocking:
-            explanations.append(Explanation(cause, frames, detail))
+    explanations += [
+        Explanation(place.cause, place.frames, place.detail)
+        for place in causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
+        if export.exporter != "dynamo" or place.cause is Cause.BRANCH or place.read in _BLOCKING
+    ]
     if eager.random:
         explanations += causes.drawn(eager, found, probe.root)
     if any(word in export.error for word in _STATE_WORDS):
         explanations += causes.hidden_modules(eager, probe.root)
         explanations += causes.mutating(eager, probe.root) if eager.mutated else []
     if not explanations:
-        explanations = _somewhere(eager, probe, export.error)
+        explanations = _somewhere(eager, probe, export.error, Cause.REFUSED)
     return explanations
 
 
@@ -83,9 +84,9 @@ def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explan
         explanations = scalars + kept if kept else explanations
     else:
         explanations += causes.guarded(found)
-    second = [trial for trial in found.failing if trial.calls > 1]
-    if second:
-        explanations += causes.mutating(eager, probe.root, second[0])
+    if eager.stateful:
+        second = [trial for trial in found.failing if trial.calls > 1]
+        explanations += causes.mutating(eager, probe.root, (second or found.failing)[0])
     for trial in _open(eager, found, explanations):
         if found.export.exporter == "torchscript" and trial.run is not eager.base:
             more = causes.constants(probe.root, eager, trial)
@@ -94,7 +95,8 @@ def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explan
         explanations += more or causes.computed_wrong(probe.root, eager, found, trial)
     if not explanations and found.failing:
         trial = found.failing[0]
-        explanations = _somewhere(eager, probe, trial.message, trial=trial)
+        cause = Cause.RUNTIME if trial.result is Result.REFUSED else Cause.MISMATCH
+        explanations = _somewhere(eager, probe, trial.message, cause, trial)
     return explanations or [
         Explanation(Cause.CONSTANT, causes.forward(eager.model, probe.root), f"`{dim}` is a constant in the graph")
         for _, _, dim in found.constant
@@ -105,7 +107,7 @@ def _open(eager: Eager, found: Confirmation, explanations: list[Explanation]) ->
     """One failing trial of each kind that nothing explains yet; the example above all."""
     failing = [trial for trial in found.failing if trial.calls == 1]
     base = [trial for trial in failing if trial.run is eager.base]
-    if base:  # wrong on the example itself: nothing that was frozen explains that
+    if base and not eager.stateful:  # wrong on the example itself: nothing that was frozen explains that
         return base
     return [] if explanations else failing[:1]
 

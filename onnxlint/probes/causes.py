@@ -15,13 +15,13 @@ from onnxlint.probes import graph, state
 from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
 from onnxlint.probes.localise import first_divergences
-from onnxlint.probes.observe import divergences
+from onnxlint.probes.observe import divergences, observe
 from onnxlint.probes.trials import Confirmation, Result, Trial, differs
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Cause, Location
 
 _TRACES = 3  # failing inputs that are traced again to see what the first trace froze
-_BRANCHING = ("bool", "contains")
+_BRANCHING = ("bool", "in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,31 @@ class Explanation:
     trial: Trial | None = None
 
 
-def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[tuple[Cause, Frames, str, set[str]]]:
-    """Branches and reads that went otherwise in these runs than on the example, with the runs' labels."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that went otherwise than on the example, and the labels of the inputs on which it did."""
+
+    cause: Cause
+    frames: Frames
+    detail: str
+    read: str
+    labels: set[str]
+
+
+def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
+    """Branches and reads that went otherwise in these runs than on the example."""
     found = []
     for divergence in divergences(eager.base.observation, [run.observation for run in runs]):
-        branching = divergence.kind == "branch" or divergence.detail.startswith(("`bool`", "`in`"))
-        cause = Cause.BRANCH if branching else Cause.ESCAPE
+        branching = divergence.kind == "branch" or divergence.read in _BRANCHING
         labels = {runs[index].label for index in divergence.variations}
-        found.append((cause, divergence.frames, divergence.detail, labels))
-    branches = {frames[0] for cause, frames, _, _ in found if cause is Cause.BRANCH}
-    return [f for f in found if f[0] is Cause.BRANCH or f[1][0] not in branches]
+        cause = Cause.BRANCH if branching else Cause.ESCAPE
+        found.append(Place(cause, divergence.frames, divergence.detail, divergence.read, labels))
+    branches = {_line(place.frames[0]) for place in found if place.cause is Cause.BRANCH}
+    return [p for p in found if p.cause is Cause.BRANCH or _line(p.frames[0]) not in branches]
+
+
+def _line(location: Location) -> tuple[str, int]:
+    return location.path, location.line
 
 
 def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
@@ -53,46 +68,36 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
     """
     failing = [t for t in found.failing if t.calls == 1]
     passing = {t.run.label for t in found.trials if not t.fails}
-    places: dict[Location, tuple[Cause, Frames, str, set[str]]] = {}
-    for cause, frames, detail, labels in seen_in_eager(eager, eager.runs):
-        places[frames[0]] = (cause, frames, detail, labels)
+    places = {_line(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
     for trial in _to_trace(failing, places.values(), passing):
-        for frames, kind, detail in _changed(root, eager, found.export, trial.run):
-            cause = Cause.BRANCH if kind in _BRANCHING else Cause.ESCAPE
-            known = places.setdefault(frames[0], (cause, frames, detail, set()))
-            known[3].add(trial.run.label)
-    if any(not _explains(t, places.values()) or t.run.kind == "sizes" for t in failing):
-        harmless = [t.run for t in found.trials[1:] if not t.fails and t.run.kind == "sizes"][-1:]
-        for run in harmless:
-            for frames, _, _ in _changed(root, eager, found.export, run):
-                if frames[0] in places:
-                    places[frames[0]][3].add(run.label)
-    chosen: dict[Location, Explanation] = {}
+        for place in _changed(root, eager, found.export, trial.run):
+            places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
+    if any(t.run.kind == "sizes" for t in failing):
+        harmless = [t.run for t in found.trials[1:] if not t.fails and t.run.kind == "sizes"]
+        for run in harmless[-1:]:
+            for place in _changed(root, eager, found.export, run):
+                if _line(place.frames[0]) in places:
+                    places[_line(place.frames[0])].labels.add(run.label)
+    chosen: dict[tuple[str, int], Explanation] = {}
     for trial in failing:
-        candidates = [p for p in places.values() if trial.run.label in p[3]]
-        strong = [p for p in candidates if not p[3] & passing]
-        for cause, frames, detail, _ in strong or candidates:
-            chosen.setdefault(frames[0], Explanation(cause, frames, detail, trial))
+        candidates = [place for place in places.values() if trial.run.label in place.labels]
+        strong = [place for place in candidates if not place.labels & passing]
+        for place in strong or candidates:
+            explanation = Explanation(place.cause, place.frames, place.detail, trial)
+            chosen.setdefault(_line(place.frames[0]), explanation)
     return list(chosen.values())
-
-
-Place = tuple[Cause, Frames, str, set[str]]
-
-
-def _explains(trial: Trial, places: Iterable[Place]) -> bool:
-    return any(trial.run.label in labels for _, _, _, labels in places)
 
 
 def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) -> list[Trial]:
     """The failing inputs worth a trace: the last with other sizes, and those that the eager runs do not explain."""
-    strong = [place for place in places if not place[3] & passing]
+    strong = [place for place in places if not place.labels & passing]
     sizes = [t for t in failing if t.run.kind == "sizes"]
-    rest = [t for t in failing if not _explains(t, strong)]
+    rest = [t for t in failing if not any(t.run.label in place.labels for place in strong)]
     chosen = {t.run.label: t for t in (*sizes[-1:], *(t for t in rest if t.run.kind == "sizes"), *rest)}
     return list(chosen.values())[:_TRACES]
 
 
-def _changed(root: str, eager: Eager, export: Export, run: Run) -> list[tuple[Frames, str, str]]:
+def _changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
     """The conversions that give another value when `run` is traced than they gave in the export."""
     try:
         _, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
@@ -100,15 +105,16 @@ def _changed(root: str, eager: Eager, export: Export, run: Run) -> list[tuple[Fr
         return []
     before, after = _by_place(export.conversions), _by_place(conversions)
     found, longer = [], []
-    for place, values in after.items():
-        known = before.get(place, [])
+    for (frames, kind), values in after.items():
+        known = before.get((frames, kind), [])
         pair = next(((a, b) for a, b in zip(known, values, strict=False) if a.value != b.value), None)
+        cause = Cause.BRANCH if kind in _BRANCHING else Cause.ESCAPE
         if pair is not None:
-            detail = f"`{place[1]}` gives {pair[0].value} on the example and {pair[1].value} on this input"
-            found.append((pair[1].frames, place[1], detail))
+            detail = f"`{kind}` gives {pair[0].value} on the example and {pair[1].value} on this input"
+            found.append(Place(cause, frames, detail, kind, set()))
         elif known and len(known) != len(values):
-            detail = f"`{place[1]}` runs {len(known)} times on the example and {len(values)} times on this input"
-            longer.append((values[0].frames, place[1], detail))
+            detail = f"`{kind}` runs {len(known)} times on the example and {len(values)} times on this input"
+            longer.append(Place(cause, frames, detail, kind, set()))
     return found or longer
 
 
@@ -179,11 +185,13 @@ def forward(model: torch.nn.Module, root: str) -> Frames:
 def drawn(eager: Eager, found: Confirmation | None, root: str) -> list[Explanation]:
     """Where random numbers are drawn: in eager, or else by the graph's own random operators."""
     chosen: dict[Location, Explanation] = {}
-    for run in (eager.base, *eager.runs):
-        for draw in run.observation.draws:
-            if draw.frames:
-                detail = f"`{draw.kind}` draws random numbers"
-                chosen.setdefault(draw.frames[0], Explanation(Cause.RANDOM, draw.frames, detail))
+    draws = [draw for run in (eager.base, *eager.runs) for draw in run.observation.draws]
+    if not draws:  # the factory left it in training mode: only then it draws
+        draws = list(observe(eager.fresh(), eager.base.args, eager.base.kwargs, root=root).draws)
+    for draw in draws:
+        if draw.frames:
+            detail = f"`{draw.kind}` draws random numbers"
+            chosen.setdefault(draw.frames[0], Explanation(Cause.RANDOM, draw.frames, detail))
     if not chosen and found is not None and found.runtime is not None:
         for node in found.runtime.model.graph.node:
             frames = graph.onnx_frames(node, root)
@@ -230,7 +238,7 @@ def _assignment(owner: type, name: str, root: str) -> Frames:
 
 def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explanation]:
     """The lines that change the model while it runs."""
-    model = eager.fresh()
+    model = eager.inference()
 
     def run() -> object:
         with torch.no_grad():
@@ -249,6 +257,6 @@ def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -
         frames = runtime.frames(trial.message, root)
         return [Explanation(Cause.RUNTIME, frames, trial.message, trial)] if frames else []
     feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **trial.run.leaves})
-    places = first_divergences(eager.fresh(), trial.run.args, trial.run.kwargs, runtime.path, feeds, root)
+    places = first_divergences(eager.inference(), trial.run.args, trial.run.kwargs, runtime.path, feeds, root)
     detail = f"the first value that differs is computed here; at the end: {trial.message}"
     return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]

@@ -59,6 +59,11 @@ class Eager:
     mutated: list[str] = field(default_factory=list)
     spread: list[float] = field(default_factory=list)
 
+    def inference(self) -> torch.nn.Module:
+        """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""
+        model = self.fresh()
+        return model.eval() if model.training else model
+
     @property
     def accepted(self) -> list[Run]:
         """The example, then every variation that eager accepts."""
@@ -79,7 +84,7 @@ def prepare(probe: Probe) -> Eager:
     model = build_model(probe)
     example = example_inputs(probe, model)
     fresh = _copier(probe, model)
-    working = fresh()
+    working = fresh().eval() if model.training else fresh()
     sizes = example_sizes(example)
     before = state.snapshot(working)
     stages.stage("running the example in eager PyTorch")
@@ -133,13 +138,13 @@ def _repeat(eager: Eager, root: str) -> None:
     """Other seeds on the same input (more of them if something was drawn), then the same seed a second time."""
     again = Variation(EXAMPLE, eager.base.args, eager.base.kwargs)
     for seed in _SEEDS if eager.base.observation.draws else _SEEDS[:1]:
-        model = eager.fresh() if eager.mutated else eager.model
+        model = eager.inference() if eager.mutated else eager.model
         seen = observe(model, again.args, again.kwargs, root=root, seed=seed)
         if seen.error is None and not _same(eager.base.outputs, tensors(seen.outputs)):
             eager.random = True
             return
     if eager.mutated:
-        model = eager.fresh()
+        model = eager.inference()
         for _ in range(2):
             run = execute(model, eager.example, again, root)
         eager.second = run.outputs
@@ -148,7 +153,7 @@ def _repeat(eager: Eager, root: str) -> None:
 
 def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
     for variation in changes:
-        model = eager.fresh() if eager.mutated else eager.model
+        model = eager.inference() if eager.mutated else eager.model
         stages.stage(f"running {variation.label} in eager PyTorch")
         run = execute(model, eager.example, variation, probe.root)
         (eager.runs if run.observation.error is None else eager.rejected).append(run)

@@ -42,9 +42,10 @@ def first_divergences(
         theirs = _intermediates(exported, feeds, root)
     except RuntimeRefused:
         return []
-    record = _Record(root, model)
+    args, kwargs = clone(args), clone(dict(kwargs))
+    record = _Record(root, pytree.tree_leaves((args, kwargs)))
     with torch.no_grad(), record:
-        outputs = model(*clone(args), **clone(dict(kwargs)))
+        outputs = model(*args, **kwargs)
     matched = [theirs.has(value, frames) for value, frames in zip(record.values, record.frames, strict=True)]
     waiting = [index for index in record.producers(outputs) if not matched[index]]
     seen, first = set(waiting), set()
@@ -65,17 +66,17 @@ def first_divergences(
 class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
     """Every operator of one eager run: its result, where it comes from, and the user's frames.
 
-    `constant` marks what is made of parameters alone, such as a transposed weight: exporters fold that away.
+    `constant` marks what no input went into, such as a transposed weight: exporters fold that away.
     """
 
-    def __init__(self, root: str, model: torch.nn.Module) -> None:
+    def __init__(self, root: str, inputs: list[Any]) -> None:
         super().__init__()
         self.root = root
         self.values: list[torch.Tensor] = []
         self.inputs: list[list[int]] = []
         self.frames: list[Frames] = []
         self.constant: list[bool] = []
-        self._weights = {id(t) for t in (*model.parameters(), *model.buffers())}
+        self._inputs = {id(value) for value in inputs}
         self._made: dict[int, int] = {}
         self._alive: list[Any] = []  # an id means nothing once its tensor is gone
 
@@ -85,9 +86,7 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
         result = func(*args, **(kwargs or {}))
         given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         sources = self.producers(given)
-        constant = bool(given) and all(
-            id(t) in self._weights or (id(t) in self._made and self.constant[self._made[id(t)]]) for t in given
-        )
+        constant = not any(id(t) in self._inputs for t in given) and all(self.constant[i] for i in sources)
         for value in pytree.tree_leaves(result):
             if isinstance(value, torch.Tensor) and value.numel():
                 self._made[id(value)] = len(self.values)

@@ -40,6 +40,17 @@ def tensors(outputs: Any) -> list[torch.Tensor]:
     return [leaf.detach() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
 
 
+def values(outputs: Any) -> list[torch.Tensor]:
+    """As `tensors`, with Python numbers too: TorchScript returns a size as a tensor."""
+    found = []
+    for leaf in pytree.tree_leaves(outputs):
+        if isinstance(leaf, torch.Tensor):
+            found.append(leaf.detach())
+        elif isinstance(leaf, (bool, int, float)):
+            found.append(torch.tensor(leaf))
+    return found
+
+
 def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[torch.Tensor] | None:
     """The outputs of a float64 copy of the model on the same input; None where it cannot run in float64."""
 

@@ -45,7 +45,7 @@ torch.manual_seed(0), random.seed(0), np.random.seed(0)
 model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}()
 example, example_kwargs = {example}
 args, kwargs = {other}  # {variation}
-eager = copy.deepcopy(model)
+eager = copy.deepcopy(model).eval() if model.training else copy.deepcopy(model)
 try:
     for _ in range({calls}):
         expected = eager(*args, **kwargs)

@@ -29,19 +29,19 @@ from onnxlint.probes.exporters import (
 from onnxlint.probes.userspace import error_frames, torchscript_frames, user_frames
 
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
-_METHODS = (
-    "__bool__",
-    "__int__",
-    "__float__",
-    "__index__",
-    "__len__",
-    "__iter__",
-    "__contains__",
-    "item",
-    "tolist",
-    "numpy",
-    "__array__",
-)
+_METHODS = {
+    "__bool__": "bool",
+    "__int__": "int",
+    "__float__": "float",
+    "__index__": "index",
+    "__len__": "len",
+    "__iter__": "iter",
+    "__contains__": "in",
+    "item": "item",
+    "tolist": "tolist",
+    "numpy": "numpy",
+    "__array__": "numpy",
+}
 
 _UNSUPPORTED = re.compile(r"operator '(?P<name>[\w:.]+)'")
 
@@ -139,6 +139,7 @@ def _located_nodes() -> Iterator[None]:
     """Let `verbose=True` write source lines to the nodes' doc strings without printing the graph to descriptor 1."""
 
     def silent(verbose: bool) -> contextlib.AbstractContextManager[None]:
+        torch._C._jit_set_onnx_log_enabled(False)  # a failed export may have left it on
         return contextlib.nullcontext()
 
     with mock.patch.object(internals, "setup_onnx_logging", silent):
@@ -177,7 +178,7 @@ def conversions(found: list[Conversion], root: str) -> Iterator[None]:
                 with contextlib.suppress(RuntimeError):  # a lost frame or a value that cannot be read: not recorded
                     frames = user_frames(root=root)
                     if frames:
-                        found.append(Conversion(kind.strip("_"), _value(self, value), frames))
+                        found.append(Conversion(kind, _value(self, value), frames))
                 return value
             finally:
                 depth -= 1
@@ -185,10 +186,10 @@ def conversions(found: list[Conversion], root: str) -> Iterator[None]:
         return wrapper
 
     with contextlib.ExitStack() as stack:
-        for name in _METHODS:
+        for name, kind in _METHODS.items():
             original = getattr(torch.Tensor, name)
             own = name in torch.Tensor.__dict__
-            setattr(torch.Tensor, name, recording(name, original))
+            setattr(torch.Tensor, name, recording(kind, original))
             stack.callback(setattr if own else _remove, torch.Tensor, name, original)
         yield
 

@@ -1,0 +1,213 @@
+"""Small models, one hazard each; the tests name the lines by the comment `# here`."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def x23() -> tuple[torch.Tensor, ...]:
+    return (torch.linspace(-1.0, 2.0, 6).reshape(2, 3),)
+
+
+def x46() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(5)
+    return (torch.randn(4, 6),)
+
+
+class Linear(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return torch.relu(self.inner(x)), x.sum(-1) > 0
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:  # here
+            return x * 2
+        return x * 3
+
+
+class Item(nn.Module):
+    def forward(self, x):
+        return x / (x.abs().max().item() + 1.0)  # here
+
+
+class LiteralBatch(nn.Module):
+    def forward(self, x):
+        return x.reshape(2, -1) * 2  # here
+
+
+class IntBatch(nn.Module):
+    def forward(self, x):
+        b = int(x.shape[0])  # here
+        return x.reshape(b, -1).cumsum(0)
+
+
+class DimBranch(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 4:  # here
+            return x * 2
+        return x * 3
+
+
+class UnrolledLoop(nn.Module):
+    def forward(self, x):
+        total = x[0]
+        for i in range(1, x.shape[0]):  # here
+            total = total + x[i]
+        return total
+
+
+class TensorOfSize(nn.Module):
+    def forward(self, x):
+        scale = torch.tensor([x.shape[0]])  # here
+        return x * scale
+
+
+class EagerFixed(nn.Module):
+    def forward(self, x):
+        return x.view(2, 3) * 2  # here
+
+
+class Unsupported(nn.Module):
+    def forward(self, x):
+        y = torch.fft.fft(x).abs()  # here
+        return y + torch.special.bessel_j0(x)  # and here
+
+
+class Noise(nn.Module):
+    def forward(self, x):
+        return x + torch.rand(3)  # here
+
+
+class PythonNoise(nn.Module):
+    def forward(self, x):
+        return x * random.random()  # here
+
+
+class LeftInTraining(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+        self.inner = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.drop(self.inner(x))  # here
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1  # here
+        return x * self.calls
+
+
+class UnusedLength(nn.Module):
+    def forward(self, x, steps):  # here
+        return x * len(steps.tolist())
+
+
+class Steps(nn.Module):
+    def forward(self, x, steps):
+        for _ in range(int(steps)):  # here
+            x = x * 1.5
+        return x
+
+
+class Flag(nn.Module):
+    def forward(self, x, double=False):  # here
+        return x * 2 if double else x
+
+
+class RepeatedIndex(nn.Module):
+    def forward(self, x):
+        index = torch.tensor([0, 0])
+        return x.new_zeros(2, 3).index_add(0, index, x[:2]) + 1.0  # here
+
+
+class Raises(nn.Module):
+    def forward(self, x):
+        raise ValueError("no")  # here
+
+
+class Nested(nn.Module):
+    def forward(self, batch):
+        return batch["a"] + batch["b"][0] * 2
+
+
+class TwoCauses(nn.Module):
+    def forward(self, x):
+        x = x - float(x.detach().numpy().mean())  # here
+        if x.std() > 1.5:  # and here
+            x = x * 2
+        return x
+
+
+class PlainList(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = [nn.Linear(3, 3), nn.BatchNorm1d(3)]  # here
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class TwoOutputsOneDropped(nn.Module):
+    def forward(self, x):
+        return {"a": x * 2, "none": None, "b": (x + 1, x.shape[1])}
+
+
+def with_steps() -> tuple[torch.Tensor, ...]:
+    return (*x23(), torch.tensor(3))
+
+
+def with_list() -> tuple[torch.Tensor, ...]:
+    return (*x23(), torch.tensor([1, 2]))
+
+
+def vary_list(sizes, seed, mode):
+    return torch.full((sizes.get("batch", 2), 3), float(seed + 1)), torch.arange(1 + seed % 4)
+
+
+def vary_steps(sizes, seed, mode):
+    return torch.full((sizes.get("batch", 2), 3), float(seed + 1)), torch.tensor(1 + seed % 5)
+
+
+def with_flag() -> tuple[object, ...]:
+    return (*x23(), True)
+
+
+def vary_flag(sizes, seed, mode):
+    return torch.full((sizes.get("batch", 2), 3), float(seed + 1)), seed % 2 == 0
+
+
+def nested() -> tuple[object, ...]:
+    return ({"a": torch.ones(2, 3), "b": [torch.ones(2, 3)]},)
+
+
+def left_in_training() -> nn.Module:
+    return LeftInTraining()
+
+
+def evaluated_plain_list() -> nn.Module:
+    return PlainList().eval()
+
+
+def dropout_without_flag() -> nn.Module:
+    class Net(nn.Module):
+        def forward(self, x):
+            return F.dropout(x, 0.5)
+
+    return Net().eval()
