@@ -88,14 +88,12 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
         known = ProbeResult(ModelReport(probe.name, probe.path, probe.line, ModelStatus.PROBED, declared=declared))
     while_ = f" while {death.stage}" if death.stage else ""
     at = death.frames[0] if death.frames else None
-    reason = f"{death.sentence}{while_}"
-    detail = f"{reason}, at {at.path}:{at.line}" if at else reason
+    detail = f"{death.sentence}{while_}"
     missing = [name for name in probe.exporters if name not in known.report.exporters]
     results = {name: ExporterResult(death.outcome, detail, at) for name in missing}
     report = replace(known.report, exporters={**known.report.exporters, **results})
     if death.stage in ("", stages.BUILD):
-        place = at or Location(report.path, report.line)
-        report = replace(report, path=place.path, line=place.line)
+        reason = f"{detail} ({at.path}:{at.line})" if at else detail
         report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=_remedy(death))
     blamed = [name for name in missing if name in death.stage]
     evidence = tuple(Evidence(probe.name, n, Cause.REFUSED, death.outcome, death.frames, detail) for n in blamed)
@@ -104,5 +102,5 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
 
 def _remedy(death: Death) -> str | None:
     if death.outcome is Outcome.TIMEOUT:
-        return "Give the model more time with `timeout` in its configuration or with --timeout."
+        return "give it more time, with `timeout` in its configuration or with --timeout"
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import psutil
@@ -26,27 +27,28 @@ def default_limit(jobs: int) -> int:
 
 
 class Gauge:
-    """Reads the resident memory of a process and its descendants, in bytes."""
+    """Reads the memory of a process and its descendants, in bytes."""
 
     def __init__(self, pid: int) -> None:
         self._leader = psutil.Process(pid)
-        self._family = [self._leader]
+        self._others: list[psutil.Process] = []
 
     def find_descendants(self) -> None:
         """Look for processes that the leader has started since; costs milliseconds."""
-        try:
-            self._family = [self._leader, *self._leader.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            self._family = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self._others = self._leader.children(recursive=True)
 
     def read(self) -> int:
-        """Return what they hold together; what they share with their parent counts for each of them."""
+        """Return the resident memory of the leader, and of the others what they share with nobody.
+
+        A fork shares nearly all of its memory with its parent, and must not count twice.
+        """
         total = 0
-        for process in self._family:
-            try:
-                total += int(process.memory_info().rss)
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue
+        with contextlib.suppress(psutil.Error):
+            total += int(self._leader.memory_info().rss)
+        for process in self._others:
+            with contextlib.suppress(psutil.Error):
+                total += int(process.memory_full_info().uss)
         return total
 
 

@@ -107,6 +107,20 @@ def test_two_probes_at_a_time_get_half_the_memory_each():
     assert 0 < memory.default_limit(2) < memory.available()
 
 
+def test_a_fork_does_not_count_what_it_shares_with_its_parent():
+    code = "import os, time; b = bytearray(200 << 20); os.fork(); print(flush=True); time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        process.stdout.readline()
+        process.stdout.readline()
+        gauge = memory.Gauge(process.pid)
+        gauge.find_descendants()
+        assert 200 << 20 < gauge.read() < 300 << 20
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
 # ---- with processes
 
 
