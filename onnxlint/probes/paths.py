@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from onnxlint.probes.userspace import is_user_code, relative
+from onnxlint.probes.userspace import is_user_code, kept, relative
 from onnxlint.records import Location
 
 _MOST_LINES = 20_000  # per activation; a longer loop has shown what it does
@@ -127,13 +127,15 @@ def reached(root: Activation, base: str | None) -> dict[str, set[int]]:
 
 def frames(activation: Activation, index: int, base: str | None, limit: int = 8) -> tuple[Location, ...]:
     """Where an activation stands at its line `index`, and who called it, innermost first."""
-    found: list[Location] = []
+    return kept(_outwards(activation, index, base), base, limit)
+
+
+def _outwards(activation: Activation, index: int, base: str | None) -> Iterator[Location]:
     current: Activation | None = activation
-    while current is not None and current.code is not None and len(found) < limit:
+    while current is not None and current.code is not None:
         line = current.lines[index] if 0 <= index < len(current.lines) else current.code.co_firstlineno
-        found.append(Location(relative(current.code.co_filename, base), line, current.code.co_qualname))
+        yield Location(relative(current.code.co_filename, base), line, current.code.co_qualname)
         index, current = current.at, current.parent
-    return tuple(found)
 
 
 def partings(one: Activation, other: Activation) -> list[Parting]:

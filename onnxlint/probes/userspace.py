@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType, FrameType, TracebackType
 
@@ -82,25 +82,39 @@ def relative(path: str, root: str | None) -> str:
     return absolute.replace(os.sep, "/")
 
 
+def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
+    """The first `limit` frames, and the first below `root` however far out: who called the library."""
+    found: list[Location] = []
+    at_home = root is None
+    for frame in frames:
+        home = not os.path.isabs(frame.path) and _SITE.search(f"/{frame.path}") is None
+        if len(found) < limit or (home and not at_home):
+            found.append(frame)
+        at_home = at_home or home
+        if at_home and len(found) >= limit:
+            break
+    return tuple(found)
+
+
 def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames from `frame` (default: the caller's) outwards, innermost first.
 
     The walk ends where onnxlint called the user's code: who called onnxlint is not part of the model.
     """
-    if frame is None:
-        frame = sys._getframe(1)
-    found: list[Location] = []
+    return kept(_outwards(frame if frame is not None else sys._getframe(1), root), root, limit)
+
+
+def _outwards(frame: FrameType | None, root: str | None) -> Iterator[Location]:
     inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
-    while frame is not None and len(found) < limit:
+    while frame is not None:
         code = frame.f_code
         own = code.co_filename.startswith(_OWN)
         if own and inside:
             break
         inside = inside or not own
         if is_user_code(code.co_filename):
-            found.append(Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname))
+            yield Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname)
         frame = frame.f_back
-    return tuple(found)
 
 
 def error_frames(
@@ -113,7 +127,7 @@ def error_frames(
         for code, line in _walk(trace)
         if is_user_code(code.co_filename)
     ]
-    return tuple(reversed(found))[:limit]
+    return kept(reversed(found), root, limit)
 
 
 def _walk(trace: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
@@ -137,11 +151,15 @@ def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> 
 
 
 def _located(matches: Iterator[re.Match[str]], root: str | None, limit: int) -> tuple[Location, ...]:
-    found: list[Location] = []
+    return kept(_places(matches, root), root, limit)
+
+
+def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Location]:
+    inside = False
     for match in matches:
         path = match["path"]
         if is_user_code(path):
-            found.append(Location(relative(path, root), int(match["line"]), (match["function"] or "").strip()))
-        if len(found) == limit or (found and path.startswith(_OWN)):
+            inside = True
+            yield Location(relative(path, root), int(match["line"]), (match["function"] or "").strip())
+        elif inside and path.startswith(_OWN):
             break
-    return tuple(found)

@@ -16,6 +16,7 @@ from onnxlint.probes import userspace
 from onnxlint.probes.userspace import (
     error_frames,
     is_user_code,
+    kept,
     python_frames,
     relative,
     torchscript_frames,
@@ -103,3 +104,14 @@ def test_what_is_user_code_is_known_without_importing_torch() -> None:
         "assert not {'torch', 'numpy', 'onnx'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_deep_in_a_library_the_line_that_called_it_is_kept() -> None:
+    library = [Location(f"/env/site-packages/zoo/{n}.py", n) for n in range(5)]
+    inside = Location("env/site-packages/zoo/9.py", 9)
+    mine = [Location("models/a.py", 3), Location("models/b.py", 4)]
+    stack = [*library, inside, *mine]
+    assert kept(stack, "/home/me", 2) == (*library[:2], mine[0])
+    assert kept(stack, None, 2) == tuple(library[:2])
+    assert kept([mine[0], *stack], "/home/me", 2) == (mine[0], library[0])
+    assert kept(library, "/home/me", 2) == tuple(library[:2])
