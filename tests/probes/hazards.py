@@ -211,3 +211,34 @@ def dropout_without_flag() -> nn.Module:
             return F.dropout(x, 0.5)
 
     return Net().eval()
+
+
+class NestedBranch(nn.Module):
+    def forward(self, batch, scale=1.0):
+        if batch["a"].sum() > 0:  # here
+            return batch["a"] * scale
+        return batch["b"][0]
+
+
+def nested_by_name() -> dict[str, object]:
+    return {"batch": {"a": torch.ones(2, 3), "b": [torch.ones(2, 3)]}, "scale": 2.0}
+
+
+def vary_nested(sizes, seed, mode):
+    sign = -1.0 if seed % 2 else 1.0
+    return {"batch": {"a": torch.full((2, 3), sign), "b": [torch.ones(2, 3) * seed]}, "scale": 2.0}
+
+
+class Shift:
+    """An argument that no script can spell."""
+
+    amount = 3.0
+
+
+class Opaque(nn.Module):
+    def forward(self, x, shift):
+        return x + shift.amount * float(x.max())  # here
+
+
+def opaque() -> tuple[object, ...]:
+    return (*x23(), Shift())

@@ -1,0 +1,67 @@
+"""Probes of the small models in `hazards.py`, for the tests of the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from onnxlint.records import EXPORTERS, Evidence, Probe, ProbeResult, Tolerance
+
+FOLDER = Path(__file__).parent
+BATCH = {"x": {0: "batch"}}
+
+
+def hazard(
+    factory: str,
+    folder: Path,
+    inputs: str = "x23",
+    dynamic: Mapping[str, Mapping[int, str]] = BATCH,
+    vary: str | None = None,
+    exporters: tuple[str, ...] = EXPORTERS,
+    sizes: Mapping[str, tuple[int, ...]] | None = None,
+    tolerance: Tolerance = Tolerance(),
+) -> Probe:
+    """The probe of one of the models; counterexamples go to `folder`."""
+    return Probe(
+        name=f"hazards:{factory}",
+        factory=f"hazards:{factory}",
+        path="hazards.py",
+        line=1,
+        source="config",
+        inputs=f"hazards:{inputs}",
+        dynamic=dynamic,
+        sizes=sizes or {},
+        vary=f"hazards:{vary}" if vary else None,
+        exporters=exporters,
+        opset=20,
+        search_path=(str(FOLDER),),
+        root=str(FOLDER),
+        repro_dir=str(folder),
+        tolerance=tolerance,
+    )
+
+
+def outcomes(result: ProbeResult) -> dict[str, str]:
+    """Outcome by exporter."""
+    return {name: cell.outcome.value for name, cell in result.report.exporters.items()}
+
+
+def lines(factory: str, mark: str = "# here") -> list[int]:
+    """The lines of a model that are marked."""
+    found, inside = [], False
+    for number, text in enumerate((FOLDER / "hazards.py").read_text().splitlines(), 1):
+        if text.startswith(("class ", "def ")):
+            inside = text.split()[1].startswith((f"{factory}(", f"{factory}:"))
+        if inside and text.rstrip().endswith((mark, mark.replace("# ", "# and "))):
+            found.append(number)
+    return found
+
+
+def named(result: ProbeResult, exporter: str) -> dict[int, list[Evidence]]:
+    """Evidence of one exporter by the line that it names."""
+    found: dict[int, list[Evidence]] = {}
+    for evidence in result.evidence:
+        if evidence.exporter == exporter:
+            assert evidence.frames[0].path == "hazards.py", evidence
+            found.setdefault(evidence.frames[0].line, []).append(evidence)
+    return found
