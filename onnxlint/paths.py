@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 
@@ -13,3 +14,8 @@ def display_path(path: Path) -> str:
         return Path(absolute).relative_to(Path.cwd()).as_posix() or "."
     except ValueError:
         return Path(absolute).as_posix()
+
+
+def package_path(path: str) -> str:
+    """Return the path from the package on, for a file of an installed package; any other path as it is."""
+    return re.split(r"[/\\](?:site|dist)-packages[/\\]", path)[-1]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from onnxlint.catalogue import Rule
+from onnxlint.paths import package_path
 from onnxlint.records import (
     EXPORTERS,
     Cause,
@@ -29,6 +30,7 @@ from onnxlint.records import (
     ProbeResult,
     Severity,
     Span,
+    Step,
     VerdictKind,
 )
 
@@ -94,19 +96,22 @@ _CODE_OF_CAUSE: Mapping[Cause, str] = {
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
 _JOINS = frozenset({"ONX704", "ONX701", "ONX702", "ONX705", "ONX706", "ONX708"})
+# `{here}` is `here`, or where in a library; see _where.
 _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
-    Cause.REFUSED: "the {exporter} exporter refuses this line",
-    Cause.ESCAPE: "a tensor becomes a Python value here, and the export keeps the example's",
-    Cause.BRANCH: "the path through the code depends on the input here, and the export keeps the example's",
-    Cause.GUARD: "the export is specialized here to the example's size",
-    Cause.CONSTANT: "the export bakes in a constant here that depends on the input",
-    Cause.MISMATCH: "ONNX Runtime and PyTorch compute different values from here on",
-    Cause.RUNTIME: "ONNX Runtime refuses the graph that is made here",
+    Cause.REFUSED: "the {exporter} exporter refuses what is done {here}",
+    Cause.ESCAPE: "a tensor becomes a Python value {here}, and the export keeps the example's",
+    Cause.BRANCH: "the path through the code depends on the input {here}, and the export keeps the example's",
+    Cause.GUARD: "the export is specialized {here} to the example's size",
+    Cause.CONSTANT: "the export bakes in a constant {here} that depends on the input",
+    Cause.MISMATCH: "ONNX Runtime and PyTorch begin to differ {here}",
+    Cause.RUNTIME: "ONNX Runtime refuses the part of the graph that is made {here}",
     Cause.RANDOM: "two runs on the same input give different outputs",
     Cause.INPUT_VANISHED: "an input of the model is not in the exported graph",
-    Cause.MUTATION: "forward changes the model's own state here",
-    Cause.EAGER: "PyTorch itself fails here on a size that was declared",
+    Cause.MUTATION: "forward changes the model's own state {here}",
+    Cause.EAGER: "PyTorch itself fails {here} on a size that was declared",
 }
+_SPELT = {"torchscript": "TorchScript"}
+_CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
 _HARMLESS = frozenset({Outcome.OK, Outcome.SKIPPED})
 
 
@@ -242,8 +247,14 @@ class _Table:
         return [i for low, high, i in spans if low <= last and first <= high]
 
 
+Key = tuple[str, str, int, str, str]  # code, path, first line of the statement; path and function in a library
+
+
 class _Own:
-    """The ONX7xx findings in the making: evidence grouped by code and statement."""
+    """The ONX7xx findings in the making: evidence grouped by code, statement and, in a library, function.
+
+    What goes wrong in a library is told at the line that calls it: one finding for each function of the library.
+    """
 
     def __init__(
         self,
@@ -256,7 +267,7 @@ class _Own:
         self._is_checked = is_checked
         self._source_line = source_line
         self._models = models
-        self._groups: dict[tuple[str, str, int], list[tuple[Location, Evidence]]] = {}
+        self._groups: dict[Key, list[tuple[Location, Evidence]]] = {}
 
     def add(self, evidence: Evidence) -> None:
         """Take evidence of a failure; what is harmless, or has no place at all, is left."""
@@ -265,7 +276,14 @@ class _Own:
         if where is None or not failing(evidence):
             return
         first, _ = self._lines(where.path, where.line)
-        self._groups.setdefault((_code(evidence), _normal(where.path), first), []).append((where, evidence))
+        inner = self._in_library(evidence)
+        deep = (_normal(inner.path), inner.function) if inner is not None else ("", "")
+        self._groups.setdefault((_code(evidence), _normal(where.path), first, *deep), []).append((where, evidence))
+
+    def _in_library(self, evidence: Evidence) -> Location | None:
+        """The innermost frame, if it is in none of the user's own files."""
+        inner = evidence.frames[0] if evidence.frames else None
+        return None if inner is None or self._is_checked(inner.path) else inner
 
     def explained(self) -> set[tuple[str, str]]:
         """The (model, exporter) pairs that have a finding here."""
@@ -273,14 +291,17 @@ class _Own:
 
     def findings(self, catalogue: Mapping[str, Rule]) -> list[Finding]:
         """One confirmed finding per statement and cause."""
-        merged: dict[tuple[str, str, int], list[tuple[Location, Evidence]]] = {}
-        for (code, path, line), group in sorted(self._groups.items(), key=_plainest):
-            plain = next((c for c in _SAME_CAUSE if (c, path, line) in merged and code in _JOINS), code)
-            merged.setdefault((plain, path, line), []).extend(group)
-        return [self._finding(code, group, catalogue) for (code, _, _), group in merged.items()]
+        merged: dict[Key, list[tuple[Location, Evidence]]] = {}
+        for (code, *at), group in sorted(self._groups.items(), key=_plainest):
+            plain = next((c for c in _SAME_CAUSE if (c, *at) in merged and code in _JOINS), code)
+            merged.setdefault((plain, *at), []).extend(group)  # type: ignore[arg-type]  # mypy forgets a tuple's tail
+        return [self._finding(code, group, catalogue) for (code, *_), group in merged.items()]
 
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Rule]) -> Finding:
         where, first = group[0]
+        exporter = _SPELT.get(first.exporter, first.exporter)
+        inner = self._in_library(first)
+        here = f"in `{inner.function}` ({package_path(inner.path)}:{inner.line})" if inner is not None else "here"
         source = self._source_line(where.path, where.line).rstrip("\r\n") if self._source_line else ""
         text = source.strip()
         column = len(source) - len(source.lstrip()) + 1
@@ -292,14 +313,21 @@ class _Own:
             code=code,
             rule=catalogue[code].name,
             severity=Severity.ERROR,
-            message=_MESSAGE_OF_CAUSE[first.cause].format(exporter=first.exporter),
+            message=_MESSAGE_OF_CAUSE[first.cause].format(exporter=exporter, here=here),
             span=Span(where.path, where.line, column, where.line, column + len(text)),
             symbol=where.function,
+            trace=_calls(first) if inner is not None else (),
             effects=effects,
             verdict=VerdictKind.CONFIRMED,
             evidence=tuple(evidence for _, evidence in group),
-            text=" ".join(text.split()),
+            text=" ".join(text.split()) + (f" → {inner.function}" if inner is not None else ""),
         )
+
+
+def _calls(evidence: Evidence) -> tuple[Step, ...]:
+    """How the user's line leads into the library, outermost call first."""
+    frames = reversed(evidence.frames[:_CALLS_TOLD])
+    return tuple(Step(f.path, f.line, f"in `{f.function}`" if f.function else "called from here") for f in frames)
 
 
 def _judge(
@@ -373,7 +401,7 @@ def _in_working_directory(path: str) -> bool:
     return bool(parts) and not path.startswith(("/", "<")) and ".." not in parts and "site-packages" not in parts
 
 
-def _plainest(item: tuple[tuple[str, str, int], object]) -> tuple[bool, str]:
+def _plainest(item: tuple[Key, object]) -> tuple[bool, str]:
     """Sort the codes of _SAME_CAUSE first, so that the others find them."""
     code = item[0][0]
     return code not in _SAME_CAUSE, code

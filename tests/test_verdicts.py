@@ -240,6 +240,32 @@ def test_its_place_is_the_innermost_frame_in_a_file_that_is_checked() -> None:
     assert only([], result(seen)).span.line == 21
 
 
+LIBRARY = "/usr/lib/site-packages/timm/layers.py"
+
+
+def in_library(line: int, function: str, cause: Cause = Cause.BRANCH) -> Evidence:
+    frames = (
+        Location(LIBRARY, line, function),
+        Location(LIBRARY, 99, "Net.forward"),
+        Location(PATH, 21, "Mine.forward"),
+    )
+    return dataclasses.replace(evidence(cause), frames=frames)
+
+
+def test_what_goes_wrong_in_a_library_is_told_at_the_call_with_the_way_there() -> None:
+    found = only([], result(in_library(7, "Norm.forward")))
+    assert (found.span.path, found.span.line, found.symbol) == (PATH, 21, "Mine.forward")
+    assert "depends on the input in `Norm.forward` (timm/layers.py:7), and" in found.message
+    assert [(step.path, step.line) for step in found.trace] == [(PATH, 21), (LIBRARY, 99), (LIBRARY, 7)]
+
+
+def test_two_functions_of_a_library_are_two_findings_and_two_lines_of_one_are_not() -> None:
+    seen = [in_library(7, "Norm.forward"), in_library(9, "Norm.forward", Cause.ESCAPE), in_library(40, "Pool.forward")]
+    found = joined([], result(*seen))
+    assert [(f.code, f.span.line, len(f.evidence)) for f in found] == [("ONX703", 21, 2), ("ONX703", 21, 1)]
+    assert len({f.fingerprint for f in found}) == 2
+
+
 def test_without_such_a_frame_its_place_is_the_model() -> None:
     found = only([], result(evidence(Cause.RUNTIME)))
     assert (found.span.path, found.span.line) == (PATH, 3)

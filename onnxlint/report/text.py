@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from onnxlint.catalogue import Rule
+from onnxlint.paths import package_path
 from onnxlint.records import (
     Diagnostic,
     Evidence,
@@ -143,7 +144,7 @@ class _Page:
         label, before = "why", ""
         shown = {(finding.span.path, line) for line in range(finding.span.line - 1, finding.span.end_line + 2)}
         for step in steps:
-            where = f"line {step.line}" if step.path == before else f"{words.clean(step.path)}:{step.line}"
+            where = f"line {step.line}" if step.path == before else f"{_shown(step.path)}:{step.line}"
             body = Text.styled(where, "cyan").append(": ").append(words.clean(step.message), style="none")
             yield from self._paragraph(label, body, pad)
             code = source_text(self._sources(step.path), step.line)
@@ -167,7 +168,7 @@ class _Page:
             yield from self._paragraph(words.exporter_name(exporter), _effect(outcome, told, measured=measured), pad)
             evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
             for observation in evidence[:_MOST_EVIDENCE]:
-                yield from self._observation(observation, pad)
+                yield from self._observation(observation, finding, pad)
             for script in dict.fromkeys(e.repro for e in evidence[:_MOST_EVIDENCE] if e.repro):
                 again = Text.styled("re-run: ", "dim").append(f"python {words.clean(script)}", style="cyan")
                 yield self._indent(again, pad, 2)
@@ -175,8 +176,12 @@ class _Page:
                 more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
                 yield self._indent(Text.styled(f"and {more}", "dim"), pad, 2)
 
-    def _observation(self, evidence: Evidence, pad: int) -> Iterator[Text]:
+    def _observation(self, evidence: Evidence, finding: Finding, pad: int) -> Iterator[Text]:
         body = Text()
+        told = {(finding.span.path, line) for line in range(finding.span.line, finding.span.end_line + 1)}
+        told |= {(step.path, step.line) for step in finding.trace[-1:]}
+        if evidence.frames and (evidence.frames[0].path, evidence.frames[0].line) not in told:
+            body.append(f"{_shown(evidence.frames[0].path)}:{evidence.frames[0].line}", style="cyan").append(": ")
         if evidence.variation:
             body.append("on ").append(words.variation(evidence), style="bold").append(": ")
         size = words.error_size(evidence)
@@ -224,6 +229,10 @@ def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
     if steps and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line:
         steps = steps[:-1]
     return (words.clean(rule.title) if rule else ""), steps
+
+
+def _shown(path: str) -> str:
+    return words.clean(package_path(path))
 
 
 def _short(finding: Finding) -> str:

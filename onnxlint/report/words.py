@@ -42,7 +42,7 @@ OUTCOME_SENTENCES: Mapping[Outcome, str] = {
 OUTCOME_LABELS: Mapping[Outcome, str] = {
     Outcome.OK: "ok",
     Outcome.WRONG_VALUES: "wrong values",
-    Outcome.SHAPE_ERROR: "fails on other sizes",
+    Outcome.SHAPE_ERROR: "fails on other inputs",
     Outcome.STATIC_DIM: "frozen dimension",
     Outcome.EXPORT_ERROR: "refused",
     Outcome.RUNTIME_ERROR: "runtime error",
@@ -107,6 +107,9 @@ def effect(finding: Finding, exporter: str) -> str:
         e.exporter == exporter and e.symptom is outcome and e.variation == "example" for e in finding.evidence
     ):
         return "exports, wrong values on the example itself"
+    seen = [e.variation for e in finding.evidence if e.exporter == exporter and e.symptom is outcome]
+    if outcome is Outcome.SHAPE_ERROR and seen and all(_MODE.search(variation) for variation in seen):
+        return "exports, fails on other values"
     return OUTCOME_SENTENCES[outcome]
 
 
