@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from onnxlint.records import EXPORTERS, Evidence, Probe, ProbeResult, Tolerance
+from onnxlint.records import EXPORTERS, Evidence, Probe, ProbeResult
 
 FOLDER = Path(__file__).parent
 BATCH = {"x": {0: "batch"}}
@@ -19,7 +19,6 @@ def hazard(
     vary: str | None = None,
     exporters: tuple[str, ...] = EXPORTERS,
     sizes: Mapping[str, tuple[int, ...]] | None = None,
-    tolerance: Tolerance = Tolerance(),
 ) -> Probe:
     """The probe of one of the models; counterexamples go to `folder`."""
     return Probe(
@@ -37,7 +36,6 @@ def hazard(
         search_path=(str(FOLDER),),
         root=str(FOLDER),
         repro_dir=str(folder),
-        tolerance=tolerance,
     )
 
 

@@ -6,10 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
-
 from probing import hazard, lines, named, outcomes
 
 from onnxlint.probes.worker import run_probe
