@@ -126,7 +126,9 @@ def run(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("module", ["onnxlint.cli", "onnxlint.cli.check", "onnxlint.pipeline", *MAIN_PROCESS_PROBES])
+@pytest.mark.parametrize(
+    "module", ["onnxlint.cli", "onnxlint.cli.check", "onnxlint.pipeline", *sorted(MAIN_PROCESS_PROBES)]
+)
 def test_the_main_process_imports_no_torch(module: str, tmp_path: Path) -> None:
     done = run(f"import {module}", tmp_path)
     assert done.returncode == 0, done.stderr
