@@ -7,7 +7,8 @@ import gc
 import importlib.util
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -50,7 +51,7 @@ def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | 
     catalogue = load_catalogue()
     missing = [] if settings.static_only else [m for m in DYNAMIC if importlib.util.find_spec(m) is None]
     dynamic = not settings.static_only and not missing
-    with ProbePool() as pool:
+    with _without_collector(), ProbePool() as pool:
         if dynamic and settings.models:
             pool.warm()  # takes seconds, which the static pass uses
         sources = _Sources(paths, settings, progress)
@@ -80,6 +81,18 @@ def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | 
     )
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Trees have no cycles, and the cyclic collector would walk millions of their nodes again and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 class _Sources(Place):
     """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
@@ -92,18 +105,12 @@ class _Sources(Place):
         self._settings = settings
         if progress is not None:
             progress.stage("reading", self.count)
-        collecting = gc.isenabled()
-        gc.disable()  # an ast has no cycles, and the collector would walk every tree again and again
-        try:
-            for path in found.files:
-                source = self._read(path, only_torch=True)
-                if source is not None:
-                    self.project.add(source)
-                if progress is not None:
-                    progress.advance()
-        finally:
-            if collecting:
-                gc.enable()
+        for path in found.files:
+            source = self._read(path, only_torch=True)
+            if source is not None:
+                self.project.add(source)
+            if progress is not None:
+                progress.advance()
 
     def _read(self, path: Path, only_torch: bool = False) -> SourceFile | None:
         """Read a file, once; one that never mentions torch is of interest only if another file imports it."""
@@ -168,8 +175,20 @@ class _Sources(Place):
             known = self.files().get(path)
             source = known or (read_source(Path(path)) if Path(path).is_file() else None)
             tree = source.tree if isinstance(source, SourceFile) else ast.Module([], [])
-            self._by_path[path] = [_header(s) for s in ast.walk(tree) if isinstance(s, ast.stmt)]
+            self._by_path[path] = [_header(s) for s in _statements(tree.body)]
         return self._by_path[path]
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement of a block and of the blocks in it; expressions are not walked."""
+    for s in body:
+        yield s
+        for name in ("body", "orelse", "finalbody"):
+            inner = getattr(s, name, None)
+            if isinstance(inner, list):
+                yield from _statements(inner)
+        for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
+            yield from _statements(part.body)
 
 
 def _header(statement: ast.stmt) -> tuple[int, int]:

@@ -146,7 +146,10 @@ class Emitter:
             return
         if isinstance(v, Data):
             if v.site.how:
-                self.emit(facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", weight=v.fixed)
+                numpy = "numpy" in v.site.how
+                self.emit(
+                    facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=numpy, weight=v.fixed
+                )
         elif isinstance(v, Dim):
             if v.site is not None:
                 self.emit(facts.Escape, v.site.place, v.trace, sure=v.sure, how=v.site.how, source="dim")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,28 +73,20 @@ def analyse(
     """Run every entry point of a project and return the facts."""
     engine = Interpreter(project, OpTable.load(), opset, exporters)
     problems: list[Problem] = []
-    was_collecting = gc.isenabled()
-    gc.disable()  # trees are acyclic and many: the collector only costs time here
-    try:
-        for job in _jobs(engine, declared):
-            engine.steps = 0
-            engine.tracing = False
-            engine.exporters = exporters
-            engine.frames.clear()
-            engine.mode_root = None
-            try:
-                job.run()
-            except RecursionError as error:
-                problems.append(Problem(job.path, f"{job.name} is nested too deeply to analyse ({error})"))
-            except Exception as error:
-                if debug:
-                    raise
-                problems.append(
-                    Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True)
-                )
-    finally:
-        if was_collecting:
-            gc.enable()
+    for job in _jobs(engine, declared):
+        engine.steps = 0
+        engine.tracing = False
+        engine.exporters = exporters
+        engine.frames.clear()
+        engine.mode_root = None
+        try:
+            job.run()
+        except RecursionError as error:
+            problems.append(Problem(job.path, f"{job.name} is nested too deeply to analyse ({error})"))
+        except Exception as error:
+            if debug:
+                raise
+            problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
     roots = frozenset(c for c in project.classes() if c not in engine.created)
     found = candidates(project, roots, iter(engine.exported))

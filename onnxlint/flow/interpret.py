@@ -92,7 +92,7 @@ class Interpreter(Objects):
         self.mode_root: Frame | None = None
         self.last_train: Place | None = None
         self._globals: dict[tuple[int, str], Value] = {}
-        self._pending: set[Any] = set()
+        self._defaults: dict[ast.expr, Value] = {}
         self._summaries: dict[int, dict[Any, Value]] = {}
         self._running: set[Any] = set()
         self._class_values: dict[tuple[int, int], Value] = {}
@@ -223,7 +223,10 @@ class Interpreter(Objects):
 
     def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
         """The value of a default expression, in the scope of its module."""
-        return self.evaluate_expression(unit.module, default, f"{unit.qualname} default")
+        known = self._defaults.get(default)
+        if known is None:
+            known = self._defaults[default] = self.evaluate_expression(unit.module, default, f"{unit.qualname} default")
+        return known
 
     def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
         """The value of a class-level assignment."""
@@ -237,11 +240,16 @@ class Interpreter(Objects):
         """A lone expression, in the scope of its module, untraced."""
         if isinstance(expression, ast.Constant):
             return Const(expression.value) if not isinstance(expression.value, complex) else CONFIG
-        text = ast.get_source_segment(module.file.text, expression)
-        if text is None:
-            return UNKNOWN
+        if isinstance(expression, ast.Name):  # most defaults are plain names: no need for a tree
+            return self.global_value(module, expression.id)
+        if isinstance(expression, ast.Attribute):
+            owner = self.evaluate_expression(module, expression.value, name)
+            return self.attribute(owner, expression.attr, cst.Name(expression.attr))
+        if isinstance(expression, (ast.Tuple, ast.List)):
+            kind = "list" if isinstance(expression, ast.List) else "tuple"
+            return Tuple(tuple(self.evaluate_expression(module, e, name) for e in expression.elts), kind)
         try:
-            node = cst.parse_expression(f"({text})")
+            node = cst.parse_expression(f"({module.file.segment(expression)})")
         except cst.ParserSyntaxError:
             return UNKNOWN
         body = Body(module, name, expression.lineno, expression.lineno - 1, False)

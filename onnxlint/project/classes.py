@@ -63,7 +63,18 @@ class FunctionUnit:
 class ClassInfo:
     """One class of the project. Bases are resolved on first use, since they may stand in files read later."""
 
-    __slots__ = ("_bases", "_external", "_mro", "attributes", "later_writes", "methods", "module", "node", "qualname")
+    __slots__ = (
+        "_bases",
+        "_external",
+        "_mro",
+        "_own_writes",
+        "attributes",
+        "later_writes",
+        "methods",
+        "module",
+        "node",
+        "qualname",
+    )
 
     def __init__(self, module: ModuleInfo, node: ast.ClassDef, qualname: str) -> None:
         self.module = module
@@ -75,6 +86,7 @@ class ClassInfo:
         self._bases: tuple[ClassInfo, ...] = ()
         self._external: tuple[str, ...] = ()
         self.later_writes: frozenset[str] | None = None
+        self._own_writes: frozenset[str] | None = None
         for statement in node.body:
             self._index(statement)
 
@@ -150,13 +162,20 @@ class ClassInfo:
     def written_outside_init(self) -> frozenset[str]:
         """Names of attributes that methods other than `__init__` assign, in this class or a base."""
         if self.later_writes is None:
-            found: set[str] = set()
-            for cls in self.mro():
-                for name, unit in cls.methods.items():
-                    if name != "__init__":
-                        found.update(_SELF_WRITE.findall(unit.module.text_of(unit.node)))
-            self.later_writes = frozenset(found)
+            self.later_writes = frozenset[str]().union(*(c.own_late_writes() for c in self.mro()))
         return self.later_writes
+
+    def own_late_writes(self) -> frozenset[str]:
+        """The same for the methods of this class alone."""
+        if self._own_writes is None:
+            found: set[str] = set()
+            for name, unit in self.methods.items():
+                if name != "__init__":
+                    text = self.module.text_of(unit.node)
+                    if "self." in text:
+                        found.update(_SELF_WRITE.findall(text))
+            self._own_writes = frozenset(found)
+        return self._own_writes
 
 
 def dotted(node: ast.AST) -> str:
