@@ -42,6 +42,7 @@ from ops_torch import (
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "onnxlint" / "flow" / "ops.json"
+EXPORTERS = ("torchscript", "dynamo")
 MEASURED = ROOT / ".ci" / "ops_measured.json"
 
 
@@ -58,7 +59,7 @@ def take_measured(row: Row, seen: dict[str, Any], good_only: bool = False) -> No
     row["random"] = row["random"] or seen.get("random", False)
     row["view"] = row["view"] or (seen.get("view", False) and not row["inplace"] and not row["random"])
     lowering, unless, wrong = dict(row["lowering"]), list(row.get("unless", ())), set(row.get("wrong", ()))
-    for exporter in ("torchscript", "dynamo"):
+    for exporter in EXPORTERS:
         if exporter not in seen:
             continue
         cell = seen[exporter]
@@ -188,10 +189,17 @@ def build() -> dict[str, Any]:
         names[qualified] = name
 
     found = [(qualified, *row_of(qualified, value)) for qualified, value in callables()]
-    by_name = {name: measured()[qualified] for qualified, name, _ in found if qualified in measured()}
+    by_name: dict[str, Any] = {}
+    for qualified, name, _ in found:
+        if qualified in measured():
+            by_name.setdefault(name, measured()[qualified])
     for qualified, name, row in found:
-        seen = measured().get(qualified) or by_name.get(name) or by_name.get(name.removesuffix("_"))
-        finish(qualified, row, seen)
+        plain = by_name.get(name.removesuffix("_"))  # an in-place form fares as the plain one, which has more samples
+        if name.endswith("_") and plain is not None:
+            take_measured(row, {key: cell for key, cell in plain.items() if key in EXPORTERS})
+        own = None if operator(qualified.rsplit(".", 1)[1]) else measured().get(qualified)
+        seen = own or by_name.get(name) or plain
+        finish(qualified, row, seen, good_only=name.endswith("_") and plain is not None)
         rows[qualified] = row
         put(qualified, name, row)
     for qualified, cls in modules():

@@ -141,7 +141,7 @@ def summary(samples: list[dict[str, Any]]) -> dict[str, Any]:
         if failures := [(outcome, detail) for _, outcome, detail, _ in seen if outcome != "ok"]:
             outcome, detail = Counter(failures).most_common(1)[0][0]
             cell["why"] = f"{outcome}: {' '.join(detail.split())}"[:WHY]
-        if found := conditions([(s["call"], s[exporter][0]) for s in samples if exporter in s and not s.get("typed")]):
+        if found := conditions([(s["call"], s[exporter][0]) for s in samples if exporter in s and not s.get("apart")]):
             cell["unless"] = found
         out[exporter] = cell
     return out

@@ -69,7 +69,7 @@ def subjects() -> dict[str, Any]:
         kind, _, name = identity.partition(":")
         if kind != "op":
             continue
-        if info.get_inplace() is not None:
+        if hasattr(torch.Tensor, getattr(info.get_inplace(), "__name__", "")):
             found[f"inplace:{name}"] = info
         for dtype in ("int64", "bool"):
             if default_dtype(info) not in (None, getattr(torch, dtype)) and getattr(torch, dtype) in info.dtypes:
@@ -125,6 +125,8 @@ def calls(identity: str, info: Any) -> Iterator[tuple[Callable[..., Any], tuple[
     dtype = typed.get(identity.partition(":")[0], default_dtype(info))
     if dtype is not None:
         for sample in info.sample_inputs("cpu", dtype, requires_grad=False):
+            if identity.startswith("inplace:") and sample.broadcasts_input:
+                continue  # eager refuses these
             yield function, (sample.input, *sample.args), dict(sample.kwargs)
 
 
@@ -135,7 +137,7 @@ def measure(identity: str, info: Any) -> dict[str, Any]:
     try:
         torch.manual_seed(0)
         for sample, told in various(identity, info):
-            result: dict[str, Any] = {"call": told, "typed": identity.startswith(TYPED)}
+            result: dict[str, Any] = {"call": told, "apart": identity.startswith(TYPED) or sample.wrapped}
             result |= sample.observe()
             lenient = result.get("random", False) or identity.removeprefix("op:") in UNINITIALISED
             result["torchscript"] = torchscript(sample, lenient)
@@ -183,6 +185,7 @@ class Sample:
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
         self.function, self.args, self.kwargs = function, args, kwargs
         self.tensors = tuple(leaves[i].detach() for i in places)
+        self.wrapped = getattr(function, "__name__", "") == "<lambda>"  # its arguments are not the operator's
         self.empty = any(t.numel() == 0 for t in self.tensors)
         rest = [None if i in places else leaf for i, leaf in enumerate(leaves)]
 
@@ -230,7 +233,7 @@ class Sample:
         if "boolean_dispatch" in getattr(target, "__qualname__", ""):
             target = inspect.getclosurevars(target).nonlocals["if_false"]
         found: dict[str, Any] = {}
-        if getattr(target, "__name__", "") != "<lambda>" and "<locals>" not in getattr(target, "__qualname__", ""):
+        if not self.wrapped and "<locals>" not in getattr(target, "__qualname__", ""):
             with contextlib.suppress(TypeError, ValueError):
                 every = inspect.signature(target).parameters.values()
                 found = {p.name: p.default for p in every if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}

@@ -127,6 +127,9 @@ TABLE: list[tuple[str, Callable[[], list[Call]]]] = [
         one(lambda x: torch.div(x, 2, rounding_mode="floor"), L([-7, 8, -9])),
     )),
     ("torch.bitwise_not torch.Tensor.bitwise_not torch.Tensor.__invert__", one(lambda x: ~(x > 0), X(2, 3))),
+    ("torch.bitwise_and torch.Tensor.bitwise_and torch.Tensor.__and__", one(lambda x: (x > 0) & (x < 1), X(2, 3))),
+    ("torch.bitwise_or torch.Tensor.bitwise_or torch.Tensor.__or__", one(lambda x: (x > 0) | (x < -1), X(2, 3))),
+    ("torch.bitwise_xor torch.Tensor.bitwise_xor torch.Tensor.__xor__", one(lambda x: (x > 0) ^ (x < 1), X(2, 3))),
     ("torch.where", each(
         one(torch.where, X(2, 3) > 0, X(2, 3), 0.0), one(lambda x: torch.where(x > 0)[0], X(2, 3)),
     )),
