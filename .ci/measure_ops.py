@@ -1,7 +1,7 @@
 """Measure which operators each exporter lowers, and whether ONNX Runtime then agrees with eager.
 
     pip install expecttest                       # torch's own operator samples need it
-    nice -n 19 python .ci/measure_ops.py         # half an hour on an idle core; resumes where it stopped
+    nice -n 19 python .ci/measure_ops.py         # an estimated half hour on an idle core; resumes
     python .ci/measure_ops.py --only linalg.inv  # print one operator's samples
 
 Every operator of torch's `op_db`, its in-place form and every module of `module_db` is called on a few of torch's own
