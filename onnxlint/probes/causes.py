@@ -6,7 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +16,7 @@ from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
 from onnxlint.probes.localise import first_divergences
 from onnxlint.probes.observe import divergences, observe
+from onnxlint.probes.runtime import Runtime, RuntimeRefused
 from onnxlint.probes.trials import Confirmation, Result, Trial, differs
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Cause, Location
@@ -249,14 +250,24 @@ def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explan
     return [Explanation(Cause.MUTATION, frames, f"forward changes {names}", trial) for frames in places if frames]
 
 
+def _refusing_node(runtime: Runtime, feeds: Mapping[str, object], root: str) -> Frames:
+    """The frames of the node that refuses without optimizations: fused nodes have names of their own."""
+    try:
+        runtime.run(feeds, optimized=False)
+    except RuntimeRefused as refused:
+        return runtime.frames(str(refused), root)
+    return ()
+
+
 def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -> list[Explanation]:
     """The last resort: the node that refused, or the first value that differs."""
     runtime = found.runtime
     assert runtime is not None
-    if trial.result is Result.REFUSED:
-        frames = runtime.frames(trial.message, root)
-        return [Explanation(Cause.RUNTIME, frames, trial.message, trial)] if frames else []
     feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **trial.run.leaves})
+    if trial.result is Result.REFUSED:
+        frames = _refusing_node(runtime, feeds, root) or runtime.frames(trial.message, root)
+        if frames:
+            return [Explanation(Cause.RUNTIME, frames, trial.message, trial)]
     places = first_divergences(eager.inference(), trial.run.args, trial.run.kwargs, runtime.path, feeds, root)
     detail = f"the first value that differs is computed here; at the end: {trial.message}"
     return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]

@@ -46,7 +46,10 @@ def first_divergences(
     record = _Record(root, pytree.tree_leaves((args, kwargs)))
     with torch.no_grad(), record:
         outputs = model(*args, **kwargs)
-    matched = [theirs.has(value, frames) for value, frames in zip(record.values, record.frames, strict=True)]
+    matched: list[bool] = []
+    for index, value in enumerate(record.values):
+        same = record.view[index] and all(matched[i] for i in record.inputs[index])
+        matched.append(same or theirs.has(value, record.frames[index]))
     waiting = [index for index in record.producers(outputs) if not matched[index]]
     seen, first = set(waiting), set()
     while waiting:
@@ -66,7 +69,8 @@ def first_divergences(
 class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
     """Every operator of one eager run: its result, where it comes from, and the user's frames.
 
-    `constant` marks what no input went into, such as a transposed weight: exporters fold that away.
+    `constant` marks what no input went into, such as a transposed weight: exporters fold that away. `view` marks what
+    only looks at another result: it is right where that is.
     """
 
     def __init__(self, root: str, inputs: list[Any]) -> None:
@@ -76,31 +80,48 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
         self.inputs: list[list[int]] = []
         self.frames: list[Frames] = []
         self.constant: list[bool] = []
+        self.view: list[bool] = []
         self._inputs = {id(value) for value in inputs}
         self._made: dict[int, int] = {}
+        self._owners: dict[int, torch.Tensor] = {}  # by storage: the tensor that it was allocated for
+        self._writers: dict[int, int] = {}  # by storage: the last operator that wrote into it
         self._alive: list[Any] = []  # an id means nothing once its tensor is gone
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        writes = func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
         result = func(*args, **(kwargs or {}))
         given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         sources = self.producers(given)
         constant = not any(id(t) in self._inputs for t in given) and all(self.constant[i] for i in sources)
         for value in pytree.tree_leaves(result):
             if isinstance(value, torch.Tensor) and value.numel():
-                self._made[id(value)] = len(self.values)
+                self.view.append(not writes and _storage(value) in self._owners)
+                owner = self._owners.setdefault(_storage(value), value)
+                if writes:  # through a view it changes the whole: that is what must be found again
+                    self._writers[_storage(value)] = len(self.values)
+                else:
+                    self._made[id(value)] = len(self.values)
                 self._alive.append(value)
-                self.values.append(value.detach().clone())
+                self.values.append((owner if writes else value).detach().clone())
                 self.inputs.append(sources)
                 self.frames.append(user_frames(root=self.root))
                 self.constant.append(constant)
         return result
 
     def producers(self, tree: Any) -> list[int]:
-        """The operators that made the tensors in `tree`."""
-        found = [t for t in pytree.tree_leaves(tree) if isinstance(t, torch.Tensor)]
-        return [self._made[id(t)] for t in found if id(t) in self._made]
+        """The operators that the values of the tensors in `tree` come from."""
+        found = []
+        for tensor in pytree.tree_leaves(tree):
+            if isinstance(tensor, torch.Tensor):
+                places = (self._made.get(id(tensor)), self._writers.get(_storage(tensor)))
+                found += [max((p for p in places if p is not None), default=-1)]
+        return [index for index in found if index >= 0]
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage().data_ptr())
 
 
 class _Values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ FACTOR = 10.0  # how many times eager's own error is still noise; correct export
 ULPS = 8.0  # eager's error is taken to be at least this many eps of the output's scale
 TRUSTED = 1e4  # eager further than this many eps from float64: the two took different paths, float64 says nothing
 FALLBACK = 512.0  # in eps of the scale: what is allowed without a float64 reference
+COARSE = 0.05  # of the scale: more than this is no noise in any precision
 SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wrong; exporters drop small epsilons
 
 
@@ -65,32 +66,47 @@ def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, 
         return None
 
 
-def plainly_equal(actual: Sequence[Any], expected: Sequence[torch.Tensor], tolerance: Tolerance) -> bool:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What decides how far apart two answers may be.
+
+    `spread` is how far each output moves when the input does: where it hardly moves, small differences count.
+    `precision` is the eps that the model works with, where that is coarser than the output's. A configured
+    `tolerance` replaces all of that.
+    """
+
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    spread: Sequence[float] = ()
+    precision: float = 0.0
+
+    def moves(self, output: int) -> float:
+        """How far this output moves when the input does; 0 if nobody knows."""
+        return self.spread[output] if output < len(self.spread) else 0.0
+
+
+def plainly_equal(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> bool:
     """Whether the outputs agree so closely that no float64 reference could find fault."""
-    return difference(actual, expected, None, tolerance, factor=(FACTOR - 1) * ULPS) is None
+    return difference(actual, expected, None, bounds, factor=(FACTOR - 1) * ULPS) is None
 
 
 def difference(
     actual: Sequence[Any],
     expected: Sequence[torch.Tensor],
     wide: Sequence[torch.Tensor] | None,
-    tolerance: Tolerance,
-    spread: Sequence[float] = (),
+    bounds: Bounds,
     factor: float = FALLBACK,
 ) -> Difference | None:
     """The worst difference between ONNX Runtime's arrays and eager's tensors, None if they agree.
 
-    Shapes, integers, booleans, and where NaN and infinity stand, must be the same. `spread` is how far each output
-    moves when the input does: where it hardly moves, small differences count. `factor` is what is allowed, in eps of
-    the scale, without a reference; a configured tolerance replaces all of that.
+    Shapes, integers, booleans, and where NaN and infinity stand, must be the same. `wide` is the float64 reference;
+    `factor` is what is allowed, in eps of the scale, without one.
     """
     if len(actual) != len(expected):
         return Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)
     found = []
     for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
-        ref = wide[index] if wide is not None and len(wide) == len(expected) else None
-        moves = spread[index] if index < len(spread) else 0.0
-        one = _compare(index, _tensor(ours), theirs.cpu(), None if ref is None else ref.cpu(), tolerance, moves, factor)
+        ref = wide[index].cpu() if wide is not None and len(wide) == len(expected) else None
+        one = _compare(index, _tensor(ours), theirs.cpu(), ref, bounds, factor)
         if one is not None:
             found.append(one)
     return max(found, key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
@@ -110,8 +126,7 @@ def _compare(
     ours: torch.Tensor,
     theirs: torch.Tensor,
     wide: torch.Tensor | None,
-    tolerance: Tolerance,
-    spread: float,
+    bounds: Bounds,
     factor: float,
 ) -> Difference | None:
     if theirs.is_complex() and not ours.is_complex():
@@ -123,7 +138,7 @@ def _compare(
         wide = None
     if not theirs.is_floating_point():
         return _compare_exactly(index, ours, theirs, wide)
-    return _compare_floats(index, ours, theirs, wide, tolerance, spread, factor)
+    return _compare_floats(index, ours, theirs, wide, bounds, factor)
 
 
 def _compare_exactly(
@@ -147,11 +162,11 @@ def _compare_floats(
     ours: torch.Tensor,
     theirs: torch.Tensor,
     wide: torch.Tensor | None,
-    tolerance: Tolerance,
-    spread: float,
+    bounds: Bounds,
     factor: float,
 ) -> Difference | None:
-    eps = torch.finfo(theirs.dtype).eps
+    eps = max(torch.finfo(theirs.dtype).eps, bounds.precision)
+    tolerance = bounds.tolerance
     a, b = ours.double(), theirs.double()
     finite = torch.isfinite(b)
     for name, test in (("NaN", torch.isnan), ("infinity", torch.isposinf), ("-infinity", torch.isneginf)):
@@ -167,7 +182,7 @@ def _compare_floats(
         wrong, allowed = bool((gap > bound).any()), float(bound.min())
     else:
         allowed, ref = _allowed(b, None if wide is None else wide[finite].double(), eps, factor)
-        allowed = max(allowed, SLIGHT * min(float(b.abs().max()), 10 * spread))
+        allowed = max(allowed, SLIGHT * min(float(b.abs().max()), 10 * bounds.moves(index)))
         wrong = float((a - ref).abs().max()) > allowed
     if not wrong:
         return None
@@ -179,9 +194,15 @@ def _allowed(b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: flo
     scale = float(b.abs().max()) or 1.0
     if wide is not None and bool(torch.isfinite(wide).all()):
         own = float((b - wide).abs().max())
-        if own <= min(TRUSTED * eps, 0.05) * scale:
+        if own <= min(TRUSTED * eps, COARSE) * scale:
             return FACTOR * max(own, ULPS * eps * scale), wide
-    return factor * eps * scale, b
+    return min(factor * eps, max(COARSE, (FACTOR - 1) * ULPS * eps)) * scale, b
+
+
+def precision(model: torch.nn.Module) -> float:
+    """The coarsest eps among the model's floating-point parameters and buffers; 0 if it has none."""
+    tensors_of = (*model.parameters(), *model.buffers())
+    return max((torch.finfo(t.dtype).eps for t in tensors_of if t.is_floating_point()), default=0.0)
 
 
 def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -84,9 +84,7 @@ def confirm(probe: Probe, eager: Eager, export: Export) -> Confirmation:
     except RuntimeRefused as refused:
         found.refusal = str(refused)
         return found
-    found.random = (
-        numerics.difference(plain[0], [torch.as_tensor(v) for v in plain[1]], None, probe.tolerance) is not None
-    )
+    found.random = not numerics.plainly_equal(plain[0], [torch.as_tensor(v) for v in plain[1]], _bounds(probe, eager))
     if eager.random or found.random:
         return found
     for run in eager.accepted:
@@ -105,6 +103,10 @@ def confirm(probe: Probe, eager: Eager, export: Export) -> Confirmation:
     if not found.failing:
         found.trials += _vanished_trials(probe, eager, found)
     return found
+
+
+def _bounds(probe: Probe, eager: Eager) -> numerics.Bounds:
+    return numerics.Bounds(probe.tolerance, eager.spread, numerics.precision(eager.model))
 
 
 def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -144,13 +146,14 @@ def _trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
 def _compare(
     probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], optimized: bool, calls: int = 1
 ) -> Trial:
+    bounds = _bounds(probe, eager)
     expected: Sequence[torch.Tensor] = run.outputs
     if len(answers) != len(expected):
         expected = numerics.values(run.observation.outputs)
-    if numerics.plainly_equal(answers, expected, probe.tolerance):
+    if numerics.plainly_equal(answers, expected, bounds):
         return Trial(run, Result.AGREES, optimized, calls=calls)
     wide = numerics.reference(eager.inference(), run.args, run.kwargs) if calls == 1 else None
-    gap = numerics.difference(answers, expected, wide, probe.tolerance, eager.spread)
+    gap = numerics.difference(answers, expected, wide, bounds)
     if gap is None or (not gap.shape and calls == 1 and _on_an_edge(eager, run, gap)):
         return Trial(run, Result.AGREES, optimized, calls=calls)
     return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, optimized, gap, gap.detail, calls)

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from onnxlint.probes.numerics import difference, nudged, plainly_equal, reference, spread, tensors, values
+from onnxlint.probes.numerics import Bounds, difference, nudged, plainly_equal, reference, spread, tensors, values
+from onnxlint.probes.numerics import precision as model_precision
 from onnxlint.records import Tolerance
 
-PLAIN = Tolerance()
+PLAIN = Bounds()
 
 
-def gap(ours, theirs, wide=None, tolerance=PLAIN, moves=()):
-    theirs = torch.as_tensor(theirs)
-    return difference([np.asarray(ours)], [theirs], None if wide is None else [wide], tolerance, moves)
+def gap(ours, theirs, wide=None, tolerance=Tolerance(), moves=(), precision=0.0):  # noqa: B008
+    bounds = Bounds(tolerance, moves, precision)
+    return difference([np.asarray(ours)], [torch.as_tensor(theirs)], None if wide is None else [wide], bounds)
 
 
 def test_rounding_is_no_difference() -> None:
@@ -115,6 +116,16 @@ def test_low_precision_is_measured_by_its_own_eps() -> None:
     exact = torch.linspace(-3, 3, 101, dtype=torch.float64)
     assert gap((exact * 1.002).half().numpy(), exact.half(), exact) is None
     assert gap((exact * 1.5).half().numpy(), exact.half(), exact) is not None
+
+
+def test_a_model_of_low_precision_is_not_measured_by_its_output() -> None:
+    exact = torch.linspace(-3, 3, 101, dtype=torch.float64)
+    ours = (exact * 1.001).float().numpy()
+    assert gap(ours, exact.float()) is not None
+    assert gap(ours, exact.float(), precision=torch.finfo(torch.float16).eps) is None
+    assert gap((exact * 1.2).float().numpy(), exact.float(), precision=torch.finfo(torch.float16).eps) is not None
+    assert model_precision(torch.nn.Linear(2, 2).half()) == torch.finfo(torch.float16).eps
+    assert model_precision(torch.nn.Flatten()) == 0.0
 
 
 def test_complex_outputs_are_compared_as_pairs() -> None:
