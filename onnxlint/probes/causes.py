@@ -146,12 +146,18 @@ def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
 def guarded(found: Confirmation) -> list[Explanation]:
     """Guards of dynamo that a failing input breaks: the graph is only right where they hold."""
     chosen: dict[Location, Explanation] = {}
-    for trial in found.failing:
-        for guard in found.export.guards:
-            if guard.holds(trial.run.leaves) is False:
+    for trial in _worst_first(found.failing):
+        broken = [guard for guard in found.export.guards if guard.holds(trial.run.leaves) is False]
+        for index, guard in enumerate(broken):
+            if not any(before.implies(guard) for before in broken[:index]):  # else it asks what was assumed already
                 detail = f"the export assumes `{guard.text}` from here on and does not check it"
                 chosen.setdefault(guard.frames[0], Explanation(Cause.GUARD, guard.frames, detail, trial))
     return list(chosen.values())
+
+
+def _worst_first(trials: Sequence[Trial]) -> list[Trial]:
+    """The largest difference first: it is the one to show. Those that have none keep their order, last."""
+    return sorted(trials, key=lambda t: -(t.difference.max_abs or 0.0) if t.difference is not None else 1.0)
 
 
 def lost_inputs(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:

@@ -48,8 +48,11 @@ def first_divergences(
         outputs = model(*args, **kwargs)
     matched: list[bool] = []
     for index, value in enumerate(record.values):
-        same = record.view[index] and all(matched[i] for i in record.inputs[index])
-        matched.append(same or theirs.has(value, record.frames[index]))
+        moving = [i for i in record.inputs[index] if not record.constant[i]]
+        if record.view[index] and moving:  # a view is where the whole is; what looks like it may come from elsewhere
+            matched.append(all(matched[i] for i in moving))
+        else:
+            matched.append(theirs.has(value, record.frames[index]))
     waiting = [index for index in record.producers(outputs) if not matched[index]]
     seen, first = set(waiting), set()
     while waiting:

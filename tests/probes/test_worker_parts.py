@@ -117,6 +117,20 @@ def test_a_guard_is_tested_on_an_input() -> None:
     assert Guard(sympy.Eq(s, 3, evaluate=False), "", {"s7": ("x", 0)}, ()).text == "x.shape[0] == 3"
 
 
+def test_a_guard_that_pins_a_size_implies_what_holds_for_it() -> None:
+    s = sympy.Symbol("s7", integer=True)
+    turns, place = s // 160 - 1, (Location("model.py", 3),)
+
+    def guard(condition: object) -> Guard:
+        return Guard(condition, "guard", {"s7": ("x", 1)}, place)
+
+    pinned = guard(sympy.Eq(turns, 8))
+    assert pinned.implies(guard(turns > 3))
+    assert not pinned.implies(guard(turns > 8))
+    assert not pinned.implies(guard(s > 3))
+    assert not guard(turns > 3).implies(guard(turns > 2))
+
+
 def save(folder: Path, nodes: list[object], elem: int = TensorProto.FLOAT) -> Path:
     graph = helper.make_graph(
         nodes,

@@ -66,6 +66,14 @@ class Guard:
         outcome = self.expression.subs(values)
         return {"True": True, "False": False}.get(str(outcome))
 
+    def implies(self, other: Guard) -> bool:
+        """Whether this guard pins an expression to a number with which the other condition holds anyway."""
+        if type(self.expression).__name__ != "Equality":
+            return False
+        left, right = self.expression.args
+        pinned, number = (left, right) if right.is_number else (right, left)
+        return bool(number.is_number) and str(other.expression.subs(pinned, number)) == "True"
+
     @property
     def text(self) -> str:
         """The condition in terms of the inputs: `x.shape[0] > 4`."""
