@@ -90,6 +90,7 @@ def _without_collector() -> Iterator[None]:
         yield
     finally:
         if collecting:
+            gc.freeze()  # what is left goes when its last reference does; looking for cycles in it takes a minute
             gc.enable()
 
 

@@ -6,6 +6,8 @@ Values are immutable by convention; they are not `frozen` because millions of th
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -57,8 +59,8 @@ class Const:
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # True == 1 == 1.0 in Python, and they must not share a summary.
-        if isinstance(self.value, (bool, float)):
+        # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary.
+        if isinstance(self.value, (bool, float, complex)):
             self.value = _Typed(self.value)
 
     @property
@@ -200,16 +202,26 @@ class Dict:
 
 
 class Object:
-    """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self."""
+    """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self.
 
-    __slots__ = ("attrs", "buffers", "built_at", "cls", "mode")
+    `serial` counts the objects of a process: it orders them the same way in every run.
+    """
+
+    __slots__ = ("attrs", "buffers", "built_at", "cls", "mode", "serial")
 
     def __init__(self, cls: ClassInfo) -> None:
         self.cls = cls
+        self.serial = next(_SERIALS)
         self.attrs: dict[str, Value] = {}
         self.buffers: set[str] = set()
         self.mode = "train"
         self.built_at: Place | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.qualname} {self.serial}>"
+
+
+_SERIALS = itertools.count()
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -395,9 +407,13 @@ def join(a: Value, b: Value) -> Value:
     if {type(a), type(b)} == {Tuple, Seq}:
         return _join_sequences(a, b)
     if ra != rb:
-        return a if ra > rb else b
+        upper, lower = (a, b) if ra > rb else (b, a)
+        if type(upper) is Const:
+            # None or nothing known, or else a literal: no condition may be decided by that literal.
+            return Config(upper.trace or lower.trace)
+        return upper
     joiner = _JOIN.get(type(a))
-    return joiner(a, b) if joiner is not None else _fallback(a, b)
+    return joiner(a, b) if joiner is not None else _choose(a, b)
 
 
 def join_all(values: Iterable[Value]) -> Value | None:
@@ -408,27 +424,37 @@ def join_all(values: Iterable[Value]) -> Value | None:
     return result
 
 
-def _fallback(a: Value, b: Value) -> Value:
-    # Two different functions, classes or library objects: the order of joining must not matter.
-    return min(a, b, key=_stable)
+def _choose(a: Value, b: Value) -> Value:
+    """Of two values that do not join, the same one whatever the order: the one that comes first in the source."""
+    return min(a, b, key=_order)
 
 
-def _stable(v: Value) -> tuple[str, str]:
-    return type(v).__name__, stable_text(v)
+def _order(v: Value) -> tuple[str, int, str]:
+    """What values of one kind are ordered by, the same in every run for the same source."""
+    if isinstance(v, Function):
+        return f"{v.unit.module.path}:{v.unit.qualname}", v.unit.node.lineno, ""
+    if isinstance(v, ClassRef):
+        return f"{v.info.module.path}:{v.info.qualname}", v.info.node.lineno, ""
+    if isinstance(v, Super):
+        return f"{v.info.module.path}:{v.info.qualname}", v.info.node.lineno, ""
+    if isinstance(v, PyModule):
+        return v.info.path, 0, ""
+    if isinstance(v, Instance):
+        return v.object.cls.qualname, v.object.serial, ""
+    if isinstance(v, (External, Layer, Method)):
+        return v.name, 0, ""
+    if isinstance(v, Partial):
+        inner = _order(v.function)
+        return f"{type(v.function).__name__} {inner[0]}", inner[1], f"{len(v.args)} {[k for k, _ in v.kwargs]}"
+    if isinstance(v, Lambda):
+        return getattr(v.frame, "symbol", ""), id(v.node), ""
+    return "", 0, repr(v)
 
 
 def stable_text(v: Any) -> str:
-    """A text that is the same in every run for equal values, for choosing between values that do not join."""
-    if isinstance(v, (Function, ClassRef)):
-        item: Any = v.unit if isinstance(v, Function) else v.info
-        return f"{item.module.name}.{item.qualname}"
-    if isinstance(v, PyModule):
-        return v.info.name
-    if isinstance(v, Lambda):
-        return str(id(v.node))
-    if isinstance(v, Instance):
-        return f"{v.object.cls.qualname}:{id(v.object)}"
-    return repr(v)
+    """A text that is the same in every run for equal values."""
+    first, number, rest = _order(v)
+    return " ".join(str(part) for part in (first, number, rest) if part)
 
 
 def _join_const(a: Const, b: Const) -> Value:
@@ -448,6 +474,8 @@ def _join_dim(a: Dim, b: Dim) -> Value:
 def _earlier(a: Site | None, b: Site | None) -> Site | None:
     if a is None or b is None:
         return a or b
+    if (a.place.order, a.how) == (b.place.order, b.how) and a != b:
+        return min(a, b, key=lambda s: dataclasses.astuple(s.place.span))
     return min(a, b, key=lambda s: (s.place.order, s.how))
 
 
@@ -527,7 +555,7 @@ def _join_dict(a: Dict, b: Dict) -> Value:
 
 def _join_layer(a: Layer, b: Layer) -> Value:
     if a.name != b.name:
-        return _fallback(a, b)
+        return _choose(a, b)
     items: Any = None
     if a.items is not None and b.items is not None:
         items = join(a.items, b.items)
@@ -537,7 +565,41 @@ def _join_layer(a: Layer, b: Layer) -> Value:
     return Layer(a.name, args, items or a.items or b.items, a.trace or b.trace)
 
 
+def _join_function(a: Function, b: Function) -> Value:
+    if a.unit is not b.unit:
+        return _choose(a, b)
+    return Function(a.unit, _join_optional(a.bound, b.bound), a.scope or b.scope, a.trace or b.trace)
+
+
+def _join_method(a: Method, b: Method) -> Value:
+    if a.name != b.name:
+        return _choose(a, b)
+    return Method(join(a.receiver, b.receiver), a.name, a.trace or b.trace)
+
+
+def _join_super(a: Super, b: Super) -> Value:
+    if a.info is not b.info:
+        return _choose(a, b)
+    return Super(a.info, join(a.bound, b.bound), a.trace or b.trace)
+
+
+def _join_partial(a: Partial, b: Partial) -> Value:
+    if _order(a) != _order(b):
+        return _choose(a, b)
+    args = tuple(join(x, y) for x, y in zip(a.args, b.args, strict=True))
+    kwargs = tuple((k, join(v, w)) for (k, v), (_, w) in zip(a.kwargs, b.kwargs, strict=True))
+    return Partial(join(a.function, b.function), args, kwargs, a.trace or b.trace)
+
+
+def _join_optional(a: Value | None, b: Value | None) -> Value | None:
+    return join(a, b) if a is not None and b is not None else a or b
+
+
 _JOIN: dict[type, Any] = {
+    Function: _join_function,
+    Method: _join_method,
+    Super: _join_super,
+    Partial: _join_partial,
     Const: _join_const,
     Dim: _join_dim,
     Tensor: _join_tensor,
@@ -558,7 +620,7 @@ def traced(v: Value, trace: Trace | None) -> Value:
 
 
 def widen(v: Value) -> Value:
-    """Forget what could grow without end in a loop: known lengths, numbers and ranks that change."""
+    """Forget what could grow without end in a loop: the length of a list."""
     if isinstance(v, Tuple) and v.kind == "list":
         return Seq(element(v), None, v.trace)
     return v

@@ -41,6 +41,7 @@ class Emitter:
     frames: list[Frame]
     axes: shapes.Axes
     tracing: bool
+    changes: int
     exporters: tuple[str, ...]
     facts: dict[tuple[Any, ...], Fact]
 
@@ -69,6 +70,7 @@ class Emitter:
         """Record a fact, or widen the one of the same kind at the same place."""
         if not (self.tracing or always):
             return
+        self.changes += 1
         place = at if isinstance(at, Place) else self.place(at)
         mask = exporters if exporters is not None else self.exporters
         key = (fact, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))

@@ -6,7 +6,7 @@ import ast
 import builtins
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import libcst as cst
@@ -59,8 +59,18 @@ from onnxlint.records import EXPORTERS
 log = logging.getLogger(__name__)
 
 CONTEXTS = 5  # kinds of arguments a function is analysed for, before what is known is taken to stand for the rest
+HABIT = 3  # times that a function did the same, outside of traced code, before it is taken to do so always
 DEPTH = 40
 STEPS = 60_000  # calls of functions per entry point
+
+
+@dataclass(frozen=True, slots=True)
+class _Habit:
+    """What a function did each time so far; a negative count: not always the same."""
+
+    count: int
+    result: Value
+    effects: tuple[tuple[str, Value], ...]
 
 
 class Interpreter(Objects):
@@ -80,6 +90,7 @@ class Interpreter(Objects):
         self.trees = Trees()
         self.tracing = False
         self.testing = 0
+        self.changes = 0
         self.steps = 0
         self.batches = True
         self._example_batch: int | None = None
@@ -95,6 +106,8 @@ class Interpreter(Objects):
         self._defaults: dict[ast.expr, Value] = {}
         self._summaries: dict[int, dict[Any, Value]] = {}
         self._running: set[Any] = set()
+        self._habits: dict[int, _Habit] = {}
+        self.writes: list[tuple[Object, str, Value]] = []
         self._class_values: dict[tuple[int, int], Value] = {}
         self._local_classes: dict[int, ClassInfo] = {}
         self.exported: list[Candidate] = []
@@ -123,9 +136,14 @@ class Interpreter(Objects):
             if len(known) >= CONTEXTS and self.tracing:
                 return join_all(known.values()) or UNKNOWN
             self._running.add(key)
-        elif len(self.frames) >= DEPTH or self.steps >= STEPS:
+        elif len(self.frames) >= DEPTH or self.steps >= STEPS or self._recurs(unit):
             return UNKNOWN
+        if not self.tracing and fn.scope is None:
+            result = self._by_habit(fn)
+            if result is not None:
+                return result
         self.steps += 1
+        changes, written = self.changes, len(self.writes)
         held = self.exporters
         if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
             # A scripted function keeps its control flow in TorchScript's trace.
@@ -138,8 +156,42 @@ class Interpreter(Objects):
                 self._running.discard(key)
         if key is not None:
             self._summaries[id(unit.node)][key] = result
+            if not self.tracing:
+                self._note_habit(fn, result, written, changes == self.changes)
         del node
         return result
+
+    def _recurs(self, unit: FunctionUnit) -> bool:
+        """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
+        return sum(f.unit is not None and f.unit.node is unit.node for f in self.frames) >= 2
+
+    def _note_habit(self, fn: Function, result: Value, written: int, harmless: bool) -> None:
+        """Remember what a function did to its object, outside of traced code, if it did so each time.
+
+        Constructors of a large library do the same bookkeeping for hundreds of classes; what a method did the same
+        way a few times, to nothing but its own object, is then repeated without running it.
+        """
+        bound = fn.bound.object if isinstance(fn.bound, Instance) else None
+        effects = tuple(self.writes[written:])
+        own = tuple((name, v) for obj, name, v in effects if obj is bound)
+        now = _Habit(1, result, own)
+        before = self._habits.get(id(fn.unit.node))
+        if not harmless or len(own) != len(effects) or (before is not None and before.count < 0):
+            now = _Habit(-1, UNKNOWN, ())
+        elif before is not None:
+            same = before.result == result and before.effects == own
+            now = _Habit(before.count + 1, result, own) if same else _Habit(-1, UNKNOWN, ())
+        self._habits[id(fn.unit.node)] = now
+
+    def _by_habit(self, fn: Function) -> Value | None:
+        """The result of a function of which it is known what it always does; None for any other."""
+        habit = self._habits.get(id(fn.unit.node))
+        if habit is None or habit.count < HABIT:
+            return None
+        if isinstance(fn.bound, Instance):
+            for name, v in habit.effects:
+                self.set_attribute(fn.bound.object, name, v)
+        return habit.result
 
     def run(self, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
         """Execute a function's body and join what it returns."""

@@ -58,6 +58,8 @@ class Objects(Emitter):
     """The part of the interpreter that builds and reads objects."""
 
     instances: dict[Any, Object]
+    changes: int
+    writes: list[tuple[Object, str, Value]]
     building: set[Any]
     written_late: dict[ClassInfo, frozenset[str]]
 
@@ -91,6 +93,7 @@ class Objects(Emitter):
             return Instance(found)
         if id(info) in self.building and len(self.building) > 40:
             return UNKNOWN
+        self.changes += 1
         obj = Object(info)
         if node is not None and self.frames:
             obj.built_at = self.place(node)
@@ -189,6 +192,7 @@ class Objects(Emitter):
         if not self.tracing:
             if isinstance(v, Tensor):
                 v = Tensor(v.dims, v.lead, "weight", v.kind)
+            self.writes.append((obj, name, v))
             if self.frames and self.frames[-1].statement_node is not None:
                 self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
             if name == "*":
@@ -331,6 +335,7 @@ class Objects(Emitter):
     ) -> Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object
+        self.changes += name in ("eval", "train") or name.startswith(("register_", "add_module"))
         first = args[0] if args else None
         if name in ("forward", "__call__"):
             return self.apply(owner, args, kwargs, node)
