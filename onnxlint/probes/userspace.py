@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import linecache
 import os
 import re
 import sys
@@ -160,6 +162,30 @@ def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Loca
         path = match["path"]
         if is_user_code(path):
             inside = True
-            yield Location(relative(path, root), int(match["line"]), (match["function"] or "").strip())
+            line = int(match["line"])
+            name = _definitions(path).get(line) or (match["function"] or "").strip()
+            yield Location(relative(path, root), line, name)
         elif inside and path.startswith(_OWN):
             break
+
+
+@cache
+def _definitions(path: str) -> dict[int, str]:
+    """The qualified name of the function around each line, as code objects spell it; empty without the source."""
+    found: dict[int, str] = {}
+    try:
+        waiting: list[tuple[ast.AST, str]] = [(ast.parse("".join(linecache.getlines(path))), "")]
+    except (SyntaxError, ValueError):
+        return found
+    while waiting:
+        node, prefix = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            inner = prefix
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                for line in range(child.lineno, (child.end_lineno or child.lineno) + 1):
+                    found[line] = prefix + child.name  # an inner function comes later and takes its lines
+                inner = f"{prefix}{child.name}.<locals>."
+            elif isinstance(child, ast.ClassDef):
+                inner = f"{prefix}{child.name}."
+            waiting.append((child, inner))
+    return found

@@ -115,3 +115,13 @@ def test_deep_in_a_library_the_line_that_called_it_is_kept() -> None:
     assert kept(stack, None, 2) == tuple(library[:2])
     assert kept([mine[0], *stack], "/home/me", 2) == (mine[0], library[0])
     assert kept(library, "/home/me", 2) == tuple(library[:2])
+
+
+def test_formatted_stacks_name_functions_as_code_objects_do(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(
+        "class Net:\n    def forward(self):\n        def inner():\n            pass\n        return inner()\n"
+    )
+    stack = f'File "{file}", line 4, in inner\nFile "{file}", line 5, in forward\n'
+    assert [f.function for f in python_frames(stack)] == ["Net.forward", "Net.forward.<locals>.inner"]
+    assert python_frames('File "/no/model.py", line 4, in inner\n')[0].function == "inner"
