@@ -1,0 +1,109 @@
+"""Small sources as a project in memory: their facts, their findings, and the abstract values of their functions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from onnxlint.flow import shapes
+from onnxlint.flow.domain import Function, Value
+from onnxlint.flow.entries import Analysis, Declared, analyse
+from onnxlint.flow.facts import Fact
+from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.ops import OpTable
+from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.records import EXPORTERS
+from onnxlint.source.parse import SourceFile, parse_source
+
+PRELUDE = """\
+import math
+import random
+from functools import partial
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch import Tensor
+"""
+
+
+def parsed(path: Path, source: str) -> SourceFile:
+    """A source as the pipeline would read it from `path`."""
+    file = parse_source(path, source.encode(), path.as_posix())
+    assert isinstance(file, SourceFile), file
+    return file
+
+
+def project_of(files: Mapping[str, str] | str, folder: Path = Path("/nowhere")) -> Project:
+    """A project of sources by path under `folder`; one source alone is `model.py`. Packages need files on disk."""
+    texts = {"model.py": files} if isinstance(files, str) else files
+    project = Project(lambda path: None)
+    for name, text in texts.items():
+        project.add(parsed(folder / name, textwrap.dedent(text)))
+    return project
+
+
+def written(files: Mapping[str, str], folder: Path) -> Project:
+    """The same with every file on disk, so that packages are packages and imports are read on demand."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def read(path: Path) -> SourceFile | None:
+        return parsed(path, path.read_text(encoding="utf-8"))
+
+    project = Project(read)
+    for name in files:
+        project.add(parsed(folder / name, (folder / name).read_text(encoding="utf-8")))
+    return project
+
+
+def analysed(
+    source: str | Project, declared: Sequence[Declared] = (), exporters: tuple[str, ...] = EXPORTERS
+) -> Analysis:
+    """The analysis of a source (with the usual imports in front) or of a project; no exception is swallowed."""
+    project = source if isinstance(source, Project) else project_of(PRELUDE + textwrap.dedent(source))
+    found = analyse(project, declared, exporters=exporters, debug=True)
+    assert found.problems == ()
+    return found
+
+
+def facts_of(source: str | Project, declared: Sequence[Declared] = ()) -> tuple[Fact, ...]:
+    """The facts of a source or a project."""
+    return analysed(source, declared).facts
+
+
+def told(source: str | Project, declared: Sequence[Declared] = ()) -> list[str]:
+    """The facts in short, sorted: `Branch if data: x.sum() > 0`; a `?` at the end marks one that is not sure."""
+    return sorted(_short(fact) for fact in facts_of(source, declared))
+
+
+def _short(fact: Fact) -> str:
+    words = [type(fact).__name__]
+    words += [
+        str(getattr(fact, name))
+        for name in ("keyword", "operator", "how", "hazard", "call", "over", "kind", "where", "container", "parameter")
+        if getattr(fact, name, "")
+    ]
+    words += [str(getattr(fact, name)) for name in ("reads", "source") if getattr(fact, name, "")]
+    return f"{' '.join(words)}: {fact.text}" + ("" if fact.sure else "?")
+
+
+def running(source: str | Project, axes: shapes.Axes | None = None) -> tuple[Interpreter, ModuleInfo]:
+    """An interpreter in the state of a forward that runs, and the first module of the source."""
+    project = source if isinstance(source, Project) else project_of(PRELUDE + textwrap.dedent(source))
+    engine = Interpreter(project, OpTable.load())
+    engine.axes = axes if axes is not None else shapes.Axes()
+    engine.tracing = True
+    return engine, next(iter(project.modules.values()))
+
+
+def result_of(source: str, *args: Value, name: str = "f", axes: shapes.Axes | None = None) -> Value:
+    """What the function `name` of a source returns for abstract arguments."""
+    engine, info = running(source, axes)
+    function = engine.global_value(info, name)
+    assert isinstance(function, Function)
+    return engine.call_function(function, list(args), {}, None)
