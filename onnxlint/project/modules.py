@@ -18,10 +18,12 @@ class ModuleInfo:
     """One file: its definitions and imports at module level. Function bodies are not walked here."""
 
     __slots__ = (
+        "_found",
         "aliases",
         "assigns",
         "classes",
         "file",
+        "folder",
         "functions",
         "is_package",
         "lines",
@@ -41,6 +43,8 @@ class ModuleInfo:
         self.assigns: dict[str, ast.Assign | ast.AnnAssign] = {}
         self.aliases: dict[str, str] = {}
         self.stars: list[str] = []
+        self.folder = str(file.path.parent)
+        self._found: dict[str, ClassInfo | str | None] = {}
         self._index(file.tree.body)
 
     def _index(self, body: Iterable[ast.stmt]) -> None:
@@ -104,9 +108,16 @@ class ModuleInfo:
 
     def lookup(self, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> ClassInfo | str | None:
         """A class by the dotted name it has here: of the project, or the canonical dotted name of a library's."""
+        if name in self._found:
+            return self._found[name]
         if (self.name, name) in seen:
             return None
-        seen |= {(self.name, name)}
+        result = self._lookup(name, seen | {(self.name, name)})
+        if result is not None or not seen:  # within a cycle, None may only mean: not on this way round
+            self._found[name] = result
+        return result
+
+    def _lookup(self, name: str, seen: frozenset[tuple[str, str]]) -> ClassInfo | str | None:
         if name in self.classes:
             return self.classes[name]
         head, _, tail = name.partition(".")
@@ -130,7 +141,7 @@ class Project:
     def __init__(self, read: Callable[[Path], SourceFile | None]) -> None:
         self._read = read
         self.modules: dict[Path, ModuleInfo] = {}
-        self._by_name: dict[tuple[str, Path | None], ModuleInfo | None] = {}
+        self._by_name: dict[tuple[str, str], ModuleInfo | None] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
 
@@ -146,11 +157,11 @@ class Project:
         return self.modules[path]
 
     def module(self, name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
-        """The module of that dotted name, as `importer` sees it: beside it, or below any source root of the run."""
-        beside = importer.file.path.parent if importer is not None else None
+        """The module of that dotted name: below a source root of the run, or beside `importer` if that is a script."""
+        beside = importer.folder if importer is not None and "." not in importer.name else ""
         key = (name, beside)
         if key not in self._by_name:
-            self._by_name[key] = self._find(name, beside)
+            self._by_name[key] = self._find(name, Path(beside) if beside else None)
         return self._by_name[key]
 
     def _find(self, name: str, beside: Path | None) -> ModuleInfo | None:
