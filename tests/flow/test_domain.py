@@ -1,4 +1,4 @@
-"""The laws of the lattice: `join` is commutative, associative and idempotent, keeps the priority, and `widen` is above."""
+"""The laws of the lattice: `join` commutes, associates, is idempotent and keeps the priority; `widen` is above."""
 
 from __future__ import annotations
 
