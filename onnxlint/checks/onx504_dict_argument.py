@@ -15,5 +15,4 @@ def dict_argument(call: ExportCall) -> Iterator[Objection]:
         yield Objection(
             "a dict in the place of `args` is taken for keyword arguments, not for one argument",
             "wrap it: `(batch,)`, or give keyword arguments as `kwargs=`",
-            span=call.argument_spans.get("args"),
         )

@@ -22,6 +22,7 @@ from onnxlint.flow.domain import (
     Dict,
     Dim,
     Extent,
+    External,
     Instance,
     Layer,
     Partial,
@@ -218,7 +219,12 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
             )
         if name.count(".") > 2 and ".modules." in name:
             name = f"torch.nn.{short}"
+        tracked = kwargs.get("track_running_stats")
+        if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, Const) and tracked.literal is False:
+            engine.emit(facts.OpCall, node, op=name, hazard="batch-norm", always=True)
         return layers.build(engine, name, args, kwargs)
+    if name == "torch.export.export":
+        return External("torch.export.ExportedProgram")
     if name in ("torch.Size",):
         return args[0] if args else Tuple(())
     tail = name.rpartition(".")[2]

@@ -226,7 +226,7 @@ class Emitter:
                 literal=number,
                 axis="batch",
                 position=0,
-                sure=self._example_batch == number,
+                sure=self._example_batch == number or (call.op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
             )
 
     batches: bool
@@ -311,7 +311,7 @@ class Emitter:
         elif isinstance(v, Tensor):
             dynamic = [d for d in v.dims or () if isinstance(d, Dim)]
             if v.source == "input":
-                kind = "attribute"
+                kind = "state" if _read_before(frame, name) else "attribute"
             elif dynamic:
                 kind, sure = "cache", any(d.sure for d in dynamic)
             else:
@@ -324,6 +324,18 @@ class Emitter:
             return
         read = is_buffer or reads_elsewhere(owner, name)
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+
+def _read_before(frame: Frame, name: str) -> bool:
+    """True when the function that writes `self.name` reads it first (or in the same statement): it carries state."""
+    first = frame.unit.node.lineno if frame.unit is not None else frame.line
+    for number in range(first, frame.line + 1):
+        text = frame.module.file.line(number)
+        for at in _occurrences(text, f"self.{name}"):
+            rest = text[at:].lstrip()
+            if not rest.startswith("=") or rest.startswith("=="):
+                return True
+    return False
 
 
 def reads_elsewhere(owner: Instance, name: str) -> bool:

@@ -236,7 +236,10 @@ def _script_arguments(unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]
     a = unit.node.args
     names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
     required = len(names) - len(a.defaults)
-    return [UNKNOWN for _ in names[: max(required, 0)]], {p.arg: CONFIG for p in a.kwonlyargs}
+    kwargs: dict[str, Value] = {p.arg: CONFIG for p in a.kwonlyargs}
+    if a.kwarg is not None:
+        kwargs["**"] = UNKNOWN
+    return [UNKNOWN for _ in names[: max(required, 0)]], kwargs
 
 
 @dataclass(slots=True)

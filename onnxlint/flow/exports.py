@@ -76,7 +76,7 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         input_names=_names(given.get("input_names")),
         output_names=_names(given.get("output_names")),
         parameters=parameters,
-        dict_argument=isinstance(given.get("args"), Dict),
+        dict_argument=_dict_argument(given.get("args"), parameters),
         training=_training(training),
         opset=opset.literal if isinstance(opset, Const) and isinstance(opset.literal, int) else None,
         argument_spans=_spans(engine, node),
@@ -104,12 +104,13 @@ def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ..
     """Where the axes of each name are written, in this file: the dict may stand far from the call."""
     info = engine.frames[-1].module
     wanted = [name for name, _ in axes]
+    found: dict[int, dict[str, Span]] = {}
     for node in ast.walk(info.file.tree):
         if isinstance(node, ast.Dict):
             keys = {k.value: k for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
             inner = all(isinstance(v, (ast.Dict, ast.List, ast.Tuple)) for v in node.values)
             if inner and list(keys) == wanted:
-                return {
+                found[node.lineno] = {
                     name: Span(
                         info.path,
                         k.lineno,
@@ -119,7 +120,9 @@ def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ..
                     )
                     for name, k in keys.items()
                 }
-    return {}
+    call = engine.frames[-1].line
+    inside = [n for n in found if call <= n <= call + 40]
+    return found[min(inside or found, key=lambda n: abs(n - call))] if found else {}
 
 
 def _mode(model: Value) -> str | None:
@@ -136,6 +139,16 @@ def _training(v: Value | None) -> str | None:
     if isinstance(v, External):
         return v.name.rpartition(".")[2]
     return str(v.literal) if isinstance(v, Const) and v.literal is not None else None
+
+
+def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bool:
+    """True for a dict in the place of the last argument, unless its keys are keyword arguments of forward."""
+    last = args.items[-1] if isinstance(args, Tuple) and args.items else args
+    if not isinstance(last, Dict):
+        return False
+    if parameters is None or last.rest is not None:
+        return isinstance(args, Dict) and parameters is None
+    return not {k for k, _ in last.items} <= set(parameters)
 
 
 def _names(v: Value | None) -> tuple[str, ...] | None:

@@ -575,7 +575,8 @@ class Interpreter(Objects):
         items = _leaves(given)
         for v in items:
             if isinstance(v, Dim):
-                if v.site is not None and v.site.how != "range()":
+                listed = v.site is not None and v.site.how.startswith(("range()", "list repetition", "numpy."))
+                if v.site is not None and not listed:
                     self.use(v, call.op)
                 else:
                     self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="dim", sure=v.sure)

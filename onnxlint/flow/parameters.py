@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
@@ -153,9 +154,17 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
         return CONFIG
     if default is not None:
         return CONFIG
+    if read_as_tensor(unit, name):
+        return tensor(engine, trace)
     if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
         return CONFIG
     return tensor(engine, trace)
+
+
+def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
+    """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
+    pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
+    return re.search(pattern, unit.module.text_of(unit.node)) is not None
 
 
 def tensor(engine: Interpreter, trace: Trace) -> Tensor:

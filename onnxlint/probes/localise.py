@@ -20,6 +20,7 @@ from onnxlint.records import Location
 
 Frames = tuple[Location, ...]
 Line = tuple[str, int]
+Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would mix up its calls
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
 _MOST = 4  # places named
 
@@ -34,7 +35,7 @@ def first_divergences(
 ) -> list[Frames]:
     """The user's frames of the first operators whose result ONNX Runtime computes nowhere, in eager's order.
 
-    Values are matched by content among those of the same source line, so neither exporter's names matter, nor what it
+    Values are matched by content among those of the same call site, so neither exporter's names matter, nor what it
     fused: an operator counts only if every step from it to the model's outputs goes unmatched too. Empty if no place
     can be told.
     """
@@ -48,11 +49,8 @@ def first_divergences(
         outputs = model(*args, **kwargs)
     matched: list[bool] = []
     for index, value in enumerate(record.values):
-        moving = [i for i in record.inputs[index] if not record.constant[i]]
-        if record.view[index] and moving:  # a view is where the whole is; what looks like it may come from elsewhere
-            matched.append(all(matched[i] for i in moving))
-        else:
-            matched.append(theirs.has(value, record.frames[index]))
+        same = record.view[index] and all(matched[i] for i in record.inputs[index])
+        matched.append(same or theirs.has(value, record.frames[index]))
     waiting = [index for index in record.producers(outputs) if not matched[index]]
     seen, first = set(waiting), set()
     while waiting:
@@ -128,23 +126,23 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 class _Values:
-    """Arrays to be found again by content, each with the line that made it if that is known."""
+    """Arrays to be found again by content, each with the site that made it if that is known."""
 
     def __init__(self) -> None:
-        self._by_shape: dict[tuple[int, ...], list[tuple[Any, Line | None]]] = {}
-        self._lines: set[Line] = set()
+        self._by_shape: dict[tuple[int, ...], list[tuple[Any, Site | None]]] = {}
+        self._sites: set[Site] = set()
 
-    def add(self, array: Any, line: Line | None = None) -> None:
+    def add(self, array: Any, site: Site | None = None) -> None:
         """Keep one array."""
         if isinstance(array, np.ndarray) and array.dtype.kind in "fiub":
-            self._by_shape.setdefault(array.shape, []).append((array, line))
-            if line is not None:
-                self._lines.add(line)
+            self._by_shape.setdefault(array.shape, []).append((array, site))
+            if site is not None:
+                self._sites.add(site)
 
     def has(self, value: torch.Tensor, frames: Frames) -> bool:
-        """Whether an array holds this value: one of the same line, if any is known to come from there."""
-        line = (frames[0].path, frames[0].line) if frames else None
-        known = line in self._lines
+        """Whether an array holds this value: one of the same site, if any is known to come from there."""
+        site = _site(frames)
+        known = site in self._sites
         if value.is_complex():
             value = torch.view_as_real(value.resolve_conj())
         wanted = value.detach().cpu().to(torch.float64).numpy()
@@ -153,19 +151,22 @@ class _Values:
         return any(
             np.allclose(array, wanted, rtol=0.0, atol=far, equal_nan=True)
             for array, place in self._by_shape.get(wanted.shape, ())
-            if not known or place is None or place == line
+            if not known or place is None or place == site
         )
+
+
+def _site(frames: Frames) -> Site | None:
+    return tuple((frame.path, frame.line) for frame in frames[:2]) or None
 
 
 def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str) -> _Values:
     """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
     model = onnx.load(str(exported))
-    lines: dict[str, Line | None] = {value.name: None for value in model.graph.output}
+    sites: dict[str, Site | None] = {value.name: None for value in model.graph.output}
     for node in model.graph.node:
-        frames = onnx_frames(node, root)
-        lines.update(dict.fromkeys(node.output, (frames[0].path, frames[0].line) if frames else None))
+        sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, root))))
     known = {value.name for value in model.graph.output}
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in lines if name and name not in known)
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sites if name and name not in known)
     found = _Values()
     try:
         serialized = model.SerializeToString()
@@ -173,7 +174,7 @@ def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str) -> _Valu
         raise RuntimeRefused(str(error)) from error
     names = [value.name for value in model.graph.output]
     for name, array in zip(names, run(open_session(serialized, optimized=False), feeds), strict=True):
-        found.add(array, lines[name])
+        found.add(array, sites[name])
     for array in feeds.values():
         found.add(array)
     for tensor in model.graph.initializer:
