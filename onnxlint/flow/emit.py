@@ -215,7 +215,7 @@ class Emitter:
         number = as_int(sizes[0]) if sizes else None
         if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.batches:
             return
-        if self._example_batch in (None, number) and (
+        if self.example_batch in (None, number) and (
             t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1
         ):
             self.emit(
@@ -226,11 +226,11 @@ class Emitter:
                 literal=number,
                 axis="batch",
                 position=0,
-                sure=self._example_batch == number or (call.op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
+                sure=self.example_batch == number or (call.op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
             )
 
     batches: bool
-    _example_batch: int | None
+    example_batch: int | None
 
     def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:
         """A tensor made with a literal size meets one whose size on that axis is dynamic."""

@@ -285,10 +285,10 @@ class _DeclaredModel(_Job):
             return
         args, kwargs, axes = self._inputs(unit)
         engine.axes = axes
-        engine.batches = any(0 in a for a in self.model.dynamic.values()) or axes.declared is None
+        engine.batches = axes.declared is None or 0 in dict(axes.declared)
         engine.tracing = True
         engine.apply(built, args, kwargs, cst.Name("model"))
-        engine._example_batch = None
+        engine.example_batch = None
         engine.batches = True
 
     def _feed_layer(self, built: Layer) -> None:
@@ -318,6 +318,8 @@ class _DeclaredModel(_Job):
                 for i, d in enumerate(s.dims):
                     if d.name is not None:
                         axes.setdefault(i, d.name)
+                if s.dims and s.dims[0].name is not None and engine.example_batch is None:
+                    engine.example_batch = s.dims[0].size
             return [], values, shapes.Axes(tuple(sorted(axes.items())))
         given: Value = UNKNOWN
         if isinstance(spec, str):
@@ -353,8 +355,8 @@ class _DeclaredModel(_Job):
                 axis = wanted.get(i, wanted.get(i - len(v.dims)))
                 example = d.literal if isinstance(d, Const) else None
                 dims.append(Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
-                if i == 0 and axis is not None and engine._example_batch is None:
-                    engine._example_batch = example
+                if i == 0 and axis is not None and engine.example_batch is None:
+                    engine.example_batch = example
             return Tensor(tuple(dims), None, "input", v.kind, None, None, trace)
         if isinstance(v, Dict):
             return Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)

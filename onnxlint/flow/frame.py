@@ -11,9 +11,10 @@ import libcst as cst
 
 from onnxlint.flow import facts
 from onnxlint.flow.domain import (
-    CONFIG,
     NONE,
     UNKNOWN,
+    Array,
+    Config,
     Const,
     Data,
     Dict,
@@ -436,7 +437,7 @@ class Frame(Expressions):
         elif isinstance(v, Tuple):
             parts = [join_all(v.items) or UNKNOWN] * count
         else:
-            parts = [v if isinstance(v, type(CONFIG)) else UNKNOWN] * count
+            parts = [v if isinstance(v, (Config, Data, Array)) else UNKNOWN] * count
         for element, part in zip(target.elements, parts, strict=False):
             self.assign(element.value, part)
 

@@ -93,7 +93,7 @@ class Interpreter(Objects):
         self.changes = 0
         self.steps = 0
         self.batches = True
-        self._example_batch: int | None = None
+        self.example_batch: int | None = None
         self.fixed: dict[str, str] = {}
         self.instances: dict[Any, Object] = {}
         self.building: set[Any] = set()

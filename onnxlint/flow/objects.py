@@ -90,6 +90,7 @@ class Objects(Emitter):
         key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
         found = self.instances.get(key)
         if found is not None:
+            found.mode = "train"  # a new object starts there, whatever became of its twin
             return Instance(found)
         if id(info) in self.building and len(self.building) > 40:
             return UNKNOWN

@@ -23,7 +23,7 @@ from onnxlint.records import Span
 
 @contextmanager
 def unvalidated() -> Iterator[None]:
-    """libcst checks every node as it is made; what its own parser makes needs no check, and that is a fifth of its time."""
+    """libcst checks every node that is made; its own parser's need none, and that is a fifth of the time."""
     checked = cst.CSTNode.__post_init__
     cst.CSTNode.__post_init__ = lambda self: None  # type: ignore[method-assign]
     try:

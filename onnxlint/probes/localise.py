@@ -50,7 +50,8 @@ def first_divergences(
     matched: list[bool] = []
     for index, value in enumerate(record.values):
         same = record.view[index] and all(matched[i] for i in record.inputs[index])
-        matched.append(same or theirs.has(value, record.frames[index]))
+        # What only looks at a wrong value is wrong too, unless its own site made it: not if it just looks like another.
+        matched.append(same or theirs.has(value, record.frames[index], only_here=record.view[index]))
     waiting = [index for index in record.producers(outputs) if not matched[index]]
     seen, first = set(waiting), set()
     while waiting:
@@ -139,10 +140,10 @@ class _Values:
             if site is not None:
                 self._sites.add(site)
 
-    def has(self, value: torch.Tensor, frames: Frames) -> bool:
+    def has(self, value: torch.Tensor, frames: Frames, *, only_here: bool = False) -> bool:
         """Whether an array holds this value: one of the same site, if any is known to come from there."""
         site = _site(frames)
-        known = site in self._sites
+        known = only_here or site in self._sites
         if value.is_complex():
             value = torch.view_as_real(value.resolve_conj())
         wanted = value.detach().cpu().to(torch.float64).numpy()
@@ -151,7 +152,7 @@ class _Values:
         return any(
             np.allclose(array, wanted, rtol=0.0, atol=far, equal_nan=True)
             for array, place in self._by_shape.get(wanted.shape, ())
-            if not known or place is None or place == site
+            if place == site or not known or (place is None and not only_here)
         )
 
 
