@@ -147,6 +147,7 @@ class Tensor:
 
     `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
     values alone). `kind` is `int`, `float`, `bool`, `complex` or None. `view` names what an in-place write would reach.
+    `guessed` is True where only the lack of an annotation speaks for a tensor: it may as well be a list or a number.
     """
 
     dims: tuple[Extent, ...] | None = None
@@ -156,6 +157,7 @@ class Tensor:
     view: str | None = None
     made_at: Place | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    guessed: bool = False
 
     @property
     def axes(self) -> frozenset[str]:
@@ -214,7 +216,6 @@ class Object:
         self.serial = next(_SERIALS)
         self.attrs: dict[str, Value] = {}
         self.buffers: set[str] = set()
-        self.mode = "train"
         self.built_at: Place | None = None
 
     def __repr__(self) -> str:
@@ -226,9 +227,10 @@ _SERIALS = itertools.count()
 
 @dataclass(slots=True, unsafe_hash=True)
 class Instance:
-    """An object of a class of the project (a model, a config, an output record)."""
+    """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known."""
 
     object: Object
+    mode: str = "train"
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
@@ -503,6 +505,7 @@ def _join_tensor(a: Tensor, b: Tensor) -> Value:
         a.view if a.view == b.view else None,
         a.made_at if a.made_at == b.made_at else None,
         a.trace or b.trace,
+        a.guessed and b.guessed,
     )
 
 

@@ -117,7 +117,7 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
         for name in ("eval", "train")
         if name in c.methods
     )
-    traced = [c for c in modules if c.find_method("forward") is not None]
+    traced = [c for c in modules if c.find_method("forward") is not None and not _beside_the_model(engine, c)]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
     roots = [c for c in traced if c not in engine.created]
@@ -132,6 +132,16 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
             unit = c.find_method("forward")
             if unit is not None and id(unit.node) not in engine.reached:
                 yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
+
+
+def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
+    """True for a loss, and for a transform of images without weights: modules that are never exported."""
+    if cls.name.endswith(("Loss", "Criterion")) or any(".loss." in b for b in cls.external_bases()):
+        return True
+    if not any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values()):
+        return False
+    attrs = engine.default_instance(cls).attrs.values()
+    return not any(isinstance(v, (Layer, Instance, Tensor)) for v in attrs)
 
 
 def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:

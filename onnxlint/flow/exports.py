@@ -126,7 +126,7 @@ def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ..
 
 
 def _mode(model: Value) -> str | None:
-    return model.object.mode if isinstance(model, Instance) else None
+    return model.mode if isinstance(model, Instance) else None
 
 
 def _label(model: Value) -> str:

@@ -213,7 +213,10 @@ class Interpreter(Objects):
         if frame.yields:
             return Seq(join_all(frame.yields) or UNKNOWN)
         results = frame.returns + ([] if ended else [NONE])
-        return join_all(results) or NONE
+        result = join_all(results) or NONE
+        if type(result) is Tensor and any(isinstance(r, (Tuple, Seq, Dict, Instance)) for r in results):
+            return replace(result, guessed=True)
+        return result
 
     def bind(self, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
         """Arguments by the names of the parameters; defaults for what was not given."""
@@ -386,11 +389,12 @@ class Interpreter(Objects):
             frame = self.frames[-1]
             if own and frame.owner is not None and frame.owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
-                return Tensor(None, lead, first.source, None, None, None, first.trace)
+                return Tensor(None, lead, first.source, None, None, None, first.trace, guessed=True)
         return UNKNOWN
 
     def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
         """`instance(...)`: its forward with the hooks around it, or its `__call__`."""
+        callee = Instance(callee.object)  # forward is analysed once, for eval mode, whatever the mode is by now
         obj = callee.object
         own = obj.cls.find_method("__call__")
         if own is not None:

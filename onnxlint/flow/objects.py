@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -90,7 +91,6 @@ class Objects(Emitter):
         key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
         found = self.instances.get(key)
         if found is not None:
-            found.mode = "train"  # a new object starts there, whatever became of its twin
             return Instance(found)
         if id(info) in self.building and len(self.building) > 40:
             return UNKNOWN
@@ -331,6 +331,17 @@ class Objects(Emitter):
         """`.train()` is called."""
         raise NotImplementedError
 
+    def in_mode(self, owner: Instance, mode: str, node: cst.CSTNode) -> Instance:
+        """The module in a mode, also under the name that it was called by."""
+        changed = replace(owner, mode=mode)
+        if (
+            isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Attribute)
+            and isinstance(node.func.value, cst.Name)
+        ):
+            self.frames[-1].rebind(node.func.value, changed)
+        return changed
+
     def module_method(
         self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
     ) -> Value:
@@ -341,14 +352,12 @@ class Objects(Emitter):
         if name in ("forward", "__call__"):
             return self.apply(owner, args, kwargs, node)
         if name == "eval":
-            obj.mode = "eval"
-            return owner
+            return self.in_mode(owner, "eval", node)
         if name == "train":
             off = isinstance(first, Const) and first.literal is False
-            obj.mode = "eval" if off else "train"
             if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
                 self.mode_switch(node)
-            return owner
+            return self.in_mode(owner, "eval" if off else "train", node)
         if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(
             first, Const
         ):
