@@ -145,6 +145,7 @@ def error_size(evidence: Evidence) -> str:
 def variation(evidence: Evidence) -> str:
     """On which input it was seen, in words; empty where that does not matter."""
     told = re.sub(r"^example\b", "the example", evidence.variation)
+    told = re.sub(r"^all-sizes$", "other sizes of every dim", told)
     return clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
 
 

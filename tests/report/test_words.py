@@ -51,6 +51,7 @@ def test_the_summary_counts_what_is_hidden() -> None:
         ("example, second call", "the example, second call"),
         ("example with `mask` of values[normal#1]", "the example with `mask` of other random values"),
         ("batch=3", "batch=3"),
+        ("all-sizes", "other sizes of every dim"),
     ],
 )
 def test_variations_are_told_in_words(label: str, told: str) -> None:
