@@ -201,10 +201,10 @@ def test_an_output_that_cannot_be_written_loses_no_report() -> None:
 
 
 def test_text_output_carries_the_message_too() -> None:
-    Path("bad.py").write_text("def f(:\n")
+    Path("bad.py").write_text("import torch\ndef f(:\n")
     run = check("--output-format", "full")
     assert run.code == 2
-    assert "bad.py:1" in run.out
+    assert "bad.py:2" in run.out
     assert "does not parse" in run.out
     assert "gate.py:6" in run.out
 
