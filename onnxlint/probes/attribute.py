@@ -55,7 +55,11 @@ def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanatio
     explanations += [
         Explanation(place.cause, place.frames, place.detail)
         for place in causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
-        if export.exporter != "dynamo" or place.cause is Cause.BRANCH or place.read in _BLOCKING
+        if export.exporter != "dynamo"
+        or (
+            (place.cause is Cause.BRANCH or place.read in _BLOCKING)
+            and not causes.got_past(eager, export, place.frames)
+        )
     ]
     if eager.random:
         explanations += causes.drawn(eager, found, probe.root)

@@ -16,6 +16,7 @@ from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
 from onnxlint.probes.localise import first_divergences
 from onnxlint.probes.observe import divergences, observe
+from onnxlint.probes.paths import first_steps
 from onnxlint.probes.runtime import Runtime, RuntimeRefused
 from onnxlint.probes.trials import Confirmation, Result, Trial, differs
 from onnxlint.probes.userspace import relative
@@ -158,6 +159,19 @@ def guarded(found: Confirmation) -> list[Explanation]:
 def _worst_first(trials: Sequence[Trial]) -> list[Trial]:
     """The largest difference first: it is the one to show. Those that have none keep their order, last."""
     return sorted(trials, key=lambda t: -(t.difference.max_abs or 0.0) if t.difference is not None else 1.0)
+
+
+def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
+    """Whether dynamo was beyond this place when it refused: what eager does there was no obstacle to it.
+
+    Libraries ask `is_exporting()` before they read a tensor, so that the export never takes eager's path.
+    """
+    if export.captured:
+        return True
+    steps = first_steps(eager.base.observation.path, eager.base.observation.root)
+    refused = [steps[place] for r in export.refusals for place in map(_line, r.frames[:1]) if place in steps]
+    here = [steps[place] for place in map(_line, frames[:1]) if place in steps]
+    return bool(refused and here) and here[0] < max(refused)
 
 
 def lost_inputs(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:

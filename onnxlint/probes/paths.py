@@ -116,6 +116,22 @@ def walk(root: Activation) -> Iterator[Activation]:
             waiting.extend(made)
 
 
+def first_steps(root: Activation, base: str | None) -> dict[tuple[str, int], int]:
+    """When each line, as (path, line), ran for the first time: 0 for the first of all."""
+    order: dict[tuple[str, int], int] = {}
+    running = [(root, iter(range(-1, len(root.lines))))]
+    while running:
+        activation, indices = running[-1]
+        index = next(indices, None)
+        if index is None:
+            running.pop()
+            continue
+        if index >= 0 and activation.code is not None:
+            order.setdefault((relative(activation.code.co_filename, base), activation.lines[index]), len(order))
+        running += [(call, iter(range(-1, len(call.lines)))) for call in reversed(activation.calls.get(index, ()))]
+    return order
+
+
 def reached(root: Activation, base: str | None) -> dict[str, set[int]]:
     """The lines that ran, by path."""
     found: dict[str, set[int]] = defaultdict(set)

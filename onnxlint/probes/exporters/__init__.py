@@ -92,6 +92,7 @@ class Export:
 
     `inputs` maps the graph's inputs to leaves (see `leaves`); `asked` holds every leaf that the exporter turned into
     an input of the trace, before unused ones were dropped. `constants` are default values that became inputs.
+    `captured`: the model was captured as a graph; if the export failed then, it failed in the translation.
     """
 
     exporter: str
@@ -103,6 +104,7 @@ class Export:
     warnings: list[Note] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
+    captured: bool = False
     seconds: float = 0.0
 
 

@@ -62,6 +62,7 @@ def export(
         result.guards = log.guards
         result.error = first_line(_root(error))
         result.refusals = log.refusals(error, opset)
+        result.captured = log.captured
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
@@ -156,6 +157,7 @@ class _Log:
         self.guards: list[Guard] = []
         self.failures: list[Exception] = []
         self.decomposed: Any = None
+        self.captured = False
         self._kept: list[Guard] = []
 
     @contextlib.contextmanager
@@ -178,6 +180,7 @@ class _Log:
         def strategy(this: Any, *args: Any, **kwargs: Any) -> Any:
             self.guards, before = [], self.guards
             outcome = capture(this, *args, **kwargs)
+            self.captured = self.captured or outcome.exported_program is not None
             if outcome.exported_program is None:
                 if outcome.exception is not None:
                     self.failures.append(outcome.exception)
