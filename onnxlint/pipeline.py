@@ -76,7 +76,7 @@ def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | 
         models=(*(_told(r, settings) for r in results), *unprobed),
         diagnostics=tuple(diagnostics),
         files=sources.count,
-        tool={"version": onnxlint.__version__, **(dict(results[0].versions) if results else {})},
+        tool={"onnxlint": onnxlint.__version__, **(dict(results[0].versions) if results else {})},
         seconds=time.monotonic() - began,
     )
 

@@ -208,6 +208,7 @@ class Probe:
     `source` is one of `config`, `marked`, `call-site`, `example_input_array`, `dummy_inputs`, `default_cfg`.
     `dynamic` maps a parameter of forward to {axis: name of the dim}; `sizes` a dim's name to the sizes to try.
     `search_path` goes in front of sys.path; `root` is the directory that reported paths are relative to.
+    `eval` puts the model in eval mode after it is built, as the export that it was found at does.
     `timeout` is in seconds, `memory` in bytes.
     """
 
@@ -228,6 +229,7 @@ class Probe:
     tolerance: Tolerance = Tolerance()
     timeout: float = 300.0
     memory: int | None = None
+    eval: bool = False
 
 
 @dataclass(frozen=True, slots=True)

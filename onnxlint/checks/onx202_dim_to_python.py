@@ -13,6 +13,6 @@ def dim_to_python(escape: Escape) -> Iterator[Objection]:
     """Object to a symbolic size that became a plain number, which then shapes something."""
     if escape.source == "dim":
         yield Objection(
-            f"{escape.how} turns a dynamic size into the example's number: `{escape.text}`",
+            f"`{escape.how}` turns a dynamic size into the example's number: `{escape.text}`",
             "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min` for `min` under dynamo",
         )

@@ -23,6 +23,6 @@ def tensor_to_python(escape: Escape) -> Iterator[Objection]:
         )
         return
     yield Objection(
-        f"{escape.how} reads a tensor into a Python value: `{escape.text}`; the trace keeps the example's",
+        f"`{escape.how}` reads a tensor into a Python value: `{escape.text}`; the trace keeps the example's",
         "stay with tensors: arithmetic, indexing and `torch.where` take a 0-d tensor as it is",
     )

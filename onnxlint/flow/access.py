@@ -443,7 +443,7 @@ def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: cst.
     if rest is not None and exact:
         return Tensor((*dims, *rest), None, source, t.kind, view, t.made_at if view else None, trace)
     lead = lead or (dims[0] if dims else None)
-    return Tensor(None, lead, source, t.kind, view, None, trace)
+    return Tensor(None, lead, source, t.kind, view, None, trace, t.guessed and len(index) == 1 and not gathered)
 
 
 def _sliced(size: Extent, bounds: Tuple) -> Extent:

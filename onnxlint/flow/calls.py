@@ -417,9 +417,16 @@ def _holds(call: Call, condition: str) -> bool:
 # --------------------------------------------------------------------------------------------------- methods
 
 
+_OF_CONTAINERS = frozenset(
+    ["values", "items", "keys", "get", "pop", "copy", "append", "extend", "index", "count", "update", "to_tuple"]
+)
+
+
 def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
     """A method of a value that is no object of the project."""
     if isinstance(owner, Tensor):
+        if owner.guessed and name in _OF_CONTAINERS:
+            return UNKNOWN
         if name in ("new_tensor",):
             return HANDLERS["tensor"](
                 Call(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
@@ -596,6 +603,8 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
+        if v.guessed:
+            return CONFIG
         extent = read_dim(engine, v, Const(0))
         return _frozen(engine, [extent], node, "len()") if isinstance(extent, (Dim, Data)) else extent
     if isinstance(v, Tuple):

@@ -29,6 +29,7 @@ class Candidate:
     dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
     reason: str | None = None
+    eval: bool = False
 
 
 def candidates(project: Project, roots: frozenset[ClassInfo], exported: Iterator[Candidate]) -> tuple[Candidate, ...]:
@@ -95,12 +96,12 @@ def _convention(cls: ClassInfo) -> str:
     return ""
 
 
-def required(unit: FunctionUnit | None) -> tuple[str, ...]:
-    """Names of the parameters (past self) that a call has to give."""
+def required(unit: FunctionUnit | None, skip: int = 1) -> tuple[str, ...]:
+    """Names of the parameters (past self, or past `skip` of them) that a call has to give."""
     if unit is None or isinstance(unit.node, ast.Lambda):
         return ()
     a = unit.node.args
-    names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
+    names = [p.arg for p in [*a.posonlyargs, *a.args]][skip:]
     open_names = names[: len(names) - len(a.defaults)] if len(a.defaults) <= len(names) else []
     return (*open_names, *(p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is None))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from onnxlint.flow import facts, shapes
+from onnxlint.flow import facts, liveness, shapes
 from onnxlint.flow.domain import (
     Array,
     Const,
@@ -104,6 +104,7 @@ class Emitter:
             if v.source == "made" and not v.axes:
                 return
             fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
+            sure = not v.guessed
         elif isinstance(v, (Data, Array)):
             fields["reads"] = "weight" if v.fixed else "data"
             if kind is facts.Branch:
@@ -118,7 +119,7 @@ class Emitter:
     def emit_operator(self, node: cst.CSTNode, v: Tensor, operator: str) -> None:
         """`and`, `or`, `not`, `in`, `a < b < c` asks a tensor for its truth."""
         if v.source != "made":
-            self.emit(facts.BoolOperator, node, v.trace, operator=operator)
+            self.emit(facts.BoolOperator, node, v.trace, sure=not v.guessed, operator=operator)
 
     def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
         """The example passes a Python value for a parameter of forward."""
@@ -134,7 +135,8 @@ class Emitter:
                 return
             extent = shapes.extent_of(v, 0, self.axes)
             if isinstance(extent, (Dim, Data)):
-                self.emit(facts.Loop, node, v.trace, sure=not isinstance(extent, Dim) or extent.sure, over="tensor")
+                sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
+                self.emit(facts.Loop, node, v.trace, sure=sure, over="tensor")
         elif isinstance(v, Seq) and isinstance(v.size, Dim):
             self.emit(facts.Loop, node, v.size.trace, sure=v.size.sure, over="dim")
         elif isinstance(v, Seq) and isinstance(v.size, (Data, Array)) and not v.size.fixed:
@@ -280,15 +282,22 @@ class Emitter:
 
     def written_in_place(self, t: Tensor, target: cst.CSTNode, node: cst.CSTNode) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
-        if t.view is not None and t.source == "input" and t.view not in ("view", "unsqueeze"):
+        if t.view is not None and t.source == "input" and t.view != "unsqueeze" and self._base_is_read(target):
             self.emit(facts.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
 
     def item_written(self, frame: Frame, t: Tensor, target: cst.Subscript) -> None:
         """`t[index] = value`."""
         if isinstance(target.value, cst.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
-        elif t.view is not None and t.source == "input":
+        elif t.view is not None and t.source == "input" and self._base_is_read(target.value):
             self.emit(facts.ViewWrite, target, t.trace, target=frame.body.text(target.value))
+
+    def _base_is_read(self, target: cst.CSTNode) -> bool:
+        """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
+        frame = self.frames[-1]
+        if not isinstance(target, cst.Name):
+            return True  # a view of a name on the spot: `x[1:][mask] = 0`
+        return frame.unit is None or liveness.base_is_read(frame.unit.node, target.value, frame.line)
 
     def global_write(self, target: cst.Name, v: Value) -> None:
         """Forward assigns a global variable."""

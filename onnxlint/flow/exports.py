@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from onnxlint.flow import facts, shapes
+from onnxlint.flow.candidates import Candidate, forward_parameters
 from onnxlint.flow.domain import (
     Config,
     Const,
@@ -23,12 +24,15 @@ from onnxlint.flow.domain import (
     Tuple,
     Unknown,
     Value,
+    as_int,
     is_none,
 )
-from onnxlint.records import Span
+from onnxlint.project.modules import module_name
+from onnxlint.records import DimSpec, Span, TensorSpec
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
+    from onnxlint.project.classes import FunctionUnit
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, verbose=None, input_names=None, output_names=None, …)
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
@@ -59,12 +63,15 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         fixed = fixed_axes(engine, model, inputs, axes, _names(given.get("input_names")), parameters)
     has_axes = axes_value is not None and not is_none(axes_value)
     has_shapes = shapes_value is not None and not is_none(shapes_value)
+    found = _candidate(engine, model, inputs, given)
+    if found is not None:
+        engine.exported.append(found)
     engine.emit(
         facts.ExportCall,
         node,
         None,
         always=True,
-        exporters=engine.all_exporters,
+        exporters=tuple(e for e in engine.all_exporters if dynamo is None or dynamo == (e == "dynamo")),
         api=name,
         dynamo=dynamo,
         mode=_mode(model),
@@ -84,6 +91,73 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         fixed_axes=fixed,
         tensor_inputs=_feeds_tensors(inputs),
     )
+
+
+def _candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str, Value]) -> Candidate | None:
+    """The exported model as something to probe: how the call builds it, with the shapes of the arguments it gives."""
+    if not isinstance(model, Instance):
+        return None
+    frame = engine.frames[-1]
+    factory = engine.factories.get(id(model.object))
+    cls = model.object.cls
+    unit = cls.find_method("forward")
+    if unit is None:
+        return None
+    parameters = forward_parameters(cls)
+    root = str(module_name(frame.module.file.path)[1])
+    name = factory or f"{cls.module.name}:{cls.qualname}"
+    given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    every = _every_parameter(unit)
+    specs = {n: _spec(v, n, given, i) for i, (n, v) in enumerate(zip(every, given_args, strict=False))}
+    known = {n: s for n, s in specs.items() if s is not None}
+    reason = None
+    if factory is None:
+        reason = "the export call builds it with arguments that the source does not tell"
+    elif len(known) < len(given_args) or len(given_args) < len(parameters):
+        reason = "the shapes of the export's example inputs cannot be told from the source"
+    return Candidate(
+        factory=name,
+        path=cls.module.path,
+        line=cls.node.lineno,
+        source="call-site",
+        root=root,
+        inputs=known,
+        parameters=parameters,
+        reason=reason,
+        eval=model.mode == "eval",
+    )
+
+
+def _every_parameter(unit: FunctionUnit) -> list[str]:
+    assert not isinstance(unit.node, ast.Lambda)
+    a = unit.node.args
+    return [p.arg for p in [*a.posonlyargs, *a.args]][1:]
+
+
+def _spec(v: Value, parameter: str, given: dict[str, Value], position: int) -> TensorSpec | None:
+    """The spec of one example input, its dynamic dims named as the call names them; None where it is not known."""
+    if not isinstance(v, Tensor) or v.dims is None:
+        return None
+    names = _names(given.get("input_names"))
+    label = names[position] if names is not None and position < len(names) else parameter
+    axes: dict[int, str] = {}
+    for source, key in (("dynamic_axes", label), ("dynamic_shapes", parameter)):
+        table = given.get(source)
+        entry = table.get(key) if isinstance(table, Dict) else None
+        if isinstance(entry, Dict):
+            for k, name in entry.items:
+                text = name.literal if isinstance(name, Const) else None
+                if isinstance(k, int) and not is_none(name):
+                    axes[k] = text if isinstance(text, str) and text.isidentifier() else f"{parameter}_{k}"
+        elif isinstance(entry, Tuple):
+            axes.update({n: f"{parameter}_{n}" for i in entry.items if (n := as_int(i)) is not None})
+    dims: list[DimSpec] = []
+    for i, d in enumerate(v.dims):
+        size = as_int(d)
+        if size is None:
+            return None
+        dims.append(DimSpec(axes.get(i, axes.get(i - len(v.dims))), size))
+    return TensorSpec({"int": "int64", "bool": "bool"}.get(v.kind or "", "float32"), tuple(dims))
 
 
 def _spans(engine: Interpreter, node: cst.CSTNode) -> dict[str, Span]:

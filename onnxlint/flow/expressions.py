@@ -251,9 +251,8 @@ class Expressions:
         source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
         trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
         kinds = {t.kind for t in tensors}
-        return Tensor(
-            dims, lead, source, kinds.pop() if len(kinds) == 1 and operator != "/" else None, None, None, trace
-        )
+        kind = kinds.pop() if len(kinds) == 1 and operator != "/" else None
+        return Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
 
     def e_unary(self, node: cst.UnaryOperation) -> Value:
         """`-x`, `not x`, `~x`."""
@@ -294,6 +293,12 @@ class Expressions:
             if is_none(a) and is_none(b):
                 return Const(isinstance(operator, cst.Is))
             return CONFIG
+        if (
+            isinstance(node, cst.Comparison)
+            and isinstance(node.left, cst.Attribute)
+            and node.left.attr.value == "dtype"
+        ):
+            return _dtype_test(operator, b)
         if isinstance(operator, (cst.In, cst.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, Const) and isinstance(b, Const):
@@ -522,6 +527,17 @@ class Expressions:
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = reads_data(v) or isinstance(v, Dim)
         return Test([(v, mask)] if asks else [], dict.fromkeys(mask, None))
+
+
+_HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
+
+
+def _dtype_test(operator: cst.BaseCompOp, wanted: Value) -> Value:
+    """`x.dtype == torch.float16`: models are exported in single precision unless somebody says otherwise."""
+    names = [getattr(v, "name", "") for v in (wanted.items if isinstance(wanted, Tuple) else (wanted,))]
+    if not names or not all(n in _HALF for n in names):
+        return CONFIG
+    return Const(isinstance(operator, (cst.NotEqual, cst.NotIn, cst.IsNot)))
 
 
 def _sizes_in(v: Value) -> Iterator[Extent]:

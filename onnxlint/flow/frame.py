@@ -237,18 +237,18 @@ class Frame(Expressions):
                 same = isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal))
                 if (arm != negated) == same:
                     self.scope.names[test.left.value] = NONE
-            elif isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and test.func.value == "isinstance":
+            elif isinstance(test, cst.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
 
         return narrow
 
     def narrow_instance(self, call: cst.Call, holds: bool) -> None:
         """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""
-        if len(call.args) != 2 or not isinstance(call.args[0].value, cst.Name):
+        if not 1 <= len(call.args) <= 2 or not isinstance(call.args[0].value, cst.Name):
             return
         name = call.args[0].value.value
         current = self.scope.lookup(name)
-        kinds = self.body.text(call.args[1].value)
+        kinds = self.body.text(call.args[1].value) if len(call.args) == 2 else "Tensor"
         is_tensor = "Tensor" in kinds
         if isinstance(current, Tensor) and is_tensor != holds:
             self.scope.names[name] = UNKNOWN
@@ -423,9 +423,10 @@ class Frame(Expressions):
         if isinstance(v, Shape):
             parts = self.engine.unpack_shape(v, count, starred, names)
         elif isinstance(v, Tensor):
-            self.engine.report_loop(target, v)
+            if starred is not None:  # without a star, eager itself takes one length only
+                self.engine.report_loop(target, v)
             item = self.engine.item_of(v, 0)
-            parts = [item] * count
+            parts = [Seq(item) if i == starred else item for i in range(count)]
         elif isinstance(v, Tuple) and starred is None and len(v.items) == count:
             parts = list(v.items)
         elif isinstance(v, Tuple) and starred is not None and len(v.items) >= count - 1:
@@ -433,7 +434,7 @@ class Frame(Expressions):
             middle = v.items[starred : len(v.items) - tail]
             parts = [*v.items[:starred], Tuple(middle, "list"), *v.items[len(v.items) - tail :]]
         elif isinstance(v, Seq):
-            parts = [v.item] * count
+            parts = [Seq(v.item) if i == starred else v.item for i in range(count)]
         elif isinstance(v, Tuple):
             parts = [join_all(v.items) or UNKNOWN] * count
         else:
@@ -476,6 +477,13 @@ class Frame(Expressions):
             owner = self.eval(node.value)
             if isinstance(owner, Instance):
                 self.engine.set_attribute(owner.object, node.attr.value, v, replace_old=True)
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    """The last part of a dotted name."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 def _stored(owner: Value, key: Value, v: Value) -> Value:

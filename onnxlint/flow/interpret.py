@@ -12,7 +12,7 @@ from typing import Any
 import libcst as cst
 
 from onnxlint.flow import access, calls, exports, facts, layers, shapes
-from onnxlint.flow.candidates import Candidate
+from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -59,14 +59,14 @@ from onnxlint.records import EXPORTERS
 log = logging.getLogger(__name__)
 
 CONTEXTS = 5  # kinds of arguments a function is analysed for, before what is known is taken to stand for the rest
-HABIT = 3  # times that a function did the same, outside of traced code, before it is taken to do so always
+HABIT = 4  # times that a method did only bookkeeping, untraced, before it is taken to do so always
 DEPTH = 40
 STEPS = 60_000  # calls of functions per entry point
 
 
 @dataclass(frozen=True, slots=True)
 class _Habit:
-    """What a function did each time so far; a negative count: not always the same."""
+    """What a method did so far, joined; a negative count: more than bookkeeping."""
 
     count: int
     result: Value
@@ -111,6 +111,7 @@ class Interpreter(Objects):
         self._class_values: dict[tuple[int, int], Value] = {}
         self._local_classes: dict[int, ClassInfo] = {}
         self.exported: list[Candidate] = []
+        self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.unreadable: dict[str, str] = {}
 
     # --------------------------------------------------------------------------------------------- functions
@@ -118,6 +119,15 @@ class Interpreter(Objects):
     def call_function(
         self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
     ) -> Value:
+        """Run a function; one of a module that builds an object on its own is noted as that object's factory."""
+        result = self._call_function(fn, args, kwargs)
+        del node
+        alone = fn.bound is None and fn.scope is None and fn.unit.cls is None and not args and not kwargs
+        if alone and isinstance(result, Instance) and not required(fn.unit, 0):
+            self.factories[id(result.object)] = f"{fn.unit.module.name}:{fn.unit.qualname}"
+        return result
+
+    def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
         self.reached.add(id(unit.node))
@@ -158,7 +168,6 @@ class Interpreter(Objects):
             self._summaries[id(unit.node)][key] = result
             if not self.tracing:
                 self._note_habit(fn, result, written, changes == self.changes)
-        del node
         return result
 
     def _recurs(self, unit: FunctionUnit) -> bool:
@@ -166,22 +175,31 @@ class Interpreter(Objects):
         return sum(f.unit is not None and f.unit.node is unit.node for f in self.frames) >= 2
 
     def _note_habit(self, fn: Function, result: Value, written: int, harmless: bool) -> None:
-        """Remember what a function did to its object, outside of traced code, if it did so each time.
+        """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
 
-        Constructors of a large library do the same bookkeeping for hundreds of classes; what a method did the same
-        way a few times, to nothing but its own object, is then repeated without running it.
+        Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
+        that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
         """
-        bound = fn.bound.object if isinstance(fn.bound, Instance) else None
-        effects = tuple(self.writes[written:])
-        own = tuple((name, v) for obj, name, v in effects if obj is bound)
-        now = _Habit(1, result, own)
-        before = self._habits.get(id(fn.unit.node))
-        if not harmless or len(own) != len(effects) or (before is not None and before.count < 0):
-            now = _Habit(-1, UNKNOWN, ())
-        elif before is not None:
-            same = before.result == result and before.effects == own
-            now = _Habit(before.count + 1, result, own) if same else _Habit(-1, UNKNOWN, ())
-        self._habits[id(fn.unit.node)] = now
+        if not isinstance(fn.bound, Instance):
+            return
+        key = id(fn.unit.node)
+        before = self._habits.get(key)
+        effects = self.writes[written:]
+        own = {name: v for obj, name, v in effects if obj is fn.bound.object}
+        plain = (
+            harmless
+            and len(own) == len({name for _, name, _ in effects})
+            and all(_plain_value(v) for v in own.values())
+        )
+        if not plain or not _plain_value(result) or (before is not None and before.count < 0):
+            self._habits[key] = _Habit(-1, UNKNOWN, ())
+        elif before is None:
+            self._habits[key] = _Habit(1, result, tuple(own.items()))
+        else:
+            merged = dict(before.effects)
+            for name, v in own.items():
+                merged[name] = join(merged[name], v) if name in merged else v
+            self._habits[key] = _Habit(before.count + 1, join(before.result, result), tuple(merged.items()))
 
     def _by_habit(self, fn: Function) -> Value | None:
         """The result of a function of which it is known what it always does; None for any other."""
@@ -632,6 +650,21 @@ class Interpreter(Objects):
 
 
 _STARRED = Trace("", 0, "*")
+
+
+def _plain_value(v: Value) -> bool:
+    """True for what no forward is made of: numbers, names, configurations."""
+    if isinstance(v, Tuple):
+        return all(_plain_value(i) for i in v.items)
+    if isinstance(v, Dict):
+        return all(_plain_value(i) for _, i in v.items) and (v.rest is None or _plain_value(v.rest))
+    if isinstance(v, Seq):
+        return _plain_value(v.item)
+    if isinstance(v, Instance):
+        return not v.object.cls.is_module()
+    if isinstance(v, Partial):
+        return isinstance(v.function, External)
+    return isinstance(v, (Unknown, Const, Config, External, ClassRef))
 
 
 def _plain(args: list[Value]) -> list[Value]:

@@ -60,6 +60,7 @@ class Objects(Emitter):
 
     instances: dict[Any, Object]
     changes: int
+    factories: dict[int, str]
     writes: list[tuple[Object, str, Value]]
     building: set[Any]
     written_late: dict[ClassInfo, frozenset[str]]
@@ -94,13 +95,15 @@ class Objects(Emitter):
             return Instance(found)
         if id(info) in self.building and len(self.building) > 40:
             return UNKNOWN
-        self.changes += 1
+        self.changes += info.is_module()
         obj = Object(info)
         if node is not None and self.frames:
             obj.built_at = self.place(node)
         self.instances[key] = obj
         self.created.add(info)
         self.initialise(obj, args, kwargs)
+        if not args and not kwargs and "." not in info.qualname:
+            self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
         return Instance(obj)
 
     created: set[ClassInfo]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
     CONFIG,
+    NONE,
     UNKNOWN,
     Const,
     Dim,
@@ -84,6 +86,26 @@ _TENSOR_NAMES = frozenset(
         "timesteps",
     ]
 )
+_LABELS = re.compile(r"labels?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?")
+_TENSOR_METHODS = (
+    *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),
+    *("unsqueeze", "squeeze", "sum", "mean", "max", "min", "amax", "any", "all", "clone", "detach", "contiguous"),
+    *("expand", "repeat", "chunk", "unbind", "numel", "masked_fill", "type_as", "softmax", "new_zeros", "new_ones"),
+    *("float", "half", "long", "bool", "int", "to", "T", "is_cuda", "requires_grad", "new_full", "matmul", "norm"),
+)
+_TAKE_LISTS = (
+    "cat",
+    "concat",
+    "stack",
+    "hstack",
+    "vstack",
+    "is_tensor",
+    "tensor",
+    "as_tensor",
+    "jit",
+    "nn",
+    "meshgrid",
+)
 _PLAIN_NAMES = frozenset(
     [
         "h",
@@ -143,6 +165,8 @@ _PLAIN_NAMES = frozenset(
 def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
+    if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
+        return NONE  # an exported model computes no loss
     trace = Trace(unit.module.path, parameter.lineno, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
         found = by_annotation(engine, parameter.annotation, trace)
@@ -158,13 +182,21 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
         return tensor(engine, trace)
     if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
         return CONFIG
-    return tensor(engine, trace)
+    return replace(tensor(engine, trace), guessed=not used_as_tensor(unit, name))
 
 
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
     pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
     return re.search(pattern, unit.module.text_of(unit.node)) is not None
+
+
+def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
+    """True where the body uses the parameter as neither a list nor a number is used."""
+    text = unit.module.text_of(unit.node)
+    methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
+    functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
+    return re.search(f"{methods}|{functions}", text) is not None
 
 
 def tensor(engine: Interpreter, trace: Trace) -> Tensor:

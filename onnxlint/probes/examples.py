@@ -70,7 +70,7 @@ def build_model(probe: Probe) -> torch.nn.Module:
             "name a callable without parameters that returns the model, or the class itself",
             _definition(target, probe),
         )
-    return model
+    return model.eval() if probe.eval else model
 
 
 def load(reference: str, probe: Probe) -> Any:

@@ -90,7 +90,7 @@ def _found(settings: Settings, c: Candidate) -> Probe:
     model = ModelConfig(c.factory, c.inputs, c.dynamic, path=c.path, line=c.line)
     probe = _declared(settings, model, c.path, c.line)
     roots = (c.root, *(p for p in probe.search_path if p != c.root))
-    return replace(probe, source=c.source, search_path=roots)
+    return replace(probe, source=c.source, search_path=roots, eval=c.eval)
 
 
 def remedy(c: Candidate) -> str:

@@ -43,7 +43,7 @@ def tensor(name, dtype):
 
 torch.manual_seed(0), random.seed(0), np.random.seed(0)
 model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}()
-example, example_kwargs = {example}
+{mode}example, example_kwargs = {example}
 args, kwargs = {other}  # {variation}
 eager = copy.deepcopy(model).eval() if model.training else copy.deepcopy(model)
 try:
@@ -137,6 +137,7 @@ def _script(
         search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
         module=module,
         attribute=attribute,
+        mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),
         variation=case.variation,

@@ -170,12 +170,16 @@ class ClassInfo:
         if self._own_writes is None:
             found: set[str] = set()
             for name, unit in self.methods.items():
-                if name != "__init__":
+                if name != "__init__" and not self._is_switch(name):
                     text = self.module.text_of(unit.node)
                     if "self." in text:
                         found.update(_SELF_WRITE.findall(text))
             self._own_writes = frozenset(found)
         return self._own_writes
+
+    def _is_switch(self, method: str) -> bool:
+        """True for a setting that users turn on from outside (`enable_tiling`) and no method of the class does."""
+        return method.startswith(("enable_", "disable_")) and f"self.{method}(" not in self.module.text_of(self.node)
 
 
 def dotted(node: ast.AST) -> str:

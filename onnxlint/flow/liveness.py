@@ -1,0 +1,92 @@
+"""Whether what a view was taken from is read after a write through the view: only then does a lost write matter."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def base_is_read(function: ast.AST, name: str, line: int) -> bool:
+    """True when the function reads, after `line`, what `name` is a view of, or another name for the same tensor.
+
+    A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
+    """
+    bindings = [b for b in _bindings(function) if b[0] <= line]
+    taken = _latest(bindings, name, line + 1)
+    if taken is None:
+        return False
+    bound_at, base = taken
+    if base is None:
+        return False
+    if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
+        return base_is_read_before(function, name, bound_at, line)
+    if _read_after(function, base, line):
+        return True
+    siblings = {n for at, names, b in bindings if b == base and at != bound_at for n in names}
+    return any(_read_after(function, n, line) for n in siblings if n not in (name, base))
+
+
+def base_is_read_before(function: ast.AST, name: str, bound_at: int, line: int) -> bool:
+    """The same for a name rebound to a view of itself: look at what it was bound to before."""
+    bindings = [b for b in _bindings(function) if b[0] < bound_at]
+    earlier = _latest(bindings, name, bound_at)
+    return earlier is not None and earlier[1] not in (None, name) and _read_after(function, earlier[1] or "", line)
+
+
+def _latest(
+    bindings: list[tuple[int, frozenset[str], str | None]], name: str, before: int
+) -> tuple[int, str | None] | None:
+    found = [(at, base) for at, names, base in bindings if name in names and at < before]
+    return max(found, key=lambda f: f[0]) if found else None
+
+
+def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            names = frozenset(
+                n.id
+                for t in node.targets
+                for n in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t])
+                if isinstance(n, ast.Name)
+            )
+            if names:
+                yield node.lineno, names, root(node.value)
+
+
+def root(node: ast.expr) -> str | None:
+    """The name that a chain of attributes, subscripts and calls starts from; None if it does not start from a name."""
+    while True:
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            first = node.args[0] if node.args else None
+            outer = node.func
+            of_torch = (
+                isinstance(outer, ast.Attribute) and isinstance(outer.value, ast.Name) and outer.value.id == "torch"
+            )
+            if of_torch and first is not None:
+                node = first
+            elif isinstance(outer, ast.Attribute):
+                node = outer.value
+            else:
+                return None
+        elif isinstance(node, ast.Name):
+            return node.id
+        else:
+            return None
+
+
+def _read_after(function: ast.AST, name: str, line: int) -> bool:
+    """True where `name` is read below `line` before it is bound anew (in the order of lines), or in the same loop."""
+    uses = sorted(
+        (
+            (n.lineno, isinstance(n.ctx, ast.Store))
+            for n in ast.walk(function)
+            if isinstance(n, ast.Name) and n.id == name
+        ),
+        key=lambda u: (u[0], u[1]),
+    )
+    after = [stored for at, stored in uses if at > line]
+    return bool(after) and not after[0]
