@@ -230,8 +230,8 @@ class Instance:
     """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known."""
 
     object: Object
-    mode: str = "train"
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    mode: str = "train"
 
 
 @dataclass(slots=True, unsafe_hash=True)
