@@ -220,13 +220,17 @@ class Interpreter(Objects):
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
             return UNKNOWN
         frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
+        depth = len(self.frames)
         self.frames.append(frame)
         testing, self.testing = self.testing, 0
         try:
             assert isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef))
             ended = frame.block(function.body, unit.node.body)
+        except RecursionError:
+            # Python's own stack is full: this call's result is not known, what the callers do with it still is.
+            return UNKNOWN
         finally:
-            self.frames.pop()
+            del self.frames[depth:]
             self.testing = testing
         if frame.yields:
             return Seq(join_all(frame.yields) or UNKNOWN)
