@@ -357,7 +357,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         p = call.arg(1, "p")
         off = isinstance(p, Const) and p.literal in (0, 0.0)
         if not off and (training is None or (isinstance(training, Const) and training.literal is True)):
-            engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="dropout")
+            engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
         return
     if op in ("batch_norm", "instance_norm") and call.name.startswith("torch.nn.functional."):
         training = call.arg(5, "training") if op == "batch_norm" else None
@@ -378,7 +378,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
     if op in ("index_add", "index_add_"):
         engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="index-add")
     if op in _RANDOM:
-        engine.emit(facts.OpCall, call.node, trace, op=call.name, random=True)
+        engine.emit(facts.OpCall, call.node, op=call.name, random=True)
     if isinstance(entry, Op):
         refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
         detail = ""

@@ -282,7 +282,9 @@ class Emitter:
 
     def written_in_place(self, t: Tensor, target: cst.CSTNode, node: cst.CSTNode) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
-        if t.view is not None and t.source == "input" and t.view != "unsqueeze" and self._base_is_read(target):
+        # The exporter knows writes into slices of the tensor itself.
+        lost = t.view is not None and t.view not in ("index", "unsqueeze")
+        if lost and t.source == "input" and self._base_is_read(target):
             self.emit(facts.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
 
     def item_written(self, frame: Frame, t: Tensor, target: cst.Subscript) -> None:

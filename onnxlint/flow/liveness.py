@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     """True when the function reads, after `line`, what `name` is a view of, or another name for the same tensor.
@@ -78,15 +76,13 @@ def root(node: ast.expr) -> str | None:
             return None
 
 
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
+
+
 def _read_after(function: ast.AST, name: str, line: int) -> bool:
-    """True where `name` is read below `line` before it is bound anew (in the order of lines), or in the same loop."""
-    uses = sorted(
-        (
-            (n.lineno, isinstance(n.ctx, ast.Store))
-            for n in ast.walk(function)
-            if isinstance(n, ast.Name) and n.id == name
-        ),
-        key=lambda u: (u[0], u[1]),
-    )
-    after = [stored for at, stored in uses if at > line]
-    return bool(after) and not after[0]
+    """True where `name` is read below the statement at `line` before it is bound anew, in the order of lines."""
+    ends = [n.end_lineno or n.lineno for n in ast.walk(function) if isinstance(n, _SIMPLE) and n.lineno == line]
+    last = max(ends, default=line)
+    names = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > last]
+    uses = sorted((n.lineno, isinstance(n.ctx, ast.Store)) for n in names)
+    return bool(uses) and not uses[0][1]

@@ -182,7 +182,7 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
         return tensor(engine, trace)
     if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
         return CONFIG
-    return replace(tensor(engine, trace), guessed=not used_as_tensor(unit, name))
+    return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
 
 
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
@@ -191,12 +191,20 @@ def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     return re.search(pattern, unit.module.text_of(unit.node)) is not None
 
 
-def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
-    """True where the body uses the parameter as neither a list nor a number is used."""
+def may_be_plain(unit: FunctionUnit, name: str) -> bool:
+    """True where a list or a number may come: by a name in the plural or by use, and no use that only a tensor has."""
     text = unit.module.text_of(unit.node)
+    plural = re.search(r"[a-z]{2}s$", name) is not None and not name.endswith(("ss", "pos", "bias", "gas"))
+    listed = (
+        rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
+        rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b"
+    )
+    counted = rf"\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{name}\b|\b(?:arange|range)\((?:\w+, ?)?{name}\b"
+    if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
+        return False
     methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
     functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
-    return re.search(f"{methods}|{functions}", text) is not None
+    return re.search(f"{methods}|{functions}", text) is None
 
 
 def tensor(engine: Interpreter, trace: Trace) -> Tensor:

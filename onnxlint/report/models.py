@@ -13,15 +13,15 @@ from onnxlint.records import EXPORTERS, ExporterResult, ModelReport, ModelStatus
 from onnxlint.report import words
 
 
-def model_table(models: Sequence[ModelReport]) -> Table:
-    """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the seconds of the export."""
+def model_table(models: Sequence[ModelReport], *, seconds: bool = True) -> Table:
+    """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the `seconds` of the export."""
     probed, exporters = _probed(models)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, border_style="dim")
     table.add_column("model", overflow="fold", min_width=16)
     for exporter in exporters:
         table.add_column(words.exporter_name(exporter), overflow="fold", min_width=14)
     for model in probed:
-        table.add_row(Text(words.clean(model.name)), *(_cell(model, name) for name in exporters))
+        table.add_row(Text(words.clean(model.name)), *(_cell(model, name, seconds) for name in exporters))
     return table
 
 
@@ -59,7 +59,7 @@ def _probed(models: Sequence[ModelReport]) -> tuple[list[ModelReport], list[str]
     return probed, [name for name in EXPORTERS if any(name in model.exporters for model in probed)]
 
 
-def _cell(model: ModelReport, exporter: str) -> Text:
+def _cell(model: ModelReport, exporter: str, seconds: bool = True) -> Text:
     result = model.exporters.get(exporter)
     if result is None or result.outcome is Outcome.SKIPPED:
         return Text.styled("– skipped", "dim")
@@ -67,13 +67,13 @@ def _cell(model: ModelReport, exporter: str) -> Text:
     good = result.outcome is Outcome.OK
     cell = Text.styled("✓ " if good else "✗ ", "bold green" if good else "bold red")
     cell.append(label, style="green" if good else "red")
-    return cell.append(_where(result), style="dim")
+    return cell.append(_where(result, seconds), style="dim")
 
 
-def _where(result: ExporterResult) -> str:
+def _where(result: ExporterResult, seconds: bool) -> str:
     parts = []
     if result.location is not None and result.location.path:
         parts.append(f"{words.clean(PurePath(result.location.path).name)}:{result.location.line}")
-    if result.seconds:
+    if seconds and result.seconds:
         parts.append(words.seconds(result.seconds))
     return "".join(f" · {part}" for part in parts)

@@ -73,8 +73,10 @@ def text(
         for finding in findings:
             page.finding(finding, catalogue.get(finding.code))
     if any(model.status is ModelStatus.PROBED for model in report.models):
-        table = model_table(report.models)
-        if console.measure(table, options=console.options.update(max_width=1000)).maximum <= width:
+        wide = console.options.update(max_width=1000)
+        tables = (model_table(report.models, seconds=seconds) for seconds in (True, False))
+        table = next((t for t in tables if console.measure(t, options=wide).maximum <= width), None)
+        if table is not None:
             console.print(table)
         else:
             page.lines(model_list(report.models))
