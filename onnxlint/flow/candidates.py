@@ -37,7 +37,7 @@ def candidates(project: Project, roots: frozenset[ClassInfo], exported: Iterator
     found: dict[str, Candidate] = {}
     for c in exported:
         found.setdefault(c.factory, c)
-    for info in project.modules.values():
+    for info in list(project.modules.values()):  # looking at a base may read one more file
         for cls in info.classes.values():
             if "." in cls.qualname or not cls.is_module() or cls.find_method("forward") is None:
                 continue

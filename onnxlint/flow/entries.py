@@ -136,7 +136,7 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
 
 def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
     """True for a loss, and for a transform of images without weights: modules that are never exported."""
-    if cls.name.endswith(("Loss", "Criterion")) or any(".loss." in b for b in cls.external_bases()):
+    if "Loss" in cls.name or cls.name.endswith("Criterion") or any(".loss." in b for b in cls.external_bases()):
         return True
     if not any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values()):
         return False

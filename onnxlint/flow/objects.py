@@ -232,6 +232,8 @@ class Objects(Emitter):
         if info.is_module():
             if name in ("device", "dtype", "config", "hparams"):
                 return CONFIG
+            if name in ("items", "keys", "values") and any("Module" in b or "Seq" in b for b in info.external_bases()):
+                return Method(owner, name)
             if name in (
                 "eval",
                 "train",
@@ -376,9 +378,9 @@ class Objects(Emitter):
         if name in ("register_forward_hook", "register_forward_pre_hook"):
             obj.attrs.setdefault(f"<{name}>", first or UNKNOWN)
             return CONFIG
-        if name in ("modules", "children"):
+        if name in ("modules", "children", "values"):
             return Seq(self.any_module_of(owner))
-        if name in ("named_modules", "named_children"):
+        if name in ("named_modules", "named_children", "items"):
             return Seq(Tuple((CONFIG, self.any_module_of(owner))))
         if name in ("parameters", "buffers"):
             return Seq(Tensor(source="weight"))

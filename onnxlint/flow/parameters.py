@@ -222,6 +222,8 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | 
             return None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides = [by_annotation(engine, s, trace) for s in (node.left, node.right)]
+        if all(isinstance(s, Seq) for s in sides) and sides[0] != sides[1]:
+            return Seq(UNKNOWN)  # a list of tensors, or a list of lists of them
         return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None), None))
     if isinstance(node, ast.Subscript):
         return _subscripted(engine, node, trace)
