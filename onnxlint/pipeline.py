@@ -245,17 +245,18 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
 def _probe(pool: ProbePool, todo: Plan, settings: Settings, progress: Watcher | None) -> list[ProbeResult]:
     if not todo.probes:
         return []
-    order = {p.name: i for i, p in enumerate(todo.probes)}
+    order = {id(p): i for i, p in enumerate(todo.probes)}  # two declared models may share a factory
     if progress is not None:
         progress.stage("probing", len(todo.probes))
-    results: list[ProbeResult] = []
+    results: list[tuple[int, ProbeResult]] = []
     jobs = settings.jobs or min(2, os.cpu_count() or 1)
-    for result in pool.run(todo.probes, jobs=jobs, on_stage=progress.model if progress is not None else None):
-        results.append(result)
+    on_stage = progress.model if progress is not None else None
+    for probe, result in pool.run_each(todo.probes, jobs=jobs, on_stage=on_stage):
+        results.append((order[id(probe)], result))
         if progress is not None:
             progress.model(result.report.name, "")
             progress.advance(result.report.name)
-    return sorted(results, key=lambda r: order[r.report.name])
+    return [result for _, result in sorted(results, key=lambda pair: pair[0])]
 
 
 def _told(result: ProbeResult, settings: Settings) -> ModelReport:

@@ -154,7 +154,14 @@ class ProbePool:
     def run(
         self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
     ) -> Iterator[ProbeResult]:
-        """Yield the result of every probe as it finishes, `jobs` of them at a time.
+        """Yield the results alone, as `run_each` does."""
+        for _, result in self.run_each(probes, jobs=jobs, on_stage=on_stage):
+            yield result
+
+    def run_each(
+        self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
+    ) -> Iterator[tuple[Probe, ProbeResult]]:
+        """Yield every probe with its result as it finishes, `jobs` of them at a time.
 
         `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the processes are ended, what is
         known of the models that were running is yielded, and then KeyboardInterrupt is raised.
@@ -170,7 +177,8 @@ class ProbePool:
             while waiting:
                 event = events.get()
                 if isinstance(event, Future):
-                    yield _outcome(event, waiting.pop(event))
+                    probe = waiting.pop(event)
+                    yield probe, _outcome(event, probe)
                 elif on_stage is not None:
                     on_stage(event.model, event.name)
         except KeyboardInterrupt:
@@ -178,7 +186,7 @@ class ProbePool:
             executor.shutdown(wait=True, cancel_futures=True)
             for future, probe in waiting.items():
                 if not future.cancelled():
-                    yield _outcome(future, probe)
+                    yield probe, _outcome(future, probe)
             raise
         finally:
             if waiting:  # nobody wants the rest: the iterator was closed
