@@ -138,7 +138,7 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: cst.CSTNode) -
     if isinstance(owner, ClassRef):
         return engine.class_attribute(owner.info, name, owner)
     if isinstance(owner, Layer):
-        if isinstance(owner.items, Dict) and owner.items.get(name) is not None:
+        if isinstance(owner.items, Dict) and any(k == name for k, _ in owner.items.items):
             return owner.items.get(name) or UNKNOWN
         if name in (
             "train",
