@@ -737,8 +737,9 @@ def _enumerate(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst
 def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
+    bounded = any(isinstance(v, (Tuple, Layer)) for v in args)  # zip stops with the shortest
     for v in args:
-        if isinstance(v, Tensor):
+        if isinstance(v, Tensor) and not bounded:
             engine.report_loop(node, v)
     if (
         columns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -424,6 +424,15 @@ def join_all(values: Iterable[Value]) -> Value | None:
     for v in values:
         result = v if result is None else join(result, v)
     return result
+
+
+def join_returns(values: Sequence[Value]) -> Value | None:
+    """Join what a function gives back; a tensor that may as well be a tuple, a dict or a record is a guess only."""
+    joined = join_all(values)
+    if type(joined) is Tensor and not joined.guessed:
+        mixed = any(isinstance(v, (Tuple, Seq, Dict, Instance)) or (type(v) is Tensor and v.guessed) for v in values)
+        return replace(joined, guessed=True) if mixed else joined
+    return joined
 
 
 def _choose(a: Value, b: Value) -> Value:

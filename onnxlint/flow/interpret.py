@@ -45,6 +45,7 @@ from onnxlint.flow.domain import (
     is_none,
     join,
     join_all,
+    join_returns,
 )
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.objects import Objects
@@ -144,7 +145,7 @@ class Interpreter(Objects):
             if key in self._running or len(self.frames) >= DEPTH or self.steps >= STEPS:
                 return UNKNOWN
             if len(known) >= CONTEXTS and self.tracing:
-                return join_all(known.values()) or UNKNOWN
+                return join_returns(list(known.values())) or UNKNOWN
             self._running.add(key)
         elif len(self.frames) >= DEPTH or self.steps >= STEPS or self._recurs(unit):
             return UNKNOWN
@@ -235,10 +236,7 @@ class Interpreter(Objects):
         if frame.yields:
             return Seq(join_all(frame.yields) or UNKNOWN)
         results = frame.returns + ([] if ended else [NONE])
-        result = join_all(results) or NONE
-        if type(result) is Tensor and any(isinstance(r, (Tuple, Seq, Dict, Instance)) for r in results):
-            return replace(result, guessed=True)
-        return result
+        return join_returns(results) or NONE
 
     def bind(self, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
         """Arguments by the names of the parameters; defaults for what was not given."""

@@ -249,6 +249,9 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Valu
         return _jaxtyped(parts[1].value, name, trace)
     if name in ("Optional", "Union", "Annotated"):
         sides = [by_annotation(engine, p, trace) for p in parts]
+        sequences = [s for s in sides if isinstance(s, Seq)]
+        if len(sequences) > 1 and sequences[0] != sequences[1]:
+            return Seq(UNKNOWN)
         return next(
             (s for s in sides if isinstance(s, Tensor)),
             next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
