@@ -301,7 +301,8 @@ def operator(
         engine.use_all([*args, *kwargs.values()], op)
     if bare != op:
         call = replace(call, op=bare)
-        if entry is not None and entry.inplace and isinstance(args[0] if args else None, Tensor):
+        writes = entry is not None and entry.inplace and op not in ("detach_", "requires_grad_")
+        if writes and isinstance(args[0] if args else None, Tensor):
             _written(engine, call, args[0])
     if handler is not None:
         return handler(call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -30,6 +30,7 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
+from onnxlint.flow.parameters import used_as_tensor
 from onnxlint.flow.tree import Body
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
@@ -136,7 +137,11 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
 
 def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
     """True for a loss, and for a transform of images without weights: modules that are never exported."""
-    if "Loss" in cls.name or cls.name.endswith("Criterion") or any(".loss." in b for b in cls.external_bases()):
+    if (
+        "Loss" in cls.name
+        or cls.name.endswith(("Criterion", "Matcher"))
+        or any(".loss." in b for b in cls.external_bases())
+    ):
         return True
     if not any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values()):
         return False
@@ -173,7 +178,7 @@ class _Forward(_Job):
         args, kwargs = _unknown_arguments(engine, self.unit)
         instance = Instance(engine.default_instance(self.cls))
         engine.tracing = True
-        engine.call_function(Function(self.unit, instance), args, kwargs, None)
+        engine.run_forward(instance, self.unit, args, kwargs, cst.Name("model"))
 
 
 @dataclass(slots=True)
@@ -185,8 +190,19 @@ class _Autograd(_Job):
         engine = self.engine
         engine.axes = shapes.Axes()
         args, kwargs = _unknown_arguments(engine, self.unit)
+        # Settings come by position here, without a word of what they are.
+        names = [p.arg for p in _positional(self.unit)][-len(args) :]
+        args = [
+            replace(v, guessed=True) if isinstance(v, Tensor) and not used_as_tensor(self.unit, n) else v
+            for n, v in zip(names, args, strict=False)
+        ]
         engine.tracing = True
         engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
+
+
+def _positional(unit: FunctionUnit) -> list[ast.arg]:
+    assert not isinstance(unit.node, ast.Lambda)
+    return [*unit.node.args.posonlyargs, *unit.node.args.args]
 
 
 def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:

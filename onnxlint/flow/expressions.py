@@ -82,6 +82,10 @@ class Expressions:
         """A step of a trace at the current statement."""
         raise NotImplementedError
 
+    def narrowing(self, test: cst.BaseExpression) -> Callable[[bool], None]:
+        """What a condition says of a name in each arm."""
+        raise NotImplementedError
+
     def assign(self, target: cst.CSTNode, v: Value, augmented: bool = False) -> None:
         """Bind a target."""
         raise NotImplementedError
@@ -192,6 +196,8 @@ class Expressions:
             return self._tensor_arithmetic(operator, a, b, node)
         if ta is Const and tb is Const:
             return _fold(operator, a, b)
+        if operator == "|" and (ta is Truth or tb is Truth):
+            return Truth(frozenset(e for v in (a, b) if isinstance(v, Truth) for e in v.exporters))
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Array):
                 return x
@@ -327,6 +333,8 @@ class Expressions:
                 elif isinstance(d, Data):
                     return Data(d.site, d.fixed, True, d.trace)
         if axes:
+            if any(isinstance(x, Dim) and x.plain and as_int(y) == 0 for x, y in ((a, b), (b, a))):
+                return CONFIG  # an axis without elements: no example has one
             if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
                 return CONFIG  # the same axis of two tensors: always equal
             return Dim(axes, None, None, False, trace)
@@ -360,7 +368,10 @@ class Expressions:
             self.engine.exporters = tuple(e for e in held if e in inside)
             right = self.eval(node.right) if self.engine.exporters else CONFIG
             self.engine.exporters = held
-            return left if isinstance(right, (Const, Config)) else right
+            if isinstance(right, Truth):
+                both = left.exporters | right.exporters if word == "or" else left.exporters & right.exporters
+                return Truth(both, left.trace)
+            return left if isinstance(right, (Const, Config, Unknown)) else right
         right = self.eval(node.right)
         if isinstance(left, Tensor):
             # `tensor or default` gives either; what comes out of a comparison is a truth read from data.
@@ -378,7 +389,10 @@ class Expressions:
             mask = tuple(e for e in test.may_be(wanted) if e in held)
             if mask:
                 self.engine.exporters = mask
+                before = dict(self.scope.names)
+                self.narrowing(node.test)(wanted)
                 results.append(self.eval(arm))
+                self.scope.names = before
         self.engine.exporters = held
         result = results[0] if results else UNKNOWN
         for other in results[1:]:

@@ -420,6 +420,8 @@ class Frame(Expressions):
         count = len(target.elements)
         starred = next((i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None)
         names = [e.value.value if isinstance(e.value, cst.Name) else "" for e in target.elements]
+        if isinstance(v, Instance):
+            v = self.engine.record_items(v)
         if isinstance(v, Shape):
             parts = self.engine.unpack_shape(v, count, starred, names)
         elif isinstance(v, Tensor):
@@ -549,6 +551,8 @@ _AUGMENTED: dict[type, str] = {
     cst.ModuloAssign: "%",
     cst.PowerAssign: "**",
     cst.MatrixMultiplyAssign: "@",
+    cst.BitOrAssign: "|",
+    cst.BitAndAssign: "&",
 }
 
 _STATEMENTS: dict[type, Callable[..., bool]] = {

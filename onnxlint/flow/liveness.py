@@ -54,7 +54,7 @@ def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | No
 
 
 def root(node: ast.expr) -> str | None:
-    """The name that a chain of attributes, subscripts and calls starts from; None if it does not start from a name."""
+    """The local name that a chain of attributes, subscripts and calls starts from, if it starts from one."""
     while True:
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             node = node.value
@@ -71,7 +71,7 @@ def root(node: ast.expr) -> str | None:
             else:
                 return None
         elif isinstance(node, ast.Name):
-            return node.id
+            return node.id if node.id != "self" else None
         else:
             return None
 

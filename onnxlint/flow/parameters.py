@@ -202,9 +202,15 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     counted = rf"\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{name}\b|\b(?:arange|range)\((?:\w+, ?)?{name}\b"
     if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
         return False
+    return not used_as_tensor(unit, name)
+
+
+def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
+    """True where the body uses the parameter as only a tensor is used."""
+    text = unit.module.text_of(unit.node)
     methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
     functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
-    return re.search(f"{methods}|{functions}", text) is None
+    return re.search(f"{methods}|{functions}", text) is not None
 
 
 def tensor(engine: Interpreter, trace: Trace) -> Tensor:
