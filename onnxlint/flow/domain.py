@@ -260,9 +260,10 @@ class Function:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Lambda:
-    """A lambda, with the frame that it evaluates its body in."""
+    """A lambda, with the file it stands in and the frame that it evaluates its body in."""
 
     node: Any
+    path: str
     frame: Any = field(default=None, compare=False, repr=False)
     trace: Trace | None = field(default=None, compare=False, repr=False)
 

@@ -50,7 +50,7 @@ class Emitter:
     def place(self, node: cst.CSTNode) -> Place:
         """The place of a node of the function that runs now."""
         frame = self.frames[-1]
-        return Place(frame.body, node, frame.line, frame.symbol)
+        return Place(frame.body, node, frame.line, frame.symbol, frame.statement_node)
 
     def site(self, node: cst.CSTNode, how: str) -> Site:
         """Where a symbol becomes a plain value."""

@@ -413,7 +413,7 @@ class Interpreter(Objects):
         return UNKNOWN
 
     def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
-        """`instance(...)`: its forward with the hooks around it, or its `__call__`."""
+        """`instance(...)`: its forward, or its `__call__`."""
         callee = Instance(callee.object)  # forward is analysed once, for eval mode, whatever the mode is by now
         obj = callee.object
         own = obj.cls.find_method("__call__")
@@ -425,6 +425,13 @@ class Interpreter(Objects):
         unit = obj.cls.find_method("forward")
         if unit is None:
             return self.call_unknown(UNKNOWN, args, node)
+        return self.run_forward(callee, unit, args, kwargs, node)
+
+    def run_forward(
+        self, callee: Instance, unit: FunctionUnit, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+    ) -> Value:
+        """The forward of a module, with the hooks around it."""
+        obj = callee.object
         before = obj.attrs.get("<register_forward_pre_hook>")
         if before is not None:
             changed = self.apply(before, [callee, Tuple(tuple(args))], {}, node)
@@ -444,13 +451,13 @@ class Interpreter(Objects):
         """`Class(...)`."""
         if any(v.trace is _STARRED for v in args if isinstance(v, Seq)) or "**" in kwargs:
             return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
-        if any(b.endswith(("Enum", "NamedTuple")) for b in info.external_bases()):
+        if any(b.endswith("Enum") for b in info.external_bases()):
             return CONFIG
         return self.instantiate(info, args, kwargs, node)
 
     def lambda_value(self, node: cst.Lambda) -> Value:
         """A lambda expression of the frame that runs."""
-        return Lambda(node, self.frames[-1])
+        return Lambda(node, self.frames[-1].module.path, self.frames[-1])
 
     def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Evaluate a lambda's body in the frame that made it."""
@@ -491,7 +498,7 @@ class Interpreter(Objects):
         if name in module.classes:
             return ClassRef(module.classes[name])
         if name in module.aliases:
-            return self.resolve_dotted(module.aliases[name], module)
+            return self.resolve_dotted(module.target(name), module)
         if name in module.assigns:
             return self._assigned_global(module, module.assigns[name])
         for star in module.stars:
@@ -554,8 +561,8 @@ class Interpreter(Objects):
         """What a loop over `v` binds."""
         if isinstance(v, Instance):
             unit = v.object.cls.find_method("__iter__")
-            made = self.call_function(Function(unit, v), [], {}, node) if unit is not None else UNKNOWN
-            return [made.item] if isinstance(made, Seq) else [UNKNOWN]
+            made = self.call_function(Function(unit, v), [], {}, node) if unit is not None else self.record_items(v)
+            return access.items_of(self, made, node)
         return access.items_of(self, v, node)
 
     def item_of(self, t: Tensor, axis: int) -> Tensor:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo
@@ -32,10 +33,17 @@ def unvalidated() -> Iterator[None]:
         cst.CSTNode.__post_init__ = checked  # type: ignore[method-assign]
 
 
-class Body:
-    """A libcst tree of some consecutive lines of a file."""
+@lru_cache(maxsize=2000)
+def _parsed(text: str) -> cst.Module:
+    """The tree of a text. Libraries hold the same function in many files, and equal texts have one tree."""
+    with unvalidated():
+        return cst.parse_module(text)
 
-    __slots__ = ("_positions", "first", "module", "name", "node", "tree", "wrapped")
+
+class Body:
+    """A libcst tree of some consecutive lines of a file. Trees are shared between equal texts: a node has no file."""
+
+    __slots__ = ("_all", "_some", "first", "module", "name", "node", "tree", "wrapped")
 
     def __init__(self, module: ModuleInfo, name: str, first: int, last: int, indented: bool) -> None:
         self.module = module
@@ -43,36 +51,69 @@ class Body:
         self.first = first
         text = "\n".join(module.lines[first - 1 : last]) + "\n"
         self.wrapped = indented
-        with unvalidated():
-            self.tree = cst.parse_module("if 1:\n" + text if indented else text)
+        self.tree = _parsed("if 1:\n" + text if indented else text)
         statements = self.tree.body
         if indented:
             outer = statements[0]
             assert isinstance(outer, cst.If)
             statements = outer.body.body  # type: ignore[assignment]
         self.node: Sequence[cst.CSTNode] = statements
-        self._positions: Any = None
+        self._all: Mapping[cst.CSTNode, CodeRange] | None = None
+        self._some: dict[cst.CSTNode, Mapping[cst.CSTNode, CodeRange]] = {}
 
-    def span(self, node: cst.CSTNode) -> Span:
-        """The exact place of a node of this tree in its file."""
-        if self._positions is None:
-            wrapper = MetadataWrapper(self.tree, unsafe_skip_copy=True)
-            self._positions = wrapper.resolve(PositionProvider)
-        where = self._positions.get(node)
-        shift = self.first - (2 if self.wrapped else 1)
+    def span(self, node: cst.CSTNode, statement: cst.CSTNode | None = None, line: int = 0) -> Span:
+        """The exact place of a node in the file; its statement and that statement's first line make it cheap."""
+        if statement is not None and line:
+            if statement not in self._some:
+                self._some[statement] = _statement_positions(statement, self.module.lines[line - 1])
+            where = self._some[statement].get(node)
+            if where is not None:
+                return self._span(where, line - 2)
+        if self._all is None:
+            self._all = _positions(self.tree)
+        where = self._all.get(node)
         if where is None:
             return Span(self.module.path, self.first, 1, self.first, 1)
-        return Span(
-            self.module.path,
-            where.start.line + shift,
-            where.start.column + 1,
-            where.end.line + shift,
-            where.end.column + 1,
-        )
+        return self._span(where, self.first - (2 if self.wrapped else 1))
+
+    def _span(self, where: CodeRange, shift: int) -> Span:
+        start, end = where.start, where.end
+        return Span(self.module.path, start.line + shift, start.column + 1, end.line + shift, end.column + 1)
 
     def text(self, node: cst.CSTNode) -> str:
         """The source text of a node, white space folded."""
         return " ".join(self.tree.code_for_node(node).split())
+
+
+def _positions(tree: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
+    return MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+
+
+def _statement_positions(statement: cst.CSTNode, line: str) -> Mapping[cst.CSTNode, CodeRange]:
+    """Positions in one statement (of a compound one, its header) as if its first line were line 2; {} if unsure.
+
+    The statement is written out alone, under an `if` of its own, at the indentation that it has in the file.
+    """
+    indent = line[: len(line) - len(line.lstrip())]
+    alone: cst.BaseStatement
+    if isinstance(statement, cst.BaseSmallStatement):
+        alone = cst.SimpleStatementLine([statement])
+    elif isinstance(statement, (cst.If, cst.While, cst.For, cst.With)) and indent:
+        changes: dict[str, Any] = {"leading_lines": (), "body": cst.SimpleStatementSuite([cst.Pass()])}
+        if not isinstance(statement, cst.With):
+            changes["orelse"] = None
+        alone = statement.with_changes(**changes)
+    else:
+        return {}
+    if not indent or line.lstrip().startswith("elif"):
+        return {}
+    tree = cst.Module([cst.If(cst.Name("_"), cst.IndentedBlock([alone], indent=indent))])
+    written = tree.code.split("\n")[1].rstrip()
+    if isinstance(statement, cst.BaseSmallStatement):
+        faithful = line.startswith(written)
+    else:
+        faithful = line.startswith(written.removesuffix("pass").rstrip())
+    return _positions(tree) if faithful else {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +124,7 @@ class Place:
     node: cst.CSTNode
     line: int
     symbol: str
+    statement: cst.CSTNode | None = None
 
     @property
     def order(self) -> tuple[str, int]:
@@ -92,7 +134,7 @@ class Place:
     @property
     def span(self) -> Span:
         """The exact place in the file."""
-        return self.body.span(self.node)
+        return self.body.span(self.node, self.statement, self.line)
 
     @property
     def text(self) -> str:
@@ -100,7 +142,9 @@ class Place:
         return self.body.text(self.node)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Place) and other.node is self.node
+        if not isinstance(other, Place) or other.node is not self.node:
+            return False
+        return other.body.module is self.body.module and other.line == self.line
 
     def __hash__(self) -> int:
         return id(self.node)
