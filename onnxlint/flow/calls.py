@@ -482,6 +482,9 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
         engine.mode_switch(node)
     if name in ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"):
         return owner
+    if name in layers.HOOKS and args and isinstance(node, cst.Call):
+        _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
+        return CONFIG
     if name in ("forward", "__call__"):
         return layers.call(engine, owner, args, {}, node)
     if name == "items":

@@ -20,6 +20,7 @@ from onnxlint.flow.domain import (
     Value,
     as_int,
     element,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ CONTAINERS = frozenset(
         "torch.nn.ParameterDict",
     }
 )
+
+HOOKS = ("register_forward_pre_hook", "register_forward_hook")
 
 _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
@@ -88,7 +91,23 @@ def attribute(layer: Layer, name: str) -> Value:
 
 
 def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
-    """`layer(*args)`."""
+    """`layer(*args)`, with the hooks around it."""
+    hooks = {name: hook for name, hook in layer.args if name in HOOKS}
+    if not hooks:
+        return _call(engine, layer, args, kwargs, node)
+    bare = replace(layer, args=tuple(a for a in layer.args if a[0] not in HOOKS))
+    before, after = (hooks.get(name) for name in HOOKS)
+    if before is not None:
+        changed = engine.apply(before, [bare, Tuple(tuple(args))], {}, node)
+        args = list(changed.items) if isinstance(changed, Tuple) else [changed] if isinstance(changed, Tensor) else args
+    result = _call(engine, bare, args, kwargs, node)
+    if after is not None:
+        changed = engine.apply(after, [bare, Tuple(tuple(args)), result], {}, node)
+        result = result if is_none(changed) or changed == UNKNOWN else changed
+    return result
+
+
+def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
     short = layer.name.rpartition(".")[2]
     x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
     if short == "Sequential":

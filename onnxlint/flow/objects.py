@@ -19,9 +19,11 @@ from onnxlint.flow.domain import (
     External,
     Function,
     Instance,
+    Lambda,
     Layer,
     Method,
     Object,
+    Partial,
     Seq,
     Super,
     Tensor,
@@ -109,21 +111,15 @@ class Objects(Emitter):
     created: set[ClassInfo]
 
     def initialise(self, obj: Object, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """Run `__init__` (or fill the fields of a dataclass) with tracing off."""
+        """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
         unit = obj.cls.find_method("__init__")
-        held, self.tracing = self.tracing, False
+        held, self.tracing = self.tracing, self.tracing and not obj.cls.is_module()
         self.building.add(id(obj.cls))
         try:
             if unit is not None:
                 self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
             else:
-                fields = [
-                    s.target.id
-                    for c in reversed(obj.cls.mro())
-                    for s in c.node.body
-                    if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
-                ]
-                for name, v in zip(fields, args, strict=False):
+                for name, v in zip(_fields(obj.cls), args, strict=False):
                     obj.attrs[name] = v
                 obj.attrs.update(kwargs)
         finally:
@@ -159,7 +155,7 @@ class Objects(Emitter):
         if default is None or isinstance(default, ast.Constant):
             return CONFIG
         v = self.evaluate_default(unit, default)
-        return v if isinstance(v, (External, ClassRef, Function, Layer)) else CONFIG
+        return v if isinstance(v, (External, ClassRef, Function, Layer, Lambda, Partial)) else CONFIG
 
     def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
         """The value of a default expression."""
@@ -327,6 +323,18 @@ class Objects(Emitter):
             return owner.object.attrs.get(str(index.literal), UNKNOWN)
         return UNKNOWN
 
+    def record_items(self, owner: Instance) -> Value:
+        """The items of a named tuple."""
+        info = owner.object.cls
+        if not any(b.endswith("NamedTuple") for b in info.external_bases()):
+            return UNKNOWN
+        items: list[Value] = []
+        for name in _fields(info):
+            default = info.find_attribute(name)
+            given = owner.object.attrs.get(name)
+            items.append(given or (self.evaluate_in_class(*default) if default is not None else UNKNOWN))
+        return Tuple(tuple(items))
+
     def length_of(self, owner: Instance, node: cst.CSTNode) -> Value:
         """`len(instance)`."""
         unit = owner.object.cls.find_method("__len__")
@@ -389,6 +397,16 @@ class Objects(Emitter):
         if name in _MODE_METHODS:
             return owner
         return Config()
+
+
+def _fields(info: ClassInfo) -> list[str]:
+    """Names of the fields of a dataclass or a named tuple, those of its bases first."""
+    return [
+        s.target.id
+        for c in reversed(info.mro())
+        for s in c.node.body
+        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+    ]
 
 
 def _members(v: Value) -> list[Value]:

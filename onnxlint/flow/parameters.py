@@ -12,6 +12,7 @@ from onnxlint.flow.domain import (
     NONE,
     UNKNOWN,
     Const,
+    Dict,
     Dim,
     Extent,
     Seq,
@@ -265,6 +266,9 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Valu
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
         inner = by_annotation(engine, parts[0], trace)
         return Seq(inner) if inner is not None else UNKNOWN
+    if name in ("dict", "Dict", "Mapping", "OrderedDict") and len(parts) == 2:
+        held = by_annotation(engine, parts[1], trace)
+        return Dict((), held) if isinstance(held, Tensor) else UNKNOWN
     if name in ("Callable", "Literal", "type", "Type"):
         return CONFIG
     return UNKNOWN

@@ -22,6 +22,7 @@ class ModuleInfo:
         "aliases",
         "assigns",
         "classes",
+        "fallbacks",
         "file",
         "folder",
         "functions",
@@ -42,6 +43,7 @@ class ModuleInfo:
         self.classes: dict[str, ClassInfo] = {}
         self.assigns: dict[str, ast.Assign | ast.AnnAssign] = {}
         self.aliases: dict[str, str] = {}
+        self.fallbacks: dict[str, str] = {}  # what a failed import is replaced by
         self.stars: list[str] = []
         self.folder = str(file.path.parent)
         self._found: dict[str, ClassInfo | str | None] = {}
@@ -75,6 +77,7 @@ class ModuleInfo:
                     # What a failed import falls back to does not replace what the import gives.
                     before = dict(self.aliases)
                     self._index(handler.body)
+                    self.fallbacks.update({n: t for n, t in self.aliases.items() if before.get(n, t) != t})
                     self.aliases.update(before)
                 self._index(statement.orelse)
             elif isinstance(statement, (ast.With, ast.AsyncWith)):
@@ -93,6 +96,15 @@ class ModuleInfo:
     def path(self) -> str:
         """The path that findings name."""
         return self.file.display
+
+    def target(self, name: str) -> str:
+        """The full dotted name of an imported name: its fallback where the import finds no file and no known library."""
+        full = self.aliases[name]
+        if name not in self.fallbacks or full.partition(".")[0] in LIBRARIES:
+            return full
+        parts = full.split(".")
+        seen = any(self.project.module(".".join(parts[:cut]), self) is not None for cut in range(len(parts), 0, -1))
+        return full if seen else self.fallbacks[name]
 
     def text_of(self, node: ast.AST) -> str:
         """The source lines that a node covers."""
@@ -122,7 +134,7 @@ class ModuleInfo:
             return self.classes[name]
         head, _, tail = name.partition(".")
         if head in self.aliases:
-            full = self.aliases[head] + ("." + tail if tail else "")
+            full = self.target(head) + ("." + tail if tail else "")
             return self.project.lookup_class(full, self, seen)
         if head in self.assigns and not tail:
             bound = self.assigns[head].value
