@@ -100,9 +100,13 @@ class Frame(Expressions):
         return False
 
     def arms(self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]]) -> bool:
-        """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends."""
+        """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends.
+
+        What follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away.
+        """
         before = dict(self.scope.names)
         mask = self.engine.exporters
+        left: set[str] = set()
         after: list[dict[str, Value]] = []
         for exporters, run in runs:
             if not exporters:
@@ -111,10 +115,12 @@ class Frame(Expressions):
             self.engine.exporters = exporters
             if not run():
                 after.append(self.scope.names)
+                left.update(self.engine.exporters)
         self.engine.exporters = mask
         if not after:
             self.scope.names = before
             return True
+        self.engine.exporters = tuple(e for e in mask if e in left)
         merged = after[0]
         for other in after[1:]:
             merged = _merge(merged, other)
@@ -306,10 +312,12 @@ class Frame(Expressions):
     def loop(self, once: Callable[[], bool], twice: bool = True) -> None:
         """Run a loop body that may run any number of times, widening what grows."""
         outer = self.loop_exits
+        mask = self.engine.exporters
         for _ in range(2 if twice else 1):
             before = dict(self.scope.names)
             self.loop_exits = []
             ended = once()
+            self.engine.exporters = mask
             states = [*self.loop_exits] + ([] if ended else [self.scope.names])
             merged = before
             for state in states:
