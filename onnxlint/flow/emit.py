@@ -187,6 +187,8 @@ class Emitter:
         left = frozenset(a for a in axes if not a.startswith("?")) - named
         if not left or (t.dims is not None and len(t.dims) < 2):
             return
+        if all(as_int(s) == 1 for s in sizes):
+            return  # one element: eager itself takes nothing else
         literals = [(i, as_int(s)) for i, s in enumerate(sizes) if as_int(s) not in (None, -1)]
         infers = any(as_int(s) == -1 for s in sizes)
         if not literals or (named and infers):

@@ -145,7 +145,9 @@ class Interpreter(Objects):
             if key in self._running or len(self.frames) >= DEPTH or self.steps >= STEPS:
                 return UNKNOWN
             if len(known) >= CONTEXTS and self.tracing:
-                return join_returns(list(known.values())) or UNKNOWN
+                known_so_far = join_returns(list(known.values())) or UNKNOWN
+                # Other arguments may give a tuple where these gave a tensor.
+                return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far
             self._running.add(key)
         elif len(self.frames) >= DEPTH or self.steps >= STEPS or self._recurs(unit):
             return UNKNOWN

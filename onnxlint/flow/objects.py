@@ -165,14 +165,17 @@ class Objects(Emitter):
         """Modules in a plain list or dict attribute that no container registers."""
         registered: list[Value] = []
         hidden: list[tuple[str, Value]] = []
+        filled_later = False  # a container that starts empty: what it gets in a loop is not followed
         for name, v in obj.attrs.items():
             if isinstance(v, (Instance, Layer)):
                 registered.append(v)
                 if isinstance(v, Layer) and v.items is not None:
                     registered.extend(_members(v.items))
+                if isinstance(v, Layer) and v.name.endswith(("ModuleDict", "ModuleList")):
+                    filled_later = filled_later or v.items is None or not _members(v.items)
             elif isinstance(v, (Tuple, Seq, Dict)) and any(_is_module(m) for m in _members(v)):
                 hidden.append((name, v))
-        if "*" in obj.attrs or not hidden:
+        if "*" in obj.attrs or not hidden or filled_later:
             return
         for name, v in hidden:
             modules = [m for m in _members(v) if _is_module(m)]
