@@ -33,7 +33,7 @@ def unvalidated() -> Iterator[None]:
         cst.CSTNode.__post_init__ = checked  # type: ignore[method-assign]
 
 
-@lru_cache(maxsize=2000)
+@lru_cache(maxsize=8000)
 def _parsed(text: str) -> cst.Module:
     """The tree of a text. Libraries hold the same function in many files, and equal texts have one tree."""
     with unvalidated():
