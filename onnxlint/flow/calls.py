@@ -377,7 +377,10 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
                 sure=any(d.sure for d in known) if t.dims is not None else engine.axes.declared is None,
             )
     if op in ("index_add", "index_add_"):
-        engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="index-add")
+        index = call.arg(2, "index")
+        # What `where` and `nonzero` give along an axis mostly has each index once.
+        sure = not (isinstance(index, Tensor) and index.ragged is not None)
+        engine.emit(facts.OpCall, call.node, trace, sure=sure, op=call.name, hazard="index-add")
     if op in _RANDOM:
         engine.emit(facts.OpCall, call.node, op=call.name, random=True)
     if isinstance(entry, Op):
@@ -621,7 +624,7 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
         return Const(len(v.items))
     if isinstance(v, Layer) and isinstance(v.items, Tuple):
         return Const(len(v.items.items))
-    if isinstance(v, (Data, Array)):
+    if isinstance(v, Data):
         return Data(v.site, v.fixed, True, v.trace)
     if isinstance(v, Instance):
         return engine.length_of(v, node)

@@ -131,7 +131,8 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
     for c in engine.project.classes():
         if any(b.startswith("torch.autograd.") for b in c.external_bases()):
             unit = c.find_method("forward")
-            if unit is not None and id(unit.node) not in engine.reached:
+            used = any(f"{c.name}.apply" in info.file.text for info in engine.project.modules.values())
+            if unit is not None and id(unit.node) not in engine.reached and not used:
                 yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
 
 

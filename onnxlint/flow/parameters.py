@@ -231,6 +231,8 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | 
         sides = [by_annotation(engine, s, trace) for s in (node.left, node.right)]
         if all(isinstance(s, Seq) for s in sides) and sides[0] != sides[1]:
             return Seq(UNKNOWN)  # a list of tensors, or a list of lists of them
+        if {type(s) for s in sides} == {Tensor, Seq}:
+            return Tensor(None, None, "input", None, None, None, trace, guessed=True)
         return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None), None))
     if isinstance(node, ast.Subscript):
         return _subscripted(engine, node, trace)
@@ -259,6 +261,8 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Valu
         sequences = [s for s in sides if isinstance(s, Seq)]
         if len(sequences) > 1 and sequences[0] != sequences[1]:
             return Seq(UNKNOWN)
+        if {type(s) for s in sides if s is not None} >= {Tensor, Seq}:
+            return Tensor(None, None, "input", None, None, None, trace, guessed=True)
         return next(
             (s for s in sides if isinstance(s, Tensor)),
             next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
