@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from onnxlint.flow import facts, shapes
+from onnxlint.flow import facts
 from onnxlint.flow.candidates import Candidate, forward_parameters
 from onnxlint.flow.domain import (
     Config,
@@ -295,13 +295,7 @@ def fixed_axes(
             Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d for axis, d in enumerate(a.dims)
         )
         fed.append(Tensor(dims, None, "input", a.kind))
-    held_facts, held_fixed, held_axes, held = engine.facts, engine.fixed, engine.axes, engine.tracing
-    engine.facts, engine.fixed, engine.axes, engine.tracing = {}, {}, shapes.Axes(()), True
-    try:
-        engine.apply(model, fed, {}, cst.Name("model"))
-        found = engine.fixed
-    finally:
-        engine.facts, engine.fixed, engine.axes, engine.tracing = held_facts, held_fixed, held_axes, held
+    found = engine.rehearse(model, fed)
     result = []
     for key, why in found.items():
         name, _, axis = key.partition("\0")

@@ -7,7 +7,7 @@ import builtins
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import libcst as cst
 
@@ -60,6 +60,7 @@ from onnxlint.records import EXPORTERS
 log = logging.getLogger(__name__)
 
 CONTEXTS = 5  # kinds of arguments a function is analysed for, before what is known is taken to stand for the rest
+REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 HABIT = 4  # times that a method did only bookkeeping, untraced, before it is taken to do so always
 DEPTH = 40
 STEPS = 60_000  # calls of functions per entry point
@@ -253,7 +254,7 @@ class Interpreter(Objects):
         for v in args:
             if isinstance(v, Tuple) and v.kind == "*":
                 flat.extend(v.items)
-            elif isinstance(v, Seq) and v.trace is _STARRED:
+            elif _is_starred(v):
                 filler = v.item
             else:
                 flat.append(v)
@@ -264,6 +265,8 @@ class Interpreter(Objects):
                 values[parameter.arg] = self.argument(unit, parameter.arg, flat[i])
             elif parameter.arg in left:
                 values[parameter.arg] = self.argument(unit, parameter.arg, left.pop(parameter.arg))
+            elif isinstance(filler, Tensor) and filler.guessed:
+                values[parameter.arg] = self.entry_value(unit, parameter, defaults[i])
             elif filler is not None:
                 values[parameter.arg] = filler
             else:
@@ -363,7 +366,7 @@ class Interpreter(Objects):
                 elif isinstance(v, Shape):
                     args.append(v)
                 else:
-                    args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, _STARRED))
+                    args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, STARRED))
             elif a.star == "**":
                 if isinstance(v, Dict):
                     kwargs.update({str(k): x for k, x in v.items})
@@ -389,7 +392,7 @@ class Interpreter(Objects):
                 kwargs.pop("**")
             return calls.library(self, callee.name, _plain(args), kwargs, node)
         if isinstance(callee, Layer):
-            return layers.call(self, callee, _plain(args), kwargs, node)
+            return layers.call(self, callee, [v.item if _is_starred(v) else v for v in args], kwargs, node)
         if isinstance(callee, Instance):
             return self.call_instance(callee, args, kwargs, node)
         if isinstance(callee, ClassRef):
@@ -451,7 +454,7 @@ class Interpreter(Objects):
 
     def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
         """`Class(...)`."""
-        if any(v.trace is _STARRED for v in args if isinstance(v, Seq)) or "**" in kwargs:
+        if any(_is_starred(v) for v in args) or "**" in kwargs:
             return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
         if any(b.endswith("Enum") for b in info.external_bases()):
             return CONFIG
@@ -644,6 +647,16 @@ class Interpreter(Objects):
         else:
             self.last_train = self.place(node)
 
+    def rehearse(self, model: Instance, fed: list[Value]) -> dict[str, str]:
+        """Run a model for the axes that its layers fix, and nothing else: no fact, no function counts as reached."""
+        held = self.facts, self.fixed, self.axes, self.tracing, self.reached
+        self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, set()
+        try:
+            self.apply(model, fed, {}, cst.Name("model"))
+            return self.fixed
+        finally:
+            self.facts, self.fixed, self.axes, self.tracing, self.reached = held
+
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
         self.last_train = None
@@ -660,7 +673,7 @@ class Interpreter(Objects):
         return UNKNOWN
 
 
-_STARRED = Trace("", 0, "*")
+STARRED = Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
 
 
 def _plain_value(v: Value) -> bool:
@@ -678,8 +691,12 @@ def _plain_value(v: Value) -> bool:
     return isinstance(v, (Unknown, Const, Config, External, ClassRef))
 
 
+def _is_starred(v: Value) -> TypeGuard[Seq]:
+    return isinstance(v, Seq) and v.trace is STARRED
+
+
 def _plain(args: list[Value]) -> list[Value]:
-    return [Seq(v.item, v.size) if isinstance(v, Seq) and v.trace is _STARRED else v for v in args]
+    return [Seq(v.item, v.size) if _is_starred(v) else v for v in args]
 
 
 def _leaves(v: Value) -> list[Value]:
@@ -688,8 +705,3 @@ def _leaves(v: Value) -> list[Value]:
     if isinstance(v, Seq):
         return [*_leaves(v.item), *([v.size] if v.size is not None else [])]
     return [v]
-
-
-def joined(a: Value | None, b: Value) -> Value:
-    """Join where the first may be missing."""
-    return b if a is None else join(a, b)

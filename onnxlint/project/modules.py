@@ -98,7 +98,7 @@ class ModuleInfo:
         return self.file.display
 
     def target(self, name: str) -> str:
-        """The full dotted name of an imported name: its fallback where the import finds no file and no known library."""
+        """The full dotted name of an imported name; its fallback where the import finds no file and no library."""
         full = self.aliases[name]
         if name not in self.fallbacks or full.partition(".")[0] in LIBRARIES:
             return full
