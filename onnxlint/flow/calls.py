@@ -362,7 +362,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         return
     if op in ("batch_norm", "instance_norm") and call.name.startswith("torch.nn.functional."):
         training = call.arg(5, "training") if op == "batch_norm" else None
-        if isinstance(training, Const) and training.literal is True:
+        # On weights (weight standardisation) the statistics are constants, and both exporters are right.
+        if isinstance(training, Const) and training.literal is True and call.tensor.source == "input":
             engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="batch-norm")
     if op == "squeeze" and call.arg(1, "dim") is None and isinstance(call.args[0] if call.args else None, Tensor):
         t = call.tensor
@@ -797,6 +798,17 @@ def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.C
     return UNKNOWN
 
 
+def _hasattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+    """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
+    del kwargs, node
+    owner, name = (args[0], args[1]) if len(args) == 2 else (UNKNOWN, UNKNOWN)
+    if isinstance(owner, External) and isinstance(name, Const):
+        full = f"{owner.name}.{name.literal}"
+        if full in TRUTHS or engine.table.get(full) is not None:
+            return Const(True)
+    return CONFIG
+
+
 def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
     del kwargs, node
     if (
@@ -885,7 +897,7 @@ BUILTINS: dict[str, Builtin] = {
     "isinstance": _config,
     "issubclass": _config,
     "callable": _config,
-    "hasattr": _config,
+    "hasattr": _hasattr,
     "getattr": _getattr,
     "setattr": _setattr,
     "super": _super,

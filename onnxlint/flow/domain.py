@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from onnxlint.records import Step
+from onnxlint.records import EXPORTERS, Step
 
 if TYPE_CHECKING:
     from onnxlint.flow.tree import Place
@@ -322,10 +322,27 @@ class Super:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Truth:
-    """A condition that the exporter itself decides: true in the exporters named, false in the others."""
+    """A condition that the exporter itself decides: true in the exporters named, false in the others.
+
+    In those that are `undecided` it depends on something else too.
+    """
 
     exporters: frozenset[str]
+    undecided: frozenset[str] = frozenset()
     trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def verdict(self, exporter: str) -> bool | None:
+        """What the condition is in one exporter, None where that is not decided."""
+        return None if exporter in self.undecided else exporter in self.exporters
+
+    def negated(self) -> Truth:
+        """`not` of it."""
+        return Truth(frozenset(EXPORTERS) - self.exporters - self.undecided, self.undecided, self.trace)
+
+    def either(self, other: Truth) -> Truth:
+        """`or` of two."""
+        yes = self.exporters | other.exporters
+        return Truth(yes, (self.undecided | other.undecided) - yes, self.trace or other.trace)
 
 
 Value: TypeAlias = (
@@ -371,8 +388,8 @@ _PRIORITY: dict[type, int] = {
         (
             Unknown,
             Const,
-            Config,
             Truth,
+            Config,
             External,
             PyModule,
             ClassRef,
@@ -411,8 +428,8 @@ def join(a: Value, b: Value) -> Value:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
-        if type(upper) is Const:
-            # None or nothing known, or else a literal: no condition may be decided by that literal.
+        if type(upper) in (Const, Truth):
+            # One value, or else another of which less is known: no condition may be decided by the first alone.
             return Config(upper.trace or lower.trace)
         return upper
     joiner = _JOIN.get(type(a))
@@ -461,12 +478,6 @@ def _order(v: Value) -> tuple[str, int, str]:
     if isinstance(v, Lambda):
         return getattr(v.frame, "symbol", ""), id(v.node), ""
     return "", 0, repr(v)
-
-
-def stable_text(v: Any) -> str:
-    """A text that is the same in every run for equal values."""
-    first, number, rest = _order(v)
-    return " ".join(str(part) for part in (first, number, rest) if part)
 
 
 def _join_const(a: Const, b: Const) -> Value:
@@ -604,6 +615,11 @@ def _join_partial(a: Partial, b: Partial) -> Value:
     return Partial(join(a.function, b.function), args, kwargs, a.trace or b.trace)
 
 
+def _join_truth(a: Truth, b: Truth) -> Value:
+    differ = (a.exporters ^ b.exporters) | a.undecided | b.undecided
+    return Truth(a.exporters - differ, differ, a.trace or b.trace)
+
+
 def _join_optional(a: Value | None, b: Value | None) -> Value | None:
     return join(a, b) if a is not None and b is not None else a or b
 
@@ -623,7 +639,7 @@ _JOIN: dict[type, Any] = {
     Seq: _join_sequences,
     Dict: _join_dict,
     Layer: _join_layer,
-    Truth: lambda a, b: Truth(a.exporters & b.exporters),
+    Truth: _join_truth,
 }
 
 
@@ -649,6 +665,16 @@ def as_int(v: Value | None) -> int | None:
     if isinstance(v, Const) and isinstance(v.literal, int) and not isinstance(v.literal, bool):
         return v.literal
     return None
+
+
+def truth_of(v: Value) -> Truth:
+    """What the truth of any value is in each exporter."""
+    if isinstance(v, Truth):
+        return v
+    everywhere = frozenset(EXPORTERS)
+    if isinstance(v, Const):
+        return Truth(everywhere if v.literal else frozenset())
+    return Truth(frozenset(), everywhere)
 
 
 def reads_data(v: Value) -> bool:

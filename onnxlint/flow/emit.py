@@ -17,7 +17,6 @@ from onnxlint.flow.domain import (
     Extent,
     Instance,
     Seq,
-    Shape,
     Site,
     Tensor,
     Trace,
@@ -375,14 +374,3 @@ def _occurrences(text: str, wanted: str) -> list[int]:
             found.append(end)
         at = text.find(wanted, end)
     return found
-
-
-def contains_symbol(v: Value) -> bool:
-    """True for a value that a shape or data of the inputs went into."""
-    if isinstance(v, (Tuple,)):
-        return any(contains_symbol(i) for i in v.items)
-    if isinstance(v, Seq):
-        return contains_symbol(v.item) or v.size is not None
-    if isinstance(v, Shape):
-        return bool(v.tensor.axes)
-    return isinstance(v, (Dim, Data, Array, Tensor))

@@ -21,6 +21,7 @@ from onnxlint.flow.domain import (
     Instance,
     Layer,
     Scope,
+    Seq,
     Tensor,
     Trace,
     Tuple,
@@ -28,9 +29,9 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.frame import Frame
-from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.interpret import STARRED, Interpreter
 from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parameters import used_as_tensor
+from onnxlint.flow.parameters import used_as_tensor, vararg_value
 from onnxlint.flow.tree import Body
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
@@ -116,7 +117,7 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
         _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
         for c in modules
         for name in ("eval", "train")
-        if name in c.methods
+        if name in c.methods and _is_mode_switch(c.methods[name])
     )
     traced = [c for c in modules if c.find_method("forward") is not None and not _beside_the_model(engine, c)]
     for c in traced:
@@ -134,6 +135,12 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
             used = any(f"{c.name}.apply" in info.file.text for info in engine.project.modules.values())
             if unit is not None and id(unit.node) not in engine.reached and not used:
                 yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
+
+
+def _is_mode_switch(unit: FunctionUnit) -> bool:
+    """True for `eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
+    names = [p.arg for p in _positional(unit)]
+    return len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value")
 
 
 def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
@@ -192,10 +199,12 @@ class _Autograd(_Job):
         engine.axes = shapes.Axes()
         args, kwargs = _unknown_arguments(engine, self.unit)
         # Settings come by position here, without a word of what they are.
-        names = [p.arg for p in _positional(self.unit)][-len(args) :]
+        positional = _positional(self.unit)
+        named = len(args) - (1 if _variadic(self.unit) else 0)
+        names = [p.arg for p in positional[len(positional) - named :]] + ["*"] * (len(args) - named)
         args = [
             replace(v, guessed=True) if isinstance(v, Tensor) and not used_as_tensor(self.unit, n) else v
-            for n, v in zip(names, args, strict=False)
+            for n, v in zip(names, args, strict=True)
         ]
         engine.tracing = True
         engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
@@ -204,6 +213,10 @@ class _Autograd(_Job):
 def _positional(unit: FunctionUnit) -> list[ast.arg]:
     assert not isinstance(unit.node, ast.Lambda)
     return [*unit.node.args.posonlyargs, *unit.node.args.args]
+
+
+def _variadic(unit: FunctionUnit) -> bool:
+    return isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef)) and unit.node.args.vararg is not None
 
 
 def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
@@ -215,6 +228,8 @@ def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Va
     skip = 0 if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx") else 1
     args = [engine.entry_value(unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
     kwargs = {p.arg: engine.entry_value(unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
+    if a.vararg is not None:
+        args.append(Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
     return args, kwargs
 
 

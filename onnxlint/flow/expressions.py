@@ -34,7 +34,7 @@ from onnxlint.flow.domain import (
     is_none,
     join,
     reads_data,
-    stable_text,
+    truth_of,
 )
 from onnxlint.project.classes import FunctionUnit
 
@@ -199,7 +199,7 @@ class Expressions:
         if ta is Const and tb is Const:
             return _fold(operator, a, b)
         if operator == "|" and (ta is Truth or tb is Truth):
-            return Truth(frozenset(e for v in (a, b) if isinstance(v, Truth) for e in v.exporters))
+            return truth_of(a).either(truth_of(b))
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Array):
                 return x
@@ -267,7 +267,7 @@ class Expressions:
         v = self.eval(node.expression)
         if isinstance(node.operator, cst.Not):
             if isinstance(v, Truth):
-                return Truth(frozenset(self.engine.all_exporters) - v.exporters)
+                return v.negated()
             if isinstance(v, Tensor):
                 self.engine.emit_operator(node, v, "not")
                 return Data(self.engine.site(node, "not"), v.source != "input", False, v.trace)
@@ -301,6 +301,8 @@ class Expressions:
             if is_none(a) and is_none(b):
                 return Const(isinstance(operator, cst.Is))
             return CONFIG
+        if isinstance(a, Dim) and as_int(b) == 0 and _asks_for_elements(node):
+            return CONFIG  # no example is empty
         if (
             isinstance(node, cst.Comparison)
             and isinstance(node.left, cst.Attribute)
@@ -366,15 +368,15 @@ class Expressions:
             self.engine.emit_operator(node, left, word)
         if isinstance(left, Truth):
             held = self.engine.exporters
-            inside = left.exporters if word == "and" else frozenset(self.engine.all_exporters) - left.exporters
-            self.engine.exporters = tuple(e for e in held if e in inside)
+            self.engine.exporters = tuple(e for e in held if left.verdict(e) is not (word == "or"))
             right = self.eval(node.right) if self.engine.exporters else CONFIG
             self.engine.exporters = held
-            if isinstance(right, Truth):
-                both = left.exporters | right.exporters if word == "or" else left.exporters & right.exporters
-                return Truth(both, left.trace)
-            return left if isinstance(right, (Const, Config, Unknown)) else right
+            if isinstance(right, (Const, Config, Unknown, Truth)):
+                return _both(word, left, right)
+            return right
         right = self.eval(node.right)
+        if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
+            return _both(word, left, right)
         if isinstance(left, Tensor):
             # `tensor or default` gives either; what comes out of a comparison is a truth read from data.
             return right if isinstance(right, Tensor) else left
@@ -538,7 +540,7 @@ class Expressions:
         v = self.eval(node)
         self.engine.testing -= 1
         if isinstance(v, Truth):
-            return Test([], {e: e in v.exporters for e in mask})
+            return Test([], {e: v.verdict(e) for e in mask})
         if isinstance(v, Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = reads_data(v) or isinstance(v, Dim)
@@ -548,12 +550,23 @@ class Expressions:
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
+def _asks_for_elements(node: cst.CSTNode) -> bool:
+    """True for `x.numel() > 0` and its like."""
+    left = node.left if isinstance(node, cst.Comparison) else None
+    return isinstance(left, cst.Call) and isinstance(left.func, cst.Attribute) and left.func.attr.value == "numel"
+
+
 def _dtype_test(operator: cst.BaseCompOp, wanted: Value) -> Value:
     """`x.dtype == torch.float16`: models are exported in single precision unless somebody says otherwise."""
     names = [getattr(v, "name", "") for v in (wanted.items if isinstance(wanted, Tuple) else (wanted,))]
     if not names or not all(n in _HALF for n in names):
         return CONFIG
     return Const(isinstance(operator, (cst.NotEqual, cst.NotIn, cst.IsNot)))
+
+
+def _both(word: str, left: Value, right: Value) -> Truth:
+    a, b = truth_of(left), truth_of(right)
+    return a.either(b) if word == "or" else a.negated().either(b.negated()).negated()
 
 
 def _sizes_in(v: Value) -> Iterator[Extent]:
@@ -607,16 +620,6 @@ def _item(v: Value) -> Value | None:
         assert isinstance(loose, Seq)
         return loose.item
     return None
-
-
-def describe(v: Value) -> str:
-    """A short text of a value, for debugging and for messages that quote a literal."""
-    return repr(v.literal) if isinstance(v, Const) else stable_text(v)
-
-
-def dotted_external(v: Value) -> str:
-    """The dotted name of a library object, else the empty text."""
-    return v.name if isinstance(v, External) else ""
 
 
 _OPERATORS: dict[type, str] = {

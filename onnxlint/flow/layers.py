@@ -11,7 +11,6 @@ from onnxlint.flow.domain import (
     UNKNOWN,
     Const,
     Dict,
-    Dim,
     Extent,
     Layer,
     Seq,
@@ -280,8 +279,3 @@ def iterate(layer: Layer) -> Value:
     if isinstance(layer.items, (Tuple, Seq)):
         return element(layer.items)
     return UNKNOWN
-
-
-def is_dynamic(extent: Extent) -> bool:
-    """True for a size that depends on a dynamic axis."""
-    return isinstance(extent, Dim)

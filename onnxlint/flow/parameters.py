@@ -186,6 +186,13 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
     return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
 
 
+def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) -> Value:
+    """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
+    trace = Trace(unit.module.path, parameter.lineno, f"`*{parameter.arg}` are inputs of `{unit.qualname}`")
+    found = by_annotation(engine, parameter.annotation, trace) if parameter.annotation is not None else None
+    return found if found is not None else replace(tensor(engine, trace), guessed=True)
+
+
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
     pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
@@ -269,6 +276,8 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Valu
         )
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
         inner = by_annotation(engine, parts[0], trace)
+        if len(parts) > 1 and any(type(by_annotation(engine, p, trace)) is not type(inner) for p in parts[1:]):
+            return Seq(UNKNOWN)
         return Seq(inner) if inner is not None else UNKNOWN
     if name in ("dict", "Dict", "Mapping", "OrderedDict") and len(parts) == 2:
         held = by_annotation(engine, parts[1], trace)

@@ -50,6 +50,7 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.tree import Body, Place
 from onnxlint.project.modules import Project
+from onnxlint.records import EXPORTERS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 LAWS = settings(max_examples=400, deadline=None)
@@ -149,6 +150,8 @@ units = st.deferred(
     )
 )
 classes = st.deferred(lambda: st.sampled_from(list(world().classes())))
+exporters = st.frozensets(st.sampled_from(EXPORTERS))
+truths = st.builds(lambda yes, open_: Truth(yes - open_, open_), exporters, exporters)
 FLAT: tuple[st.SearchStrategy[Value], ...] = (
     st.builds(Unknown, traces),
     consts,
@@ -158,7 +161,7 @@ FLAT: tuple[st.SearchStrategy[Value], ...] = (
     st.builds(Array, sites, st.booleans(), traces),
     tensors,
     st.builds(Shape, tensors, traces),
-    st.builds(Truth, st.frozensets(st.sampled_from(("torchscript", "dynamo"))), traces),
+    truths,
     st.builds(External, st.sampled_from(("torch.relu", "torch.nn.functional.relu", "math.ceil")), traces),
     st.builds(ClassRef, classes, traces),
     st.builds(PyModule, st.deferred(lambda: st.sampled_from(list(world().modules.values()))), traces),
@@ -244,8 +247,8 @@ def test_a_join_stands_above_both(three: tuple[Value, Value, Value]) -> None:
 def test_a_join_has_the_higher_priority_of_the_two(three: tuple[Value, Value, Value]) -> None:
     a, b, _ = three
     joined, ranks = domain._rank(join(a, b)), sorted((domain._rank(a), domain._rank(b)))
-    widened = {domain._rank(CONFIG): {Const}, domain._rank(Seq(UNKNOWN)): {Tuple}}
-    assert joined == ranks[1] or type(a) in widened[joined] or type(b) in widened[joined]
+    widened = {domain._rank(CONFIG): {Const, Truth}, domain._rank(Seq(UNKNOWN)): {Tuple}}
+    assert joined == ranks[1] or {type(a), type(b)} & widened[joined]
 
 
 @LAWS
@@ -287,8 +290,21 @@ def test_literals_of_different_types_are_different_constants(a: object, b: objec
 
 
 def test_a_constant_that_may_be_missing_decides_nothing() -> None:
+    assert join(Const(True), Truth(frozenset(EXPORTERS))) == CONFIG
     assert join(NONE, Const(True)) == CONFIG
     assert join(UNKNOWN, Const(True)) == CONFIG
+
+
+@LAWS
+@given(truths, truths, st.sampled_from(EXPORTERS))
+def test_truths_combine_as_python_s_conditions_do(a: Truth, b: Truth, exporter: str) -> None:
+    def possible(truth: Truth) -> set[bool]:
+        verdict = truth.verdict(exporter)
+        return {True, False} if verdict is None else {verdict}
+
+    assert possible(a.negated()) == {not x for x in possible(a)}
+    assert possible(a.either(b)) == {x or y for x in possible(a) for y in possible(b)}
+    assert possible(cast("Truth", join(a, b))) == possible(a) | possible(b)
 
 
 def test_an_unknown_value_that_may_be_none_stays_unknown() -> None:
