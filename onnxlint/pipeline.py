@@ -28,7 +28,7 @@ from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.suppress import apply
 from onnxlint.verdicts import join
 
-DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy")
+DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "psutil")
 UNUSED = "ONX901"
 
 

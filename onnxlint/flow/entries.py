@@ -36,6 +36,7 @@ from onnxlint.flow.tree import Body
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, TensorSpec
+from onnxlint.specs import SpecError, parse_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +405,11 @@ class _DeclaredModel(_Job):
             return Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)
         if isinstance(v, Tuple):
             return Tuple(tuple(self._feed(unit, name, x) for x in v.items), v.kind)
+        if isinstance(v, Const) and isinstance(v.literal, str):
+            try:
+                return _from_spec(unit, name, parse_spec(v.literal))
+            except SpecError:
+                return v
         if isinstance(v, Const) and not is_none(v) and isinstance(v.literal, (bool, int, float)):
             engine.emit_argument(unit, name, v)
             return CONFIG

@@ -145,7 +145,7 @@ class Interpreter(Objects):
                 return known[key]
             if key in self._running or len(self.frames) >= DEPTH or self.steps >= STEPS:
                 return UNKNOWN
-            if len(known) >= CONTEXTS and self.tracing:
+            if len(known) >= (CONTEXTS if self.tracing else 8 * CONTEXTS):
                 known_so_far = join_returns(list(known.values())) or UNKNOWN
                 # Other arguments may give a tuple where these gave a tensor.
                 return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far

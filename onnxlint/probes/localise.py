@@ -47,9 +47,18 @@ def first_divergences(
     record = _Record(root, pytree.tree_leaves((args, kwargs)))
     with torch.no_grad(), record:
         outputs = model(*args, **kwargs)
+    # Mostly a view is right where its whole is. Where that leaves nothing wrong, a view itself must be: `squeeze()`.
+    for strict in (False, True):
+        places = _first_wrong(record, theirs, outputs, strict)
+        if places:
+            return places[:_MOST]
+    return []
+
+
+def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -> list[Frames]:
     matched: list[bool] = []
     for index, value in enumerate(record.values):
-        same = record.view[index] and all(matched[i] for i in record.inputs[index])
+        same = not strict and record.view[index] and all(matched[i] for i in record.inputs[index])
         # What only looks at a wrong value is wrong too, unless its own site made it: not if it just looks like another.
         matched.append(same or theirs.has(value, record.frames[index], only_here=record.view[index]))
     waiting = [index for index in record.producers(outputs) if not matched[index]]
@@ -65,7 +74,7 @@ def first_divergences(
     for index in sorted(first):
         for frame in record.frames[index][:1]:
             places.setdefault((frame.path, frame.line), record.frames[index])
-    return list(places.values())[:_MOST]
+    return list(places.values())
 
 
 class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here

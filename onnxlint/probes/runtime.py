@@ -16,7 +16,7 @@ from onnx import TensorProto
 from onnxlint.probes.graph import onnx_frames
 from onnxlint.records import Location
 
-_NODE = re.compile(r"(?:Name:\s*'|[Nn]ode[ :]*\(?'?)(?P<name>[^')\s]+)")
+_NODE = re.compile(r"(?:Name:\s*'|[Nn]ode with name '|[Nn]ode[ :]*\(?'?)(?P<name>[^')\s]+)")
 
 
 class RuntimeRefused(Exception):
