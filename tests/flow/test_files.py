@@ -20,7 +20,8 @@ class Gate(nn.Module):
 
 def calling(imports: str, expression: str) -> str:
     """A model with some imports whose forward returns an expression."""
-    return f"import torch.nn as nn\n{imports}\nclass M(nn.Module):\n    def forward(self, x):\n        return {expression}\n"
+    body = f"class M(nn.Module):\n    def forward(self, x):\n        return {expression}\n"
+    return f"import torch.nn as nn\n{imports}\n{body}"
 
 
 def building(imports: str, expression: str) -> str:
@@ -141,8 +142,7 @@ FILES = {
     },
     "a class given to a constructor": {
         "model.py": building("from gates import Gate", "Holder(Gate)")
-        + "class Holder(nn.Module):\n    def __init__(self, kind):\n        super().__init__()\n        self.held = kind()\n"
-        "    def forward(self, x):\n        return self.held(x)\n",
+        + building("", "kind()").replace("class M", "class Holder").replace("(self):", "(self, kind):"),
         "gates.py": MODULE,
     },
     "a base": {"model.py": "from gates import Gate\nclass M(Gate):\n    pass\n", "gates.py": MODULE},

@@ -495,11 +495,25 @@ class M(nn.Module):
 
 
 RECORDS = {
-    "a dataclass": "from dataclasses import dataclass\n@dataclass\nclass Out:\n    score: Tensor\n    value: Tensor = None\n",
-    "a named tuple": "from typing import NamedTuple\nclass Out(NamedTuple):\n    score: Tensor\n    value: Tensor = None\n",
-    "an object of its own": (
-        "class Out:\n    def __init__(self, score, value=None):\n        self.score = score\n        self.value = value\n"
-    ),
+    "a dataclass": """
+from dataclasses import dataclass
+@dataclass
+class Out:
+    score: Tensor
+    value: Tensor = None
+""",
+    "a named tuple": """
+from typing import NamedTuple
+class Out(NamedTuple):
+    score: Tensor
+    value: Tensor = None
+""",
+    "an object of its own": """
+class Out:
+    def __init__(self, score, value=None):
+        self.score = score
+        self.value = value
+""",
 }
 USES = {
     "by position": "out = Out(x.sum(), x)",
@@ -511,18 +525,22 @@ USES = {
 @pytest.mark.parametrize("make", USES.values(), ids=USES.keys())
 @pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS.keys())
 def test_a_field_of(record: str, make: str) -> None:
-    source = (
-        record
-        + f"class M(nn.Module):\n    def forward(self, x):\n        {make}\n        return x if out.score > 0 else x\n"
-    )
+    source = f"""{record}
+class M(nn.Module):
+    def forward(self, x):
+        {make}
+        return x if out.score > 0 else x
+"""
     assert told(source) == ["Branch ternary data: out.score > 0"]
 
 
 def test_a_named_tuple_is_unpacked() -> None:
-    source = (
-        RECORDS["a named tuple"]
-        + "class M(nn.Module):\n    def forward(self, x):\n        n, _ = Out(x.sum())\n        return x if n > 0 else x\n"
-    )
+    source = f"""{RECORDS["a named tuple"]}
+class M(nn.Module):
+    def forward(self, x):
+        n, _ = Out(x.sum())
+        return x if n > 0 else x
+"""
     assert told(source) == ["Branch ternary data: n > 0"]
 
 
