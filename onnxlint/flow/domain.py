@@ -446,6 +446,10 @@ def join_all(values: Iterable[Value]) -> Value | None:
 
 def join_returns(values: Sequence[Value]) -> Value | None:
     """Join what a function gives back; a tensor that may as well be a tuple, a dict or a record is a guess only."""
+    truths = [v for v in values if isinstance(v, Truth)]
+    if truths and all(isinstance(v, Truth) or (isinstance(v, Const) and v.literal is False) for v in values):
+        # Each was asked under some exporters, and False is what is left where asking fails: together they know all.
+        return Truth(frozenset(e for v in truths for e in v.exporters))
     joined = join_all(values)
     if type(joined) is Tensor and not joined.guessed:
         mixed = any(isinstance(v, (Tuple, Seq, Dict, Instance)) or (type(v) is Tensor and v.guessed) for v in values)
