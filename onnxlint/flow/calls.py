@@ -32,19 +32,8 @@ from onnxlint.flow.transfer import Call, numpy_result, result_by_table
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
 
-from onnxlint.flow.python import BUILTINS, Kwargs, frozen, make_dict
+from onnxlint.flow.python import BUILTINS, TRUTHS, Kwargs, frozen, make_dict
 
-TRUTHS: dict[str, frozenset[str]] = {
-    "torch.jit.is_tracing": frozenset({"torchscript"}),
-    "torch._C._get_tracing_state": frozenset({"torchscript"}),
-    "torch.jit.is_scripting": frozenset(),
-    "torch.compiler.is_compiling": frozenset({"dynamo"}),
-    "torch.compiler.is_dynamo_compiling": frozenset({"dynamo"}),
-    "torch.compiler.is_exporting": frozenset({"dynamo"}),
-    "torch._dynamo.is_compiling": frozenset({"dynamo"}),
-    "torch._dynamo.external_utils.is_compiling": frozenset({"dynamo"}),
-    "torch.onnx.is_in_onnx_export": frozenset({"torchscript", "dynamo"}),
-}
 _RANDOM = frozenset(
     [
         "rand",
@@ -315,6 +304,7 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
 
 
 def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:
+    """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
     assert isinstance(target, Tensor)
     if target.source == "weight" and isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
         inner = call.node.func.value

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import libcst as cst
 
-from onnxlint.flow import access, calls, exports, facts, layers, shapes
+from onnxlint.flow import access, calls, exports, facts, layers, methods, shapes
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
@@ -386,7 +386,7 @@ class Interpreter(Objects):
             return self.call_function(callee, args, kwargs, node)
         if isinstance(callee, Method):
             kwargs.pop("**", None)
-            return calls.method(self, callee.receiver, callee.name, _plain(args), kwargs, node)
+            return methods.method(self, callee.receiver, callee.name, _plain(args), kwargs, node)
         if isinstance(callee, External):
             if "**" in kwargs and not callee.name.startswith("torch.onnx"):
                 kwargs.pop("**")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow.domain import (
@@ -182,18 +182,101 @@ def fold(dims: Sequence[Extent]) -> Extent:
     return result
 
 
-def window(size: Extent, kernel: int | None, stride: int | None, padding: int | None, dilation: int = 1) -> Extent:
-    """The size after a convolution or a pooling."""
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What slides over one axis; a number that is not known is None. With `same`, the size is kept."""
+
+    kernel: int | None
+    stride: int | None = 1
+    padding: int | None = 0
+    dilation: int | None = 1
+    ceil: bool = False
+    same: bool = False
+
+    def size(self, n: int) -> int | None:
+        """How many windows fit on an axis of size `n`."""
+        if self.same:
+            return n
+        if self.kernel is None or not self.stride or self.padding is None or self.dilation is None:
+            return None
+        room = n + 2 * self.padding - self.dilation * (self.kernel - 1) - 1
+        if self.ceil:
+            count = -(-room // self.stride) + 1
+            return count - 1 if (count - 1) * self.stride >= n + self.padding else count
+        return room // self.stride + 1
+
+    def transposed(self, n: int, more: int | None) -> int | None:
+        """The size after the transposed convolution, with `more` as output padding."""
+        if self.kernel is None or self.stride is None or self.padding is None or self.dilation is None or more is None:
+            return None
+        return (n - 1) * self.stride - 2 * self.padding + self.dilation * (self.kernel - 1) + more + 1
+
+    def keeps(self) -> bool:
+        """True where every size stays what it was."""
+        return self.size(100) == 100 and self.size(101) == 101
+
+
+def slide(size: Extent, window: Window) -> Extent:
+    """The size of one axis after a convolution or a pooling."""
+    return size if window.keeps() else resized(size, window.size)
+
+
+def resized(size: Extent, change: Callable[[int], int | None]) -> Extent:
+    """A size changed by a function of its number; None from it means not known."""
     number = as_int(size)
-    if number is not None and kernel is not None and stride and padding is not None:
-        return Const((number + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    if number is not None:
+        after = change(number)
+        return Const(after) if after is not None else CONFIG
     if isinstance(size, Dim):
-        if (stride, kernel, padding) == (1, 1, 0) or (
-            stride == 1 and kernel and padding == dilation * (kernel - 1) // 2
-        ):
-            return size
-        return replace(size, plain=False, example=None)
-    return size if isinstance(size, Data) else CONFIG
+        return replace(size, plain=False, example=None if size.example is None else change(size.example))
+    return size
+
+
+def windows(
+    rank: int,
+    kernel: Value | Sequence[int | None] | None,
+    stride: Value | None,
+    padding: Value | None,
+    dilation: Value | None,
+    ceil: Value | None = None,
+) -> list[Window]:
+    """The windows of `rank` axes, from arguments given as one number or as one for each axis."""
+    kernels = each(kernel, rank, None) if not isinstance(kernel, Sequence) else list(kernel)
+    word = padding.literal if isinstance(padding, Const) else None
+    paddings = [0] * rank if isinstance(word, str) else each(padding, rank, 0)
+    rows = zip(kernels, each(stride, rank, 1), paddings, each(dilation, rank, 1), strict=True)
+    rounds_up = isinstance(ceil, Const) and ceil.literal is True
+    return [Window(k, s, p, d, rounds_up, word == "same") for k, s, p, d in rows]
+
+
+def each(v: Value | None, rank: int, default: int | None) -> list[int | None]:
+    """An argument for each of `rank` axes."""
+    if v is None:
+        return [default] * rank
+    if isinstance(v, Tuple) and len(v.items) == rank:
+        return [as_int(i) for i in v.items]
+    return [as_int(v)] * rank
+
+
+def matmul(a: Tensor, b: Tensor) -> Dims | None:
+    """Dims of a matrix product, vectors included."""
+    if not a.dims or not b.dims:
+        return None
+    left, right = a.dims, b.dims
+    x: Dims = left if len(left) > 1 else (Const(1), *left)
+    y: Dims = right if len(right) > 1 else (*right, Const(1))
+    head = broadcast(x[:-2], y[:-2])
+    if head is None:
+        return None
+    return (*head, *((x[-2],) if len(left) > 1 else ()), *((y[-1],) if len(right) > 1 else ()))
+
+
+def parts(size: Extent, most: int) -> list[Extent] | None:
+    """The sizes of the pieces of at most `most` that a known size falls into."""
+    number = as_int(size)
+    if number is None or most <= 0:
+        return None
+    return [Const(min(most, number - at)) for at in range(0, number, most)]
 
 
 def ints(v: Value | None) -> tuple[int, ...] | None:
