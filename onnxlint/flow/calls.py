@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from onnxlint.flow import facts, layers, shapes
+from onnxlint.flow import einops, facts, layers
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -15,7 +15,6 @@ from onnxlint.flow.domain import (
     Const,
     Data,
     Dim,
-    Extent,
     External,
     Partial,
     Seq,
@@ -115,7 +114,7 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
     if name == "collections.OrderedDict":
         return make_dict(engine, args, kwargs, node)
     if name.startswith("einops.") or root == "einops":
-        return _einops(name, args)
+        return einops.call(name, args, kwargs)
     if name in ("functools.reduce",) and len(args) >= 2:
         first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN
         return engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, node)
@@ -124,59 +123,6 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
     if name in ("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"):
         return Seq(join_all([element(a) for a in args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
     return UNKNOWN
-
-
-def _einops(name: str, args: list[Value]) -> Value:
-    t = args[0] if args else UNKNOWN
-    pattern = args[1].literal if len(args) > 1 and isinstance(args[1], Const) else None
-    if isinstance(t, (Tuple, Seq)):
-        t = element(t)
-    if not isinstance(t, Tensor):
-        return UNKNOWN
-    if name.endswith(("rearrange", "reduce", "repeat", "einsum")):
-        lead = None
-        dims: shapes.Dims | None = None
-        if isinstance(pattern, str) and "->" in pattern:
-            left, _, right = pattern.partition("->")
-            before, after = _axes_of(left), _axes_of(right)
-            if t.dims is not None and len(before) == len(t.dims) and "..." not in before:
-                sizes = dict(zip(before, t.dims, strict=True))
-                dims = tuple(sizes.get(a) or _grouped(a, sizes) for a in after)
-            elif before and after and before[0] == after[0]:
-                lead = t.lead
-        return Tensor(dims, lead, t.source, t.kind, None, None, t.trace)
-    return UNKNOWN
-
-
-def _axes_of(side: str) -> list[str]:
-    found: list[str] = []
-    group: list[str] | None = None
-    for word in side.replace("(", " ( ").replace(")", " ) ").split():
-        if word == "(":
-            group = []
-        elif word == ")":
-            found.append("(" + " ".join(group or ()) + ")")
-            group = None
-        elif group is not None:
-            group.append(word)
-        else:
-            found.append(word)
-    return found
-
-
-def _grouped(axis: str, sizes: dict[str, Extent]) -> Extent:
-    """The size of an axis that the left side of an einops pattern does not have as such."""
-    inner = axis.strip("()").split()
-    result: Extent = Const(1) if axis == "1" else CONFIG
-    for name in inner:
-        # A part of a group on the left: depends on that group.
-        source = sizes.get(name) or next((v for k, v in sizes.items() if name in k.strip("()").split()), None)
-        if isinstance(source, (Dim, Data)) and (len(inner) > 1 or name not in sizes):
-            whole = next((k for k in sizes if name in k.strip("()").split()), "")
-            if whole.startswith("(") and whole.strip("()").split()[0] != name:
-                continue
-            result = shapes.combine(result, source)
-    return result
 
 
 def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:

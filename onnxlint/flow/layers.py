@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import shapes
+from onnxlint.flow import shapes, windows
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -202,31 +202,34 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.C
             return replace(x, dims=None)
         first, last = start % len(x.dims), end % len(x.dims)
         return replace(x, dims=(*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :]))
-    if short in (
-        "Upsample",
-        "UpsamplingNearest2d",
-        "UpsamplingBilinear2d",
-        "PixelShuffle",
-        "PixelUnshuffle",
-        "Unfold",
-        "Fold",
-    ):
-        if x.dims is None:
+    if short in ("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"):
+        if x.dims is None or len(x.dims) < 3:
             return x
-        return replace(x, dims=(x.dims[0], CONFIG, *(shapes.window(d, None, None, None) for d in x.dims[2:])))
+        spatial = windows.resize(x.dims[2:], layer.arg(0, "size"), layer.arg(1, "scale_factor"))
+        return replace(x, dims=(*x.dims[:2], *spatial))
+    if short in ("PixelShuffle", "PixelUnshuffle"):
+        factor = as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
+        return replace(x, dims=windows.shuffle(x.dims, factor, short == "PixelShuffle"))
+    if short == "Unfold":
+        given = [layer.arg(i, n) for i, n in enumerate(("kernel_size", "dilation", "padding", "stride"))]
+        return replace(x, dims=windows.columns(x.dims, *given))
+    if short == "Fold":
+        return replace(x, dims=windows.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")))
     if short.endswith(("Pad1d", "Pad2d", "Pad3d")) and x.dims is not None:
-        return replace(x, dims=(*x.dims[:2], *(shapes.combine(d, CONFIG) for d in x.dims[2:])))
+        amount, rank = layer.arg(0, "padding"), int(short[-2])
+        return replace(
+            x, dims=windows.pad(x.dims, amount if isinstance(amount, Tuple) else _repeated(amount, 2 * rank))
+        )
+    if short in ("CosineSimilarity", "PairwiseDistance"):
+        axis = as_int(layer.arg(0, "dim") or Const(1)) if short == "CosineSimilarity" else -1
+        return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)
+    if short == "GLU":
+        axis = as_int(layer.arg(0, "dim") or Const(-1))
+        return replace(x, dims=shapes.halved(x.dims, axis))
     if short == "Unflatten":
-        return replace(x, dims=None)
+        axis, sizes = as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
+        return replace(x, dims=shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None))
     return x
-
-
-def _number(layer: Layer, position: int, name: str, default: int | None) -> int | None:
-    given = layer.arg(position, name)
-    if given is None:
-        return default
-    numbers = shapes.ints(given)
-    return numbers[0] if numbers and len(set(numbers)) == 1 else None
 
 
 def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.CSTNode) -> Tensor:
@@ -238,14 +241,14 @@ def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node:
     if len(x.dims) == rank + 2:
         engine.check_fixed_axis(x, 1, f"{short} takes {_text(layer.arg(0, 'in_channels'))} channels")
     batch = x.dims[: len(x.dims) - rank - 1]
-    kernel = _number(layer, 2, "kernel_size", None)
-    stride = _number(layer, 3, "stride", 1)
-    padding = _number(layer, 4, "padding", 0)
-    if "Transpose" in short:
-        return replace(x, dims=(*batch, channels, *(shapes.window(d, None, None, None) for d in x.dims[-rank:])))
-    spatial = tuple(
-        shapes.window(d, kernel, stride, padding, _number(layer, 5, "dilation", 1) or 1) for d in x.dims[-rank:]
-    )
+    transposed = "Transpose" in short
+    kernel, stride, padding = (layer.arg(i, n) for i, n in ((2, "kernel_size"), (3, "stride"), (4, "padding")))
+    dilation = layer.arg(8 if transposed else 5, "dilation")
+    rows = shapes.windows(rank, kernel, stride, padding, dilation)
+    if transposed:
+        spatial = windows.expand(x.dims[-rank:], rows, layer.arg(5, "output_padding"))
+    else:
+        spatial = tuple(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))
     return replace(x, dims=(*batch, channels, *spatial), kind="float")
 
 
@@ -262,14 +265,15 @@ def _pooling(layer: Layer, short: str, x: Tensor) -> Tensor:
         return replace(x, dims=None)
     lead = x.dims[:-rank]
     if short.startswith("Adaptive"):
-        given = layer.arg(0, "output_size")
-        if isinstance(given, Tuple) and len(given.items) == rank:
-            return replace(x, dims=(*lead, *(shapes.from_value(v) for v in given.items)))
-        return replace(x, dims=(*lead, *((shapes.from_value(given) if given is not None else CONFIG),) * rank))
-    kernel = _number(layer, 0, "kernel_size", None)
-    stride = _number(layer, 1, "stride", kernel)
-    padding = _number(layer, 2, "padding", 0)
-    return replace(x, dims=(*lead, *(shapes.window(d, kernel, stride, padding) for d in x.dims[-rank:])))
+        return replace(x, dims=(*lead, *windows.resize(x.dims[-rank:], layer.arg(0, "output_size"), None)))
+    kernel, stride, padding = (layer.arg(i, n) for i, n in enumerate(("kernel_size", "stride", "padding")))
+    dilation, ceil = layer.arg(3, "dilation"), layer.arg(5, "ceil_mode")
+    if short.startswith("Avg"):
+        dilation, ceil = None, layer.arg(3, "ceil_mode")
+    rows = shapes.windows(
+        rank, kernel, kernel if stride is None or is_none(stride) else stride, padding, dilation, ceil
+    )
+    return replace(x, dims=(*lead, *(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))))
 
 
 def iterate(layer: Layer) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import (
     CONFIG,
@@ -10,21 +12,44 @@ from onnxlint.flow.domain import (
     Extent,
     Tensor,
     Value,
+    as_int,
 )
 from onnxlint.flow.transfer import Call, handles, like
 
 
-@handles("matmul", "mm", "bmm", "baddbmm", "addmm")
+@handles("matmul", "mm", "bmm", "mv", "dot", "vdot", "baddbmm", "addmm", "addbmm", "addmv")
 def _matmul(call: Call) -> Value:
-    operands = call.args[1:] if call.op in ("baddbmm", "addmm") else call.args
-    tensors = [v for v in operands if isinstance(v, Tensor)]
+    operands = call.args[1:] if call.op in ("baddbmm", "addmm", "addbmm", "addmv") else call.args
+    tensors = [v for v in [*operands, *call.kwargs.values()] if isinstance(v, Tensor)]
     if len(tensors) < 2:
         return like(call, None)
     a, b = tensors[0], tensors[1]
-    if a.dims is None or b.dims is None or len(a.dims) < 2 or len(b.dims) < 2:
-        return like(call, None, shapes.elementwise([a, b])[1])
-    head = shapes.broadcast(a.dims[:-2], b.dims[:-2]) or ()
-    return like(call, (*head, a.dims[-2], b.dims[-1]))
+    dims = shapes.matmul(a, b)
+    if call.op == "addbmm" and dims is not None:
+        dims = dims[1:]
+    return like(call, dims, shapes.elementwise([a, b])[1] if dims is None else None)
+
+
+@handles("outer", "ger", "kron")
+def _outer(call: Call) -> Value:
+    a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
+    if a is None or b is None:
+        return like(call, None)
+    if call.op != "kron":
+        return like(call, (*a, *b))
+    rank = max(len(a), len(b))
+    ones = (Const(1),) * rank
+    rows = zip((*ones[len(a) :], *a), (*ones[len(b) :], *b), strict=True)
+    return like(call, tuple(shapes.fold(pair) for pair in rows))
+
+
+@handles("tensordot")
+def _tensordot(call: Call) -> Value:
+    a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
+    count = call.int_arg(2, "dims", default=2)
+    if a is None or b is None or count is None or count > min(len(a), len(b)):
+        return like(call, None)
+    return like(call, (*a[: len(a) - count], *b[count:]))
 
 
 @handles("linear")
@@ -59,18 +84,51 @@ def _attention(call: Call) -> Value:
     return like(call, None, call.tensor.lead)
 
 
+@handles("cosine_similarity", "pairwise_distance")
+def _similarity(call: Call) -> Value:
+    dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
+    axis = call.int_arg(2, "dim", default=1) if call.op == "cosine_similarity" else -1
+    at = shapes.normal(axis, len(dims)) if dims is not None else None
+    if dims is None or at is None:
+        return like(call, None, lead if axis else None)
+    return like(call, tuple(d for i, d in enumerate(dims) if i != at))
+
+
 @handles("einsum")
 def _einsum(call: Call) -> Value:
     equation = call.args[0] if call.args else None
-    tensors = call.tensors()
     text = equation.literal if isinstance(equation, Const) else None
-    if not isinstance(text, str) or "->" not in text or "." in text:
-        return like(call, None, shapes.elementwise(tensors)[1] if tensors else None)
-    left, _, right = text.replace(" ", "").partition("->")
+    tensors = call.tensors()
+    dims = einsum(text, tensors, call.engine.axes) if isinstance(text, str) else None
+    return like(call, dims, shapes.elementwise(tensors)[1] if tensors else None)
+
+
+def einsum(text: str, tensors: Sequence[Tensor], axes: shapes.Axes) -> shapes.Dims | None:
+    """Dims of `torch.einsum`, the implicit form and the ellipsis included."""
+    left, arrow, right = text.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(tensors):
+        return None
     sizes: dict[str, Extent] = {}
-    for term, t in zip(left.split(","), tensors, strict=False):
-        for i, letter in enumerate(term):
-            extent = shapes.extent_of(t, i, call.engine.axes) if t.dims is None or i < len(t.dims) else CONFIG
-            if letter not in sizes or isinstance(extent, Dim):
+    rest: shapes.Dims | None = ()
+    for term, t in zip(terms, tensors, strict=True):
+        first, dots, last = term.partition("...")
+        if t.dims is None:
+            if dots:
+                return None
+            found = [shapes.extent_of(t, i, axes) for i in range(len(first))]
+        elif len(t.dims) < len(first) + len(last) or (not dots and len(t.dims) != len(first)):
+            return None
+        else:
+            found = [*t.dims[: len(first)], *t.dims[len(t.dims) - len(last) :]]
+            rest = shapes.broadcast(rest, t.dims[len(first) : len(t.dims) - len(last)]) if dots else rest
+        for letter, extent in zip(first + last, found, strict=True):
+            if letter not in sizes or isinstance(extent, Dim) or as_int(sizes[letter]) == 1:
                 sizes[letter] = extent
-    return like(call, tuple(sizes.get(letter, CONFIG) for letter in right))
+    if not arrow:
+        letters = "".join(terms).replace(".", "")
+        right = "..." + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    before, dots, after = right.partition("...")
+    if rest is None or not set(before + after) <= sizes.keys():
+        return None
+    return (*(sizes[c] for c in before), *(rest if dots else ()), *(sizes[c] for c in after))

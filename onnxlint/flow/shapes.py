@@ -159,6 +159,23 @@ def _missing(t: Tensor, sizes: Sequence[Value]) -> Extent:
     return Const(total // rest)
 
 
+def unflatten(t: Tensor, axis: int | None, sizes: Sequence[Value] | None) -> Dims | None:
+    """Dims after one axis is split into several sizes, of which one may be -1."""
+    at = normal(axis, len(t.dims)) if t.dims is not None else None
+    if t.dims is None or at is None or sizes is None:
+        return None
+    part = Tensor((t.dims[at],), None, t.source, trace=t.trace)
+    return (*t.dims[:at], *reshape(part, sizes), *t.dims[at + 1 :])
+
+
+def halved(dims: Dims | None, axis: int | None) -> Dims | None:
+    """Dims after a gated unit: one axis is half as long."""
+    at = normal(axis, len(dims)) if dims is not None else None
+    if dims is None or at is None:
+        return None
+    return (*dims[:at], resized(dims[at], lambda n: n // 2), *dims[at + 1 :])
+
+
 def product(dims: Sequence[Extent] | None) -> int | None:
     """The number of elements, if every size is a known number."""
     total = 1
