@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
 from onnxlint.flow import layers, shapes
 from onnxlint.flow.domain import (
     CONFIG,
+    NONE,
     UNKNOWN,
     Array,
     ClassRef,
@@ -182,12 +183,17 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: cst.CSTNode) -
         return unit if unit is not None else Method(owner, name)
     if isinstance(owner, Config):
         return Method(owner, name) if name in _STRING_METHODS else Config(owner.trace)
+    if isinstance(owner, Tuple) and name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
+        at = _FIELDS.index(name)
+        return owner.items[at] if at < len(owner.items) else Method(owner, name)
     if isinstance(owner, (Shape, Data, Array, Tuple, Seq, Dict, Const, Dim, Lambda)):
         if isinstance(owner, Array) and name in ("shape", "size", "ndim", "dtype"):
             return CONFIG
         return Method(owner, name)
     return UNKNOWN
 
+
+_FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like give
 
 _STRING_METHODS = frozenset(
     [
@@ -389,77 +395,132 @@ def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
 
 def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: cst.Subscript) -> Value:
     engine.use_all(index, "an index")
-    dims: list[Extent] = []
-    rest = list(t.dims) if t.dims is not None else None
-    lead: Extent | None = None
-    exact = True
-    gathered = False
-    after_ellipsis = False
-    for i, v in enumerate(index):
-        remaining = sum(
-            1
-            for x in index[i + 1 :]
-            if not is_none(x) and not (isinstance(x, External) and x.name == "builtins.Ellipsis")
-        )
-        if is_none(v):
-            dims.append(Const(1))
-        elif isinstance(v, External) and v.name == "builtins.Ellipsis":
-            after_ellipsis = True
-            if rest is not None:
-                keep = max(len(rest) - remaining, 0)
-                dims.extend(rest[:keep])
-                del rest[:keep]
-            else:
-                exact = False
-                lead = lead or t.lead
-        elif isinstance(v, Tuple) and v.kind == "slice":
-            size: Extent = rest.pop(0) if rest else CONFIG
-            if rest is None and not after_ellipsis:
-                size = shapes.extent_of(t, i, engine.axes)
-            dims.append(_sliced(size, v))
-        elif isinstance(v, Tensor):
-            if rest:
-                rest.pop(0)
-            if v.kind == "bool":
-                dims.append(
-                    Data(engine.site(node, ""), t.source != "input" and v.source != "input", True, t.trace or v.trace)
-                )
-                exact = exact and v.dims is not None and len(v.dims) == 1
-            elif not gathered:
-                exact = exact and v.dims is not None
-                dims.extend(v.dims or ())
-            gathered = True
-        elif isinstance(v, (Tuple, Seq)):
-            if rest:
-                rest.pop(0)
-            dims.append(Const(len(v.items)) if isinstance(v, Tuple) else CONFIG)
-        elif rest:
-            rest.pop(0)
-    source = t.source
-    if any(isinstance(v, Tensor) and v.source == "input" for v in index):
-        source = "input"
+    items = _expanded(t, index)
+    source = "input" if any(isinstance(v, Tensor) and v.source == "input" for v in index) else t.source
+    gathered = any(isinstance(v, Tensor) and v.dims != () for v in index)
     view = None if gathered else (t.view or "index")
     trace = t.trace or next((v.trace for v in index if isinstance(v, Tensor)), None)
-    if rest is not None and exact:
-        return Tensor((*dims, *rest), None, source, t.kind, view, t.made_at if view else None, trace)
-    lead = lead or (dims[0] if dims else None)
-    return Tensor(None, lead, source, t.kind, view, None, trace, t.guessed and len(index) == 1 and not gathered)
+    guessed = t.guessed and len(index) == 1 and not gathered
+    dims = _indexed(engine, t, items, node) if t.dims is not None and items is not None else None
+    if dims is not None:
+        return Tensor(dims, None, source, t.kind, view, t.made_at if view else None, trace, guessed)
+    return Tensor(None, _first(engine, t, index, node), source, t.kind, view, None, trace, guessed)
+
+
+def _expanded(t: Tensor, index: list[Value]) -> list[Value] | None:
+    """The index with a full slice for each axis that the ellipsis stands for; None where that cannot be told."""
+    if t.dims is None:
+        return None
+    taken = sum(_consumes(v) for v in index if not _is_ellipsis(v))
+    missing = len(t.dims) - taken
+    if missing < 0 or sum(map(_is_ellipsis, index)) > 1 or UNKNOWN in index:
+        return None
+    whole: Value = Tuple((NONE, NONE, NONE), "slice")
+    at = next((i for i, v in enumerate(index) if _is_ellipsis(v)), len(index))
+    return [*index[:at], *[whole] * missing, *index[at + 1 :]]
+
+
+def _is_ellipsis(v: Value) -> bool:
+    return isinstance(v, External) and v.name == "builtins.Ellipsis"
+
+
+def _consumes(v: Value) -> int:
+    """How many axes an index takes."""
+    if is_none(v):
+        return 0
+    if isinstance(v, Tensor) and v.kind == "bool" and v.dims is not None:
+        return len(v.dims)
+    return 1
+
+
+def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: cst.Subscript) -> shapes.Dims | None:
+    """Dims of `t[items]`: slices and None in place, what is gathered at the first place of its indices, or in front."""
+    rest = list(t.dims or ())
+    result: list[Extent] = []
+    gathered: shapes.Dims | None = ()
+    places: list[int] = []
+    tensors = any(isinstance(v, (Tensor, Tuple, Seq)) and not _is_slice(v) for v in items)
+    at = 0
+    for position, v in enumerate(items):
+        size = rest[0] if rest else CONFIG
+        del rest[: _consumes(v)]
+        if is_none(v):
+            result.append(Const(1))
+        elif _is_slice(v):
+            result.append(_sliced(size, v))
+        elif tensors:  # a number beside tensors counts as one of them
+            at = at if places else len(result)
+            places.append(position)
+            gathered = shapes.broadcast(gathered, _gathers(engine, t, v, node))
+    if gathered is None:
+        return None
+    apart = bool(places) and places != list(range(places[0], places[-1] + 1))
+    at = 0 if apart else at
+    return (*result[:at], *gathered, *result[at:], *rest)
+
+
+def _is_slice(v: Value) -> TypeGuard[Tuple]:
+    return isinstance(v, Tuple) and v.kind == "slice"
+
+
+def _gathers(engine: Interpreter, t: Tensor, v: Value, node: cst.Subscript) -> shapes.Dims | None:
+    """Dims of one index that gathers; None where its rank is not known."""
+    if isinstance(v, Tensor):
+        if v.kind == "bool":
+            fixed = t.source != "input" and v.source != "input"
+            return (Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
+        return v.dims
+    if isinstance(v, Tuple):
+        return (Const(len(v.items)),) if all(as_int(i) is not None for i in v.items) else (CONFIG,)
+    return (shapes.from_value(v.size) if v.size is not None else CONFIG,) if isinstance(v, Seq) else ()
+
+
+def _first(engine: Interpreter, t: Tensor, index: list[Value], node: cst.Subscript) -> Extent | None:
+    """The size of axis 0 of `t[index]` where the rank is not known."""
+    first = index[0] if index else UNKNOWN
+    if is_none(first):
+        return Const(1)
+    if _is_ellipsis(first):
+        return t.lead
+    if _is_slice(first):
+        return _sliced(shapes.extent_of(t, 0, engine.axes), first)
+    if isinstance(first, (Tensor, Tuple, Seq)):
+        dims = _gathers(engine, t, first, node)
+        return dims[0] if dims else None
+    return None
 
 
 def _sliced(size: Extent, bounds: Tuple) -> Extent:
+    """The size of an axis after a slice; of a dynamic one, fixed bounds cut a fixed part, as far as there is one."""
     low, high, step = bounds.items
     if is_none(low) and is_none(high) and is_none(step):
         return size
-    for b in (low, high):
-        if isinstance(b, (Dim, Data)):
-            return replace(b, plain=False) if isinstance(b, Dim) else b
-    number = as_int(size)
+    symbolic = [b for b in (low, high, step) if isinstance(b, (Dim, Data))]
     bound = [None if is_none(b) else as_int(b) for b in (low, high, step)]
-    known = all(n is not None or is_none(b) for n, b in zip(bound, (low, high, step), strict=True))
-    if number is not None and known and bound[2] != 0:
-        return Const(len(range(*slice(*bound).indices(number))))
-    if isinstance(size, Dim):
-        if known and is_none(low) and bound[1] is not None and bound[1] > 0:
-            return Const(bound[1])  # x[:, :4]: a fixed part, as far as there is one
-        return replace(size, plain=False, example=None)
-    return size if isinstance(size, Data) else CONFIG
+    known = all(n is not None or is_none(b) for n, b in zip(bound, (low, high, step), strict=True)) and bound[2] != 0
+    whole = size.example if isinstance(size, Dim) else as_int(size)
+    number = len(range(*slice(*bound).indices(whole))) if known and whole is not None else None
+    if symbolic:
+        return _between(size, low, high)
+    if isinstance(size, Data):
+        return size
+    if not isinstance(size, Dim):
+        return Const(number) if number is not None else CONFIG
+    if known and bound[2] in (None, 1):
+        start, stop = bound[0] or 0, bound[1]
+        if stop is not None and start >= 0 and stop > 0 and (whole is None or stop <= whole):
+            return Const(max(stop - start, 0))
+        if start < 0 and (stop is None or start < stop < 0) and (whole is None or -start <= whole):
+            return Const((stop or 0) - start)
+    return replace(size, plain=False, example=number)
+
+
+def _between(size: Extent, low: Value, high: Value) -> Extent:
+    """The size of a slice whose bounds are sizes themselves: `x[:, :n]` is taken to have `n` there."""
+    end = size if is_none(high) else shapes.from_value(high)
+    if is_none(low) or as_int(low) == 0:
+        return replace(end, plain=False) if isinstance(end, Dim) else end
+    start = shapes.from_value(low)
+    numbers = [d.example if isinstance(d, Dim) else as_int(d) for d in (start, end)]
+    number = numbers[1] - numbers[0] if numbers[0] is not None and numbers[1] is not None else None
+    return shapes.combine(end, start, number)

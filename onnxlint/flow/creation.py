@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
-    Config,
     Const,
     Data,
     Dim,
@@ -64,27 +65,41 @@ def _randperm(call: Call) -> Value:
     return call.made((shapes.from_value(given) if given is not None else CONFIG,), "int")
 
 
-@handles("arange", "linspace", "range")
+@handles("arange", "linspace", "logspace", "range")
 def _arange(call: Call) -> Value:
-    given = [v for v in call.args if isinstance(v, (Dim, Const, Config, Data, Tensor))][:3]
     call.engine.use_all(call.args, call.op)
-    size: Extent = CONFIG
-    if call.op == "linspace":
+    if call.op in ("linspace", "logspace"):
         steps = call.arg(2, "steps")
-        size = shapes.from_value(steps) if steps is not None else CONFIG
-    elif len(given) == 1:
-        size = shapes.from_value(given[0])
-    else:
-        for v in [*given, *call.kwargs.values()]:
-            if isinstance(v, (Dim, Data)):
-                size = shapes.combine(size, v)
-        numbers = [as_int(v) for v in given]
-        if not isinstance(size, (Dim, Data)) and numbers and all(n is not None for n in numbers):
-            known = [n for n in numbers if n is not None]
-            size = Const(len(range(*known))) if len(known) in (2, 3) and (len(known) < 3 or known[2]) else CONFIG
-    made = call.made((size,), "float" if call.op == "linspace" else "int")
+        made = call.made((shapes.from_value(steps) if steps is not None else CONFIG,), "float")
+        made.trace = steps.trace if steps is not None else None
+        return made
+    given = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
+    start, end, step = _bounds(call)
+    made = call.made((_steps(start, end, step),), "int")
     made.trace = next((v.trace for v in given if v.trace), None)
     return made
+
+
+def _bounds(call: Call) -> tuple[Value, Value, Value]:
+    values = call.args[:3]
+    if len(values) == 1 and "end" not in call.kwargs:
+        return Const(0), values[0], call.kwargs.get("step", Const(1))
+    start = values[0] if values else call.kwargs.get("start", Const(0))
+    end = values[1] if len(values) > 1 else call.kwargs.get("end", CONFIG)
+    return start, end, values[2] if len(values) > 2 else call.kwargs.get("step", Const(1))
+
+
+def _steps(start: Value, end: Value, step: Value) -> Extent:
+    """How many numbers a range has."""
+    if as_int(start) == 0 and as_int(step) == 1:
+        if isinstance(end, Const) and isinstance(end.literal, float):
+            return Const(math.ceil(end.literal))
+        return shapes.from_value(end)
+    numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (start, end, step)]
+    known = [n for n in numbers if n is not None]
+    count = len(range(*known)) if len(known) == 3 and known[2] else None
+    size = shapes.combine(shapes.from_value(start), shapes.from_value(end), count)
+    return shapes.combine(size, step, count) if isinstance(step, (Dim, Data)) else size
 
 
 @handles("eye")
@@ -115,9 +130,32 @@ def _tensor(call: Call) -> Value:
 @handles("meshgrid")
 def _meshgrid(call: Call) -> Value:
     vectors = call.tensors()
-    sizes = tuple(t.dims[0] if t.dims else CONFIG for t in vectors)
-    one = like(call, sizes if sizes else None, None, vectors[0].kind if vectors else None)
+    sizes: list[Extent] = [shapes.fold(t.dims) if t.dims is not None else CONFIG for t in vectors]
+    order = call.kwargs.get("indexing")
+    if isinstance(order, Const) and order.literal == "xy" and len(sizes) > 1:
+        sizes[:2] = sizes[1], sizes[0]
+    one = like(call, tuple(sizes) if sizes else None, None, vectors[0].kind if vectors else None)
     return Tuple((one,) * len(vectors)) if vectors else Seq(one)
+
+
+@handles("cartesian_prod", "block_diag")
+def _combined(call: Call) -> Value:
+    tensors = call.tensors()
+    if not tensors or any(t.dims is None for t in tensors):
+        return like(call, None)
+    known = [t.dims for t in tensors if t.dims is not None]
+    if call.op == "cartesian_prod":
+        size = shapes.fold([d for dims in known for d in dims])
+        return like(call, (size, Const(len(tensors))) if len(tensors) > 1 else (size,), None, tensors[0].kind)
+    sides: list[Extent] = []
+    for axis in (0, 1):
+        column = [dims[axis] for dims in known if len(dims) == 2]
+        number = sum(n for n in map(as_int, column) if n is not None)
+        total = column[0] if column else CONFIG
+        for d in column[1:]:
+            total = shapes.combine(total, d, number if all(as_int(c) is not None for c in column) else None)
+        sides.append(total)
+    return like(call, tuple(sides), None, tensors[0].kind)
 
 
 @handles("size")

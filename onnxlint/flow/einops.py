@@ -63,6 +63,7 @@ class _Axis:
     """An axis of a pattern: one name, or several in brackets."""
 
     names: tuple[str, ...]
+    bracketed: bool = False
 
 
 def _axes(side: str) -> list[_Axis]:
@@ -72,7 +73,7 @@ def _axes(side: str) -> list[_Axis]:
         if word == "(":
             group = []
         elif word == ")":
-            found.append(_Axis(tuple(group or ())))
+            found.append(_Axis(tuple(group or ()), True))
             group = None
         elif group is not None:
             group.append(word)
@@ -84,7 +85,7 @@ def _axes(side: str) -> list[_Axis]:
 def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, Value]) -> shapes.Dims | None:
     left, arrow, right = pattern.partition("->")
     before, after = _axes(left), _axes(right)
-    dots = next((i for i, axis in enumerate(before) if axis.names == ("...",)), None)
+    dots = next((i for i, axis in enumerate(before) if axis == _Axis(("...",))), None)
     rest: shapes.Dims = ()
     if dots is not None:
         count = len(dims) - len(before) + 1
@@ -99,7 +100,7 @@ def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, Value]) -> shape
         _take_apart(axis, size, sizes)
     result: list[Extent] = []
     for axis in after:
-        if axis.names == ("...",):
+        if axis == _Axis(("...",)):
             result.extend(rest)
             continue
         inner: list[Extent] = []
@@ -118,7 +119,7 @@ def _size(name: str, sizes: Mapping[str, Extent]) -> Extent:
 def _take_apart(axis: _Axis, size: Extent, sizes: dict[str, Extent]) -> None:
     """The sizes of the names in one axis of the left side; at most one of them may be open."""
     names = [n for n in axis.names if n != "..."]
-    if len(names) == 1 and len(axis.names) == 1:
+    if len(axis.names) == 1 and names:
         sizes[names[0]] = size
         return
     open_names = [n for n in names if n not in sizes and not n.isdigit()]

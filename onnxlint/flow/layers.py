@@ -122,7 +122,7 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
         one = _with_last(x, layer.arg(1, "hidden_size"))
         return Tuple((one, one)) if short == "LSTMCell" else one
     if short == "MultiheadAttention":
-        return Tuple((replace(x, view=None), Tensor(None, x.lead, x.source, None, None, None, x.trace)))
+        return _multihead(layer, x, args, kwargs)
     result = _shape(engine, layer, short, x, node)
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=None)
 
@@ -162,12 +162,27 @@ def _with_last(x: Tensor, size: Value | None) -> Tensor:
     return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
 
 
+def _multihead(layer: Layer, x: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """The output, and the weights of the attention: (batch, query, key), averaged over heads unless asked otherwise."""
+    key = args[1] if len(args) > 1 else kwargs.get("key", x)
+    each_head = kwargs.get("average_attn_weights")
+    first = layer.arg(10, "batch_first")
+    dims: shapes.Dims | None = None
+    if each_head is None and x.dims is not None and len(x.dims) == 3 and isinstance(key, Tensor) and key.dims:
+        batch, length = (0, 1) if isinstance(first, Const) and first.literal is True else (1, 0)
+        dims = (x.dims[batch], x.dims[length], key.dims[length]) if len(key.dims) == 3 else None
+    return Tuple((replace(x, view=None), Tensor(dims, None, x.source, "float", None, None, x.trace)))
+
+
 def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: cst.CSTNode) -> Value:
     x = args[0]
     assert isinstance(x, Tensor)
     hidden = layer.arg(1, "hidden_size")
     double = layer.arg(6, "bidirectional")
-    output = _with_last(x, hidden if double is None else None)
+    two = isinstance(double, Const) and double.literal is True
+    width = shapes.from_value(hidden) if hidden is not None else CONFIG
+    wide = shapes.fold((Const(2), width)) if two else width if double is None else CONFIG
+    output = _with_last(x, wide)
     first = layer.arg(4, "batch_first")
     batch_axis = 0 if isinstance(first, Const) and first.literal is True else 1
     batch: Extent = CONFIG
@@ -180,7 +195,10 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: cst.C
         for state in states:
             if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == 3:
                 engine.check_fixed_batch(state, 1, batch)
-    state = Tensor((CONFIG, batch, CONFIG), None, x.source, "float", None, None, x.trace)
+    layers_ = shapes.from_value(layer.arg(2, "num_layers") or Const(1))
+    count = shapes.fold((Const(2), layers_)) if two else layers_ if double is None else CONFIG
+    dims = (count, batch, width) if x.dims is None or len(x.dims) == 3 else (count, width)
+    state = Tensor(dims, None, x.source, "float", None, None, x.trace)
     short = layer.name.rpartition(".")[2]
     return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
 
@@ -217,9 +235,8 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.C
         return replace(x, dims=windows.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")))
     if short.endswith(("Pad1d", "Pad2d", "Pad3d")) and x.dims is not None:
         amount, rank = layer.arg(0, "padding"), int(short[-2])
-        return replace(
-            x, dims=windows.pad(x.dims, amount if isinstance(amount, Tuple) else _repeated(amount, 2 * rank))
-        )
+        amounts = Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, Tuple) else amount
+        return replace(x, dims=windows.pad(x.dims, amounts))
     if short in ("CosineSimilarity", "PairwiseDistance"):
         axis = as_int(layer.arg(0, "dim") or Const(1)) if short == "CosineSimilarity" else -1
         return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)

@@ -69,6 +69,70 @@ from onnxlint.flow.transfer import Call, cast_kind, handles, like
     "dropout1d",
     "dropout3d",
     "bernoulli",
+    "relu6",
+    "selu",
+    "celu",
+    "logsigmoid",
+    "softsign",
+    "tanhshrink",
+    "softshrink",
+    "hardshrink",
+    "hardsigmoid",
+    "hardtanh",
+    "threshold",
+    "prelu",
+    "rrelu",
+    "logit",
+    "expit",
+    "expm1",
+    "log1p",
+    "log2",
+    "log10",
+    "exp2",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "arctan2",
+    "sinh",
+    "cosh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinc",
+    "reciprocal",
+    "trunc",
+    "frac",
+    "sgn",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "xlogy",
+    "float_power",
+    "rsub",
+    "subtract",
+    "multiply",
+    "divide",
+    "negative",
+    "positive",
+    "absolute",
+    "fix",
+    "erfc",
+    "lgamma",
+    "digamma",
+    "deg2rad",
+    "rad2deg",
+    "copysign",
+    "heaviside",
+    "fmax",
+    "fmin",
+    "angle",
+    "conj",
+    "complex",
+    "polar",
 )
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
@@ -114,10 +178,31 @@ def _elementwise(call: Call) -> Value:
     "type_as",
     "local_response_norm",
     "erfinv",
+    "argsort",
+    "logcumsumexp",
+    "softmin",
+    "gumbel_softmax",
+    "fliplr",
+    "flipud",
+    "bucketize",
+    "index_put",
+    "msort",
+    "fft",
+    "ifft",
+    "fft2",
+    "ifft2",
+    "fftn",
+    "ifftn",
+    "fftshift",
+    "ifftshift",
+    "channel_shuffle",
+    "byte",
+    "char",
 )
 def _same(call: Call) -> Value:
     t = call.tensor
-    result = like(call, t.dims, t.lead, cast_kind(call) if call.op in ("to", "type") else t.kind)
+    kind = cast_kind(call) if call.op in ("to", "type") else "int" if call.op in ("argsort", "bucketize") else t.kind
+    result = like(call, t.dims, t.lead, kind)
     if call.op in ("contiguous", "detach", "to", "cpu"):
         result.view = t.view
         result.made_at = t.made_at
@@ -167,6 +252,9 @@ def _compare(call: Call) -> Value:
     "any",
     "logsumexp",
     "norm",
+    "vector_norm",
+    "nanquantile",
+    "nanmedian",
     "argmax",
     "argmin",
     "max",
@@ -185,7 +273,7 @@ def _reduce(call: Call) -> Value:
     second = call.args[1] if len(call.args) > 1 else None
     if call.op in ("max", "min") and isinstance(second, Tensor):
         return _elementwise(call)
-    position = 2 if call.op in ("norm", "quantile", "kthvalue") else 1
+    position = 2 if call.op in ("norm", "vector_norm", "quantile", "nanquantile", "kthvalue") else 1
     given = call.arg(position, "dim", "axis")
     keep = call.arg(position + 1, "keepdim", "keepdims")
     axes = shapes.ints(given)
@@ -203,6 +291,44 @@ def _reduce(call: Call) -> Value:
     if call.op in ("max", "min", "median", "mode", "kthvalue") and axes is not None:
         return Tuple((result, replace(result, kind="int")))
     return result
+
+
+@handles("cummax", "cummin")
+def _running(call: Call) -> Value:
+    t = call.tensor
+    return Tuple((like(call, t.dims, t.lead, t.kind), like(call, t.dims, t.lead, "int")))
+
+
+@handles("diff")
+def _diff(call: Call) -> Value:
+    t = call.tensor
+    order, axis = call.int_arg(1, "n", default=1), call.int_arg(2, "dim", default=-1)
+    at = shapes.normal(axis, len(t.dims)) if t.dims is not None else None
+    if t.dims is None or at is None or "append" in call.kwargs or "prepend" in call.kwargs:
+        return like(call, None, t.lead if axis else None, t.kind)
+    size = shapes.resized(t.dims[at], lambda n: max(n - order, 0) if order is not None else None)
+    return like(call, (*t.dims[:at], size, *t.dims[at + 1 :]), None, t.kind)
+
+
+@handles("glu")
+def _glu(call: Call) -> Value:
+    return like(call, shapes.halved(call.tensor.dims, call.int_arg(1, "dim", default=-1)), None, call.tensor.kind)
+
+
+@handles("view_as_real", "view_as_complex")
+def _complex_view(call: Call) -> Value:
+    t = call.tensor
+    if t.dims is None:
+        return like(call, None, t.lead)
+    real = call.op == "view_as_real"
+    return like(call, (*t.dims, Const(2)) if real else t.dims[:-1], None, "float" if real else "complex")
+
+
+@handles("searchsorted")
+def _searchsorted(call: Call) -> Value:
+    given = call.arg(1, "input")
+    dims = given.dims if isinstance(given, Tensor) else ()
+    return like(call, dims, given.lead if isinstance(given, Tensor) else None, "int")
 
 
 @handles("std_mean", "var_mean")

@@ -17,6 +17,7 @@ from onnxlint.flow.domain import (
     Value,
     as_int,
     first_dim,
+    is_none,
 )
 from onnxlint.flow.transfer import Call, handles, kind_of, like
 
@@ -70,6 +71,8 @@ def _repeat(call: Call) -> Value:
     if times is None:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call, t, times)
+    if t.dims is not None and call.op == "tile":
+        times = [*(Const(1) for _ in range(len(t.dims) - len(times))), *times]
     if t.dims is None or len(times) < len(t.dims):
         lead = shapes.combine(t.lead, shapes.from_value(times[0])) if t.lead is not None and times else None
         return like(call, None, lead, t.kind)
@@ -84,13 +87,22 @@ def _repeat(call: Call) -> Value:
 @handles("repeat_interleave")
 def _repeat_interleave(call: Call) -> Value:
     t = call.tensor
-    times = call.arg(1, "repeats")
-    axis = call.int_arg(2, "dim")
-    if isinstance(times, Tensor) or t.dims is None or axis is None or shapes.normal(axis, len(t.dims)) is None:
+    times, axis = call.arg(1, "repeats"), call.arg(2, "dim")
+    number = as_int(axis)
+    if t.dims is None or (axis is not None and not is_none(axis) and number is None):
         return like(call, None, None, t.kind)
-    at = axis % len(t.dims)
-    size = shapes.fold((t.dims[at], shapes.from_value(times) if times is not None else CONFIG))
-    return like(call, (*t.dims[:at], size, *t.dims[at + 1 :]), None, t.kind)
+    base = t.dims if number is not None else (shapes.fold(t.dims),)
+    at = shapes.normal(number or 0, len(base))
+    if at is None:
+        return like(call, None, None, t.kind)
+    size: Extent
+    if isinstance(times, Tensor):
+        size = Data(call.engine.site(call.node, ""), times.source != "input", True, times.trace)
+        if "output_size" in call.kwargs:
+            size = shapes.from_value(call.kwargs["output_size"])
+    else:
+        size = shapes.fold((base[at], shapes.from_value(times) if times is not None else CONFIG))
+    return like(call, (*base[:at], size, *base[at + 1 :]), None, t.kind)
 
 
 @handles("flatten")
@@ -110,12 +122,8 @@ def _flatten(call: Call) -> Value:
 def _unflatten(call: Call) -> Value:
     t = call.tensor
     axis = call.int_arg(1, "dim")
-    sizes = call.sizes(2, "sizes", "unflattened_size")
-    if t.dims is None or axis is None or sizes is None or shapes.normal(axis, len(t.dims)) is None:
-        return like(call, None, t.lead if axis else None, t.kind)
-    at = axis % len(t.dims)
-    part = Tensor((t.dims[at],), None, t.source)
-    return like(call, (*t.dims[:at], *shapes.reshape(part, sizes), *t.dims[at + 1 :]), None, t.kind)
+    dims = shapes.unflatten(t, axis, call.sizes(2, "sizes", "unflattened_size"))
+    return like(call, dims, t.lead if axis else None, t.kind)
 
 
 @handles("transpose", "swapaxes", "swapdims")
@@ -158,7 +166,46 @@ def _permute(call: Call) -> Value:
 
 @handles("movedim", "moveaxis")
 def _movedim(call: Call) -> Value:
-    return like(call, None, None, call.tensor.kind)
+    t = call.tensor
+    sources, goals = shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
+    if t.dims is None or sources is None or goals is None or len(sources) != len(goals):
+        return like(call, None, None, t.kind)
+    rank = len(t.dims)
+    moved = {shapes.normal(g, rank): shapes.normal(s, rank) for s, g in zip(sources, goals, strict=True)}
+    if None in moved or None in moved.values():
+        return like(call, None, None, t.kind)
+    rest = iter(i for i in range(rank) if i not in moved.values())
+    order = [moved.get(i) if i in moved else next(rest) for i in range(rank)]
+    dims = tuple(t.dims[i] for i in order if i is not None)
+    return replace(like(call, dims, None, t.kind), view=t.view or "permute")
+
+
+@handles("ravel")
+def _ravel(call: Call) -> Value:
+    t = call.tensor
+    return like(call, (shapes.fold(t.dims),) if t.dims is not None else None, None, t.kind)
+
+
+@handles("diagonal", "diag_embed", "diag")
+def _diagonal(call: Call) -> Value:
+    t = call.tensor
+    names = ("dim1", "dim2")
+    defaults = (-2, -1) if call.op == "diag_embed" else (0, 1)
+    one, two = (call.int_arg(2 + i, n, default=d) for i, (n, d) in enumerate(zip(names, defaults, strict=True)))
+    whole = call.int_arg(1, "offset", "diagonal", default=0) == 0
+    if t.dims is None or one is None or two is None or not t.dims:
+        return like(call, None, None, t.kind)
+    if call.op == "diag_embed" or (call.op == "diag" and len(t.dims) == 1):
+        last = t.dims[-1] if whole else shapes.combine(t.dims[-1], CONFIG)
+        known = (one, two) == (-2, -1) or call.op == "diag"
+        return like(call, (*t.dims[:-1], last, last) if known else None, None, t.kind)
+    a, b = shapes.normal(one, len(t.dims)), shapes.normal(two, len(t.dims))
+    if a is None or b is None or a == b:
+        return like(call, None, None, t.kind)
+    x, y = as_int(t.dims[a]), as_int(t.dims[b])
+    number = min(x, y) if x is not None and y is not None and whole else None
+    size = shapes.combine(t.dims[a], t.dims[b], number)
+    return like(call, (*(d for i, d in enumerate(t.dims) if i not in (a, b)), size), None, t.kind)
 
 
 @handles("unsqueeze")
@@ -182,7 +229,14 @@ def _squeeze(call: Call) -> Value:
     if t.dims is None or axes is None:
         return like(call, None, t.lead if axes and 0 not in axes else None, t.kind)
     gone = {shapes.normal(a, len(t.dims)) for a in axes}
-    return like(call, tuple(d for i, d in enumerate(t.dims) if i not in gone), None, t.kind)
+    kept = tuple(d for i, d in enumerate(t.dims) if i not in gone or _longer(d))
+    return like(call, kept, None, t.kind)
+
+
+def _longer(d: Extent) -> bool:
+    """True for a size that is known not to be 1, so that `squeeze` leaves it."""
+    number = d.example if isinstance(d, Dim) else as_int(d)
+    return number is not None and number != 1
 
 
 @handles("cat", "concat", "concatenate", "hstack", "vstack", "dstack")
@@ -229,34 +283,42 @@ def _stack(call: Call) -> Value:
     return like(call, (*tensors[0].dims[:at], count, *tensors[0].dims[at:]), None, tensors[0].kind)
 
 
-@handles("chunk", "split", "tensor_split", "split_with_sizes")
+@handles("chunk", "split", "tensor_split", "split_with_sizes", "unsafe_chunk", "unsafe_split")
 def _split(call: Call) -> Value:
     t = call.tensor
     how = call.arg(1, "chunks", "split_size", "split_size_or_sections", "split_sizes", "indices_or_sections")
     axis = call.int_arg(2, "dim", default=0)
-    count = as_int(how) if call.op != "split" else None
     at = shapes.normal(axis, len(t.dims)) if t.dims is not None and axis is not None else None
-    parts: list[Extent] = [CONFIG]
-    number: int | None = None
-    if isinstance(how, Tuple):
-        number, parts = len(how.items), [shapes.from_value(i) for i in how.items]
-    elif count is not None and call.op in ("chunk", "tensor_split"):
-        number = count
-        whole = t.dims[at] if t.dims is not None and at is not None else CONFIG
-        size = as_int(whole)
-        part: Extent = shapes.combine(whole, Const(count), size // count if size is not None and count else None)
-        parts = [part] * count
-    elif isinstance(how, (Dim, Const)) and t.dims is not None and at is not None:
-        parts = [shapes.from_value(how)]
+    whole: Extent = t.dims[at] if t.dims is not None and at is not None else CONFIG
 
     def piece(extent: Extent) -> Tensor:
         dims = (*t.dims[:at], extent, *t.dims[at + 1 :]) if t.dims is not None and at is not None else None
         return Tensor(dims, t.lead if dims is None and axis != 0 else None, t.source, t.kind, call.op, None, t.trace)
 
-    if number is not None and 0 < number <= 16:
-        return Tuple(tuple(piece(p) for p in parts))
-    whole = t.dims[at] if t.dims is not None and at is not None else CONFIG
-    return Seq(piece(parts[0]), whole if isinstance(whole, Dim) else None)
+    sizes = _pieces(call.op.removeprefix("unsafe_"), whole, how)
+    if sizes is not None and 0 < len(sizes) <= 16:
+        return Tuple(tuple(piece(size) for size in sizes))
+    some = shapes.resized(whole, lambda n: None) if not isinstance(whole, Const) else CONFIG
+    return Seq(piece(some), whole if isinstance(whole, Dim) else None)
+
+
+def _pieces(op: str, whole: Extent, how: Value | None) -> list[Extent] | None:
+    """Sizes of the parts that an axis is split into; None where their number is not known."""
+    if isinstance(how, Tuple):
+        if op == "tensor_split":
+            return [shapes.resized(whole, lambda n: None)] * (len(how.items) + 1)
+        return [shapes.from_value(i) for i in how.items]
+    count = as_int(how)
+    if count is None or count <= 0:
+        return None
+    if op == "split":
+        return shapes.parts(whole, count)
+    number = as_int(whole)
+    if number is None:
+        return [shapes.resized(whole, lambda n: n // count if n % count == 0 else None)] * count
+    if op == "chunk":
+        return shapes.parts(whole, -(-number // count)) or [whole]
+    return [Const(number // count + (1 if i < number % count else 0)) for i in range(count)]
 
 
 @handles("unbind")

@@ -14,6 +14,7 @@ from onnxlint.flow.domain import (
     Tensor,
     Tuple,
     Value,
+    as_int,
 )
 from onnxlint.flow.transfer import Call, handles, like
 
@@ -48,7 +49,9 @@ def _index_select(call: Call) -> Value:
 @handles("one_hot")
 def _one_hot(call: Call) -> Value:
     t = call.tensor
-    return like(call, (*t.dims, CONFIG) if t.dims is not None else None, t.lead, "int")
+    classes = call.arg(1, "num_classes")
+    size = shapes.from_value(classes) if classes is not None and as_int(classes) != -1 else CONFIG
+    return like(call, (*t.dims, size) if t.dims is not None else None, t.lead, "int")
 
 
 @handles("nonzero", "argwhere")
