@@ -439,19 +439,21 @@ def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: cst.Subsc
     result: list[Extent] = []
     gathered: shapes.Dims | None = ()
     places: list[int] = []
-    tensors = any(isinstance(v, (Tensor, Tuple, Seq)) and not _is_slice(v) for v in items)
-    at = 0
-    for position, v in enumerate(items):
+    at = position = 0
+    for v in items:
         size = rest[0] if rest else CONFIG
         del rest[: _consumes(v)]
         if is_none(v):
             result.append(Const(1))
         elif _is_slice(v):
             result.append(_sliced(size, v))
-        elif tensors:  # a number beside tensors counts as one of them
+        elif isinstance(v, (Tensor, Tuple, Seq)) and not (isinstance(v, Tensor) and v.dims == ()):
             at = at if places else len(result)
             places.append(position)
             gathered = shapes.broadcast(gathered, _gathers(engine, t, v, node))
+        else:
+            continue  # torch selects by numbers before it gathers
+        position += 1
     if gathered is None:
         return None
     apart = bool(places) and places != list(range(places[0], places[-1] + 1))
