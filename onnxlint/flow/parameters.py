@@ -256,6 +256,8 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | 
 def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Value | None:
     name = _last(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not parts:  # tuple[()]
+        return UNKNOWN
     if (
         name in _JAXTYPING
         and len(parts) == 2
