@@ -107,7 +107,8 @@ class Interpreter(Objects):
         self._globals: dict[tuple[int, str], Value] = {}
         self._defaults: dict[ast.expr, Value] = {}
         self._summaries: dict[int, dict[Any, Value]] = {}
-        self._running: set[Any] = set()
+        self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
+        self._recursive: set[Any] = set()
         self._habits: dict[int, _Habit] = {}
         self.writes: list[tuple[Object, str, Value]] = []
         self._class_values: dict[tuple[int, int], Value] = {}
@@ -143,13 +144,15 @@ class Interpreter(Objects):
             known = self._summaries.setdefault(id(unit.node), {})
             if key in known:
                 return known[key]
-            if key in self._running or len(self.frames) >= DEPTH or self.steps >= STEPS:
+            if key in self._running:
+                self._recursive.add(key)
+                return self._running[key]
+            if len(self.frames) >= DEPTH or self.steps >= STEPS:
                 return UNKNOWN
             if len(known) >= (CONTEXTS if self.tracing else 8 * CONTEXTS):
                 known_so_far = join_returns(list(known.values())) or UNKNOWN
                 # Other arguments may give a tuple where these gave a tensor.
                 return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far
-            self._running.add(key)
         elif len(self.frames) >= DEPTH or self.steps >= STEPS or self._recurs(unit):
             return UNKNOWN
         if not self.tracing and fn.scope is None:
@@ -162,12 +165,16 @@ class Interpreter(Objects):
         if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
             # A scripted function keeps its control flow in TorchScript's trace.
             self.exporters = tuple(e for e in held if e != "torchscript")
+        self._running[key] = UNKNOWN
         try:
-            result = self.run(unit, Scope(scope, fn.scope), fn.bound)
+            result = self.run(unit, Scope(dict(scope), fn.scope), fn.bound)
+            if key in self._recursive and result != UNKNOWN:
+                self._running[key] = result
+                result = join(result, self.run(unit, Scope(scope, fn.scope), fn.bound))
         finally:
             self.exporters = held
-            if key is not None:
-                self._running.discard(key)
+            self._running.pop(key, None)
+            self._recursive.discard(key)
         if key is not None:
             self._summaries[id(unit.node)][key] = result
             if not self.tracing:

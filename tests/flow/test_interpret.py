@@ -544,6 +544,20 @@ class M(nn.Module):
     assert told(source) == ["Branch ternary data: n > 0"]
 
 
+def test_what_a_recursive_call_gives_is_followed() -> None:
+    source = """
+class M(nn.Module):
+    def go(self, x, n):
+        if n == 0:
+            return x
+        y = self.go(x, n - 1)
+        return x if y.sum() > 0 else -x
+    def forward(self, x):
+        return self.go(x, self.n)
+"""
+    assert told(source) == ["Branch ternary data: y.sum() > 0"]
+
+
 def test_a_generator_s_items_are_what_it_yields() -> None:
     source = """
 def inner(x):

@@ -1,0 +1,346 @@
+"""No source makes the analysis raise or run on: installed packages, mutated sources, deep nesting, long files."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import sysconfig
+import textwrap
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from analysing import PRELUDE, analysed, facts_of, project_of, told
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from onnxlint.flow import entries, interpret, shapes
+from onnxlint.flow.domain import Function
+from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.ops import OpTable
+from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.source.parse import SourceFile, read_source
+
+STDLIB = Path(sysconfig.get_path("stdlib"))
+LEFT_OUT = {"test", "tests", "idle_test", "idlelib", "site-packages", "dist-packages"}
+PACKAGES = ("timm", "vit_pytorch", "rich", "click")
+
+
+def sources(folder: Path) -> list[Path]:
+    """The Python files of a folder that are no tests."""
+    return [p for p in sorted(folder.rglob("*.py")) if not LEFT_OUT & set(p.relative_to(folder).parts)]
+
+
+def read(path: Path) -> SourceFile | None:
+    found = read_source(path)
+    return found if isinstance(found, SourceFile) else None
+
+
+def package(name: str) -> Path:
+    """Where an installed package is."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip(f"{name} is not installed")
+    return Path(spec.submodule_search_locations[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_is_analysed_without_an_error(name: str) -> None:
+    project = Project(read)
+    for path in sources(package(name)):
+        file = read(path)
+        if file is not None:
+            project.add(file)
+    assert entries.analyse(project, debug=True).problems == ()
+
+
+def every_function(info: ModuleInfo) -> Iterator[Function]:
+    """Functions and methods of a module."""
+    for unit in (*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())):
+        yield Function(unit)
+
+
+def run_every_function(path: Path) -> int:
+    """Run each function of a file as if it were a forward; how many there were. Raises what the analysis raises."""
+    file = read(path)
+    if file is None:
+        return 0
+    project = Project(lambda _: None)
+    info = project.add(file)
+    engine = Interpreter(project, OpTable.load())
+    functions = list(every_function(info))
+    for function in functions:
+        engine.steps, engine.tracing, engine.axes = 0, True, shapes.Axes()
+        assert not isinstance(function.unit.node, ast.Lambda)
+        args = [engine.entry_value(function.unit, p, None) for p in function.unit.node.args.args]
+        engine.call_function(function, args, {}, None)
+        assert engine.frames == []
+        assert engine.testing == 0
+    return len(functions)
+
+
+@pytest.mark.slow
+def test_every_function_of_the_standard_library_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpret, "STEPS", 100)
+    assert sum(run_every_function(path) for path in sources(STDLIB)) > 10_000
+
+
+@pytest.mark.parametrize("name", ["ast.py", "argparse.py", "dataclasses.py", "typing.py", "functools.py", "enum.py"])
+def test_every_function_of_a_module_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpret, "STEPS", 100)
+    assert run_every_function(STDLIB / name) > 20
+
+
+SEED = (
+    PRELUDE
+    + '''
+class Gate(nn.Module):
+    """A seed for mutations: something of everything."""
+    limit: float = 3.0
+    def __init__(self, dim=4, *, act=F.relu, **rest):
+        super().__init__()
+        self.dim, self.act = dim, act
+        self.net = nn.Sequential(nn.Linear(dim, dim), nn.ReLU())
+        self.parts = nn.ModuleList([nn.Linear(dim, dim) for _ in range(3)])
+        self.register_buffer("scale", torch.ones(1, dim))
+    @property
+    def width(self):
+        return self.dim
+    @staticmethod
+    def split(x, n=2):
+        a, *b = x.chunk(n, -1)
+        return a, b
+    def forward(self, x, mask=None, *more, flag: bool = False, **rest):
+        b, n, _ = x.shape
+        with torch.no_grad():
+            y = self.net(x)[:, None, ..., :-1].view(b, -1)
+        for i, part in enumerate(self.parts):
+            if mask is not None and i % 2:
+                x = part(x) * mask[:, :n]
+            elif flag or not torch.jit.is_tracing():
+                continue
+            else:
+                break
+        try:
+            total = sum(v.item() for v in (x, y) if v is not None)
+        except (ValueError, TypeError) as error:
+            raise RuntimeError(f"{b} {n!r}") from error
+        finally:
+            del i
+        while total > self.limit:
+            total -= 1
+        match n:
+            case 1 | 2 if flag:
+                return {"x": x, **rest}
+            case [first, *_]:
+                return first
+            case _:
+                pass
+        keep = lambda v, w=n: v if w else -v
+        d = {k: [keep(z) for z in zs] for k, zs in zip("ab", [x, y], strict=False)}
+        self.scale += (q := x.mean(0, keepdim=True))
+        x[x > 0] += d["a"][0] @ q.mT
+        return np.concatenate([x.numpy(), y]), torch.tensor([b, n]), self.split(x)[1]
+def main():
+    torch.onnx.export(Gate().eval(), torch.randn(2, 3, 4), "gate.onnx", dynamic_axes={"x": {0: "b"}})
+main()
+'''
+)
+LINES = SEED.splitlines()
+TOKENS = sorted(
+    {
+        "None",
+        "0",
+        "-1",
+        "x",
+        "self",
+        "...",
+        "()",
+        "[]",
+        "{}",
+        "x.shape",
+        "x.item()",
+        "*x",
+        "lambda: x",
+        "nn.Module",
+        "super()",
+        "torch",
+        "yield x",
+        "await x",
+        "(y := x)",
+        "x[None]",
+        "f'{x}'",
+        "b''",
+        "1j",
+        "not x",
+        "self.net",
+        "Gate",
+        "Gate()",
+    }
+)
+ROBUSTLY = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def analyses(text: str) -> bool:
+    """Analyse a text if it is Python; True if it was. Raises what the analysis raises."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    entries.analyse(project_of(text), debug=True)
+    return True
+
+
+def names_and_constants(text: str) -> list[ast.expr]:
+    found = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.Name, ast.Constant, ast.Attribute, ast.Call))]
+    return [n for n in found if n.lineno == n.end_lineno]
+
+
+PLACES = names_and_constants(SEED)
+
+
+def test_the_seed_is_analysed() -> None:
+    assert analyses(SEED)
+    assert len(told(project_of(SEED))) > 3
+
+
+@ROBUSTLY
+@given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(TOKENS)), min_size=1, max_size=3))
+def test_a_source_with_other_expressions_is_analysed(changes: list[tuple[ast.expr, str]]) -> None:
+    lines = list(LINES)
+    taken: set[int] = set()
+    for node, token in changes:
+        if node.lineno not in taken:
+            taken.add(node.lineno)
+            line = lines[node.lineno - 1]
+            lines[node.lineno - 1] = line[: node.col_offset] + token + line[node.end_col_offset :]
+    analyses("\n".join(lines))
+
+
+@ROBUSTLY
+@given(st.lists(st.integers(0, len(LINES) - 1), min_size=1, max_size=8))
+def test_a_source_without_some_of_its_lines_is_analysed(gone: list[int]) -> None:
+    analyses("\n".join(line for i, line in enumerate(LINES) if i not in gone))
+
+
+@ROBUSTLY
+@given(st.integers(11, len(LINES) - 1), st.integers(11, len(LINES) - 1))
+def test_a_source_with_lines_exchanged_is_analysed(a: int, b: int) -> None:
+    lines = list(LINES)
+    lines[a], lines[b] = lines[b], lines[a]
+    analyses("\n".join(lines))
+
+
+def model(body: str) -> str:
+    """A model with this body of forward, in one line."""
+    return f"import torch\nclass M(torch.nn.Module):\n    def forward(self, x, y):\n        {body}\n        return x\n"
+
+
+DEEP = {
+    "parentheses": "x = " + "(" * 90 + "x" + ")" * 90,
+    "calls": "x = " + "abs(" * 90 + "x" + ")" * 90,
+    "methods": "x = x" + ".relu()" * 400,
+    "attributes": "x = x" + ".a" * 900,
+    "subscripts": "x = x" + "[0]" * 900,
+    "sums": "x = x" + " + y" * 900,
+    "powers": "x = x" + " ** y" * 90,
+    "signs": "x = " + "- " * 900 + "x",
+    "negations": "x = " + "not " * 900 + "x",
+    "conditions": "x = " + "x if y else " * 300 + "x",
+    "conjunctions": "x = x" + " and y" * 900,
+    "comparisons": "x = x" + " < y" * 900,
+    "lambdas": "x = " + "lambda: " * 90 + "x",
+    "lists": "x = " + "[" * 90 + "x" + "]" * 90,
+    "comprehensions": "x = " + "[" * 30 + "x" + " for x in x]" * 30,
+    "strings": "x = " + "'a' " * 900,
+}
+
+
+@pytest.mark.parametrize("body", DEEP.values(), ids=DEEP.keys())
+def test_deep_or_long_expressions_end(body: str) -> None:
+    found = entries.analyse(project_of(model(body)), debug=True)
+    assert all("nested too deeply" in p.message for p in found.problems)
+
+
+BLOCKS = {
+    "ifs": "if x.sum() > {}:\n",
+    "loops": "for i{} in x:\n",
+    "whiles": "while x.sum() > {}:\n",
+    "withs": "with torch.no_grad() as a{}:\n",
+    "functions": "def f{}(x):\n",
+    "classes": "class C{}:\n",
+}
+
+
+@pytest.mark.parametrize("head", BLOCKS.values(), ids=BLOCKS.keys())
+def test_deep_blocks_end(head: str) -> None:
+    depth = 14 if head.startswith(("for", "while")) else 18
+    text = "def forward(self, x):\n"
+    for i in range(depth):
+        text += "    " * (i + 1) + head.format(i)
+    text += "    " * (depth + 1) + "return x\n"
+    source = "import torch\nclass M(torch.nn.Module):\n" + textwrap.indent(text, "    ")
+    assert entries.analyse(project_of(source), debug=True).problems == ()
+
+
+def test_a_long_chain_of_elifs_ends() -> None:
+    body = "if x is None:\n            pass\n" + "".join(
+        f"        elif y == {i}:\n            x = x + {i}\n" for i in range(300)
+    )
+    assert all("nested too deeply" in p.message for p in entries.analyse(project_of(model(body))).problems)
+
+
+def test_a_long_chain_of_calls_is_followed_as_far_as_it_goes() -> None:
+    chain = "".join(f"def f{i}(x):\n    return f{i + 1}(x)\n" for i in range(200))
+    source = chain + "def f200(x):\n    return x\nclass M(nn.Module):\n    def forward(self, x):\n        x = f0(x)\n"
+    assert told(source + "        return x if x.any() else -x\n") in ([], ["Branch ternary data: x.any()"])
+
+
+def test_python_s_own_stack_being_full_costs_that_call_only() -> None:
+    body = "if x.sum() > 0:\n            x = -x\n        y = deep(x)"
+    nest = "def deep(x):\n    x = " + "abs(" * 80 + "deep2(x)" + ")" * 80 + "\n    return x\n"
+    nest += "def deep2(x):\n    x = " + "abs(" * 80 + "deep3(x)" + ")" * 80 + "\n    return x\n"
+    nest += "def deep3(x):\n    x = " + "abs(" * 80 + "x" + ")" * 80 + "\n    return x\n"
+    limit = sys.getrecursionlimit()
+    found = entries.analyse(project_of(nest + model(body)), debug=True)
+    assert [f.text for f in found.facts] == ["x.sum() > 0"]
+    assert sys.getrecursionlimit() == limit
+
+
+def test_many_contexts_end() -> None:
+    calls = "".join(f"        x = helper(x, [{i}] * {i}, a={i}, b={{'k{i}': {i}}})\n" for i in range(400))
+    source = "def helper(x, *args, **kwargs):\n    return x if x.any() else -x\n"
+    source += "class M(nn.Module):\n    def forward(self, x):\n" + calls + "        return x\n"
+    assert told(source) == ["Branch ternary data: x.any()"]
+
+
+def test_functions_that_call_each_other_in_every_way_end() -> None:
+    names = [f"f{i}" for i in range(12)]
+    source = "".join(
+        f"def {name}(x, n):\n    if n == 0:\n        return x\n"
+        + "".join(f"    x = {other}(x + {i}, n - 1)\n" for i, other in enumerate(names))
+        + "    return x if x.any() else -x\n"
+        for name in names
+    )
+    source += "class M(nn.Module):\n    def forward(self, x):\n        return f0(x, 3)\n"
+    assert len(facts_of(source)) == len(names)
+
+
+@pytest.mark.slow
+def test_a_file_of_twenty_thousand_lines_ends() -> None:
+    block = "".join(f"        y = self.lin(x) + {i}\n        if y.sum() > {i}:\n            x = y\n" for i in range(20))
+    classes = "".join(
+        f"class M{i}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"        self.lin = nn.Linear(4, 4)\n    def forward(self, x):\n{block}        return x\n"
+        for i in range(310)
+    )
+    assert classes.count("\n") > 20_000
+    assert len(analysed(classes).facts) == 310 * 20
+
+
+def test_a_forward_of_many_lines_ends() -> None:
+    lines = "".join(f"        x = x + {i}\n" for i in range(3_000))
+    source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if x.any() else -x\n"
+    assert told(source) == ["Branch ternary data: x.any()"]
