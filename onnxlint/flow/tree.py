@@ -86,7 +86,16 @@ class Body:
 
 
 def _positions(tree: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
-    return MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+    """Every position in a tree. Raises RecursionError where Python's stack has no room for that."""
+    try:
+        return MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+    except KeyError as error:
+        cause = error.__context__
+        while cause is not None and not isinstance(cause, RecursionError):
+            cause = cause.__context__
+        if cause is None:
+            raise
+        raise RecursionError("no room to find positions") from error  # libcst's cleaning up hides the reason
 
 
 def _statement_positions(statement: cst.CSTNode, line: str) -> Mapping[cst.CSTNode, CodeRange]:
