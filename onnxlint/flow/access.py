@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
-
-import libcst as cst
 
 from onnxlint.flow import layers, shapes
 from onnxlint.flow.domain import (
@@ -126,7 +125,7 @@ _STATIC_NAMES = frozenset(
 )
 
 
-def attribute(engine: Interpreter, owner: Value, name: str, node: cst.CSTNode) -> Value:
+def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
     if isinstance(owner, Tensor):
         return _tensor_attribute(owner, name)
@@ -297,7 +296,7 @@ def item_of(engine: Interpreter, t: Tensor, axis: int) -> Tensor:
     return replace(t, dims=None, lead=None, view="index")
 
 
-def items_of(engine: Interpreter, v: Value, node: cst.CSTNode) -> list[Value]:
+def items_of(engine: Interpreter, v: Value, node: ast.AST) -> list[Value]:
     """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
     if isinstance(v, Layer):
         if isinstance(v.items, Tuple):
@@ -324,7 +323,7 @@ def items_of(engine: Interpreter, v: Value, node: cst.CSTNode) -> list[Value]:
     return [UNKNOWN]
 
 
-def subscript(engine: Interpreter, owner: Value, index: list[Value], node: cst.Subscript) -> Value:
+def subscript(engine: Interpreter, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
     """`owner[index]`."""
     first = index[0] if index else UNKNOWN
     if isinstance(owner, Tensor):
@@ -393,7 +392,7 @@ def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
     return Seq(CONFIG)
 
 
-def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: cst.Subscript) -> Value:
+def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
     engine.use_all(index, "an index")
     items = _expanded(t, index)
     source = "input" if any(isinstance(v, Tensor) and v.source == "input" for v in index) else t.source
@@ -433,7 +432,7 @@ def _consumes(v: Value) -> int:
     return 1
 
 
-def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: cst.Subscript) -> shapes.Dims | None:
+def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: ast.Subscript) -> shapes.Dims | None:
     """Dims of `t[items]`: slices and None in place, what is gathered at the first place of its indices, or in front."""
     rest = list(t.dims or ())
     result: list[Extent] = []
@@ -465,7 +464,7 @@ def _is_slice(v: Value) -> TypeGuard[Tuple]:
     return isinstance(v, Tuple) and v.kind == "slice"
 
 
-def _gathers(engine: Interpreter, t: Tensor, v: Value, node: cst.Subscript) -> shapes.Dims | None:
+def _gathers(engine: Interpreter, t: Tensor, v: Value, node: ast.Subscript) -> shapes.Dims | None:
     """Dims of one index that gathers; None where its rank is not known."""
     if isinstance(v, Tensor):
         if v.kind == "bool":
@@ -477,7 +476,7 @@ def _gathers(engine: Interpreter, t: Tensor, v: Value, node: cst.Subscript) -> s
     return (shapes.from_value(v.size) if v.size is not None else CONFIG,) if isinstance(v, Seq) else ()
 
 
-def _first(engine: Interpreter, t: Tensor, index: list[Value], node: cst.Subscript) -> Extent | None:
+def _first(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Extent | None:
     """The size of axis 0 of `t[index]` where the rank is not known."""
     first = index[0] if index else UNKNOWN
     if is_none(first):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from onnxlint.flow import einops, facts, layers
 from onnxlint.flow.domain import (
@@ -87,7 +86,7 @@ _NO_OPERATORS = frozenset(
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
 
-def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of something that is not of the project."""
     if name.startswith("builtins."):
         handler = BUILTINS.get(name[9:])
@@ -125,7 +124,7 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
     return UNKNOWN
 
 
-def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of a function or class of torch."""
     if name in ("torch.onnx.export", "torch.onnx.dynamo_export", "torch.onnx.utils.export"):
         return engine.export_call(name, args, kwargs, node)
@@ -199,7 +198,7 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
 
 
 def operator(
-    engine: Interpreter, op: str, name: str, args: list[Value], kwargs: Kwargs, node: cst.CSTNode, method: bool
+    engine: Interpreter, op: str, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST, method: bool
 ) -> Value:
     """A call of an operator, as a function or as a method of a tensor."""
     if op == "where" and len(args) == 1 and not kwargs:
@@ -252,16 +251,16 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
 def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:
     """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
     assert isinstance(target, Tensor)
-    if target.source == "weight" and isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
+    if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         inner = call.node.func.value
-        while isinstance(inner, (cst.Subscript, cst.Attribute)) and not (
-            isinstance(inner, cst.Attribute) and isinstance(inner.value, cst.Name) and inner.value.value == "self"
+        while isinstance(inner, (ast.Subscript, ast.Attribute)) and not (
+            isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self"
         ):
             inner = inner.value
-        if isinstance(inner, cst.Attribute):
+        if isinstance(inner, ast.Attribute):
             engine.state_write(engine.frames[-1], inner, target, augmented=True)
             return
-    if isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
+    if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         engine.written_in_place(target, call.node.func.value, call.node)
 
 

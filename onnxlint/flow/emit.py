@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 from onnxlint.flow import facts, liveness, shapes
 from onnxlint.flow.domain import (
@@ -25,7 +24,7 @@ from onnxlint.flow.domain import (
     as_int,
 )
 from onnxlint.flow.facts import Fact
-from onnxlint.flow.tree import Body, Place
+from onnxlint.flow.tree import NOWHERE, Body, Place
 from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
@@ -46,19 +45,19 @@ class Emitter:
 
     # ----------------------------------------------------------------------------------------------- places
 
-    def place(self, node: cst.CSTNode) -> Place:
+    def place(self, node: ast.AST) -> Place:
         """The place of a node of the function that runs now."""
         frame = self.frames[-1]
-        return Place(frame.body, node, frame.line, frame.symbol, frame.statement_node)
+        return Place(frame.body, node, frame.line, frame.symbol)
 
-    def site(self, node: cst.CSTNode, how: str) -> Site:
+    def site(self, node: ast.AST, how: str) -> Site:
         """Where a symbol becomes a plain value."""
         return Site(self.place(node), how)
 
     def emit(
         self,
         fact: type[Fact],
-        at: cst.CSTNode | Place,
+        at: ast.AST | Place,
         trace: Trace | None = None,
         *,
         sure: bool = True,
@@ -93,7 +92,7 @@ class Emitter:
 
     # ------------------------------------------------------------------------------------------------ reads
 
-    def emit_read(self, kind: type[Fact], node: cst.CSTNode, v: Value, mask: tuple[str, ...], keyword: str) -> None:
+    def emit_read(self, kind: type[Fact], node: ast.AST, v: Value, mask: tuple[str, ...], keyword: str) -> None:
         """A condition reads `v`."""
         if not mask:
             return
@@ -115,19 +114,18 @@ class Emitter:
             return
         self.emit(kind, node, v.trace, sure=sure, exporters=mask, **fields)
 
-    def emit_operator(self, node: cst.CSTNode, v: Tensor, operator: str) -> None:
+    def emit_operator(self, node: ast.AST, v: Tensor, operator: str) -> None:
         """`and`, `or`, `not`, `in`, `a < b < c` asks a tensor for its truth."""
         if v.source != "made":
             self.emit(facts.BoolOperator, node, v.trace, sure=not v.guessed, operator=operator)
 
     def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
         """The example passes a Python value for a parameter of forward."""
-        line = unit.node.lineno
-        body = Body(unit.module, unit.qualname, line, line - 1, False)
-        place = Place(body, body.tree, line, f"{unit.module.name}.{unit.qualname}")
+        body = Body(unit.module, unit.qualname, unit.node.lineno)
+        place = Place(body, NOWHERE, body.first, f"{unit.module.name}.{unit.qualname}")
         self.emit(facts.FrozenArgument, place, None, always=True, parameter=name, name=name, value=repr(v.literal))
 
-    def report_loop(self, node: cst.CSTNode, v: Value) -> None:
+    def report_loop(self, node: ast.AST, v: Value) -> None:
         """A loop runs over `v`."""
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
@@ -281,39 +279,40 @@ class Emitter:
 
     # ------------------------------------------------------------------------------------------------ writes
 
-    def written_in_place(self, t: Tensor, target: cst.CSTNode, node: cst.CSTNode) -> None:
+    def written_in_place(self, t: Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
         # The exporter knows writes into slices of the tensor itself.
         lost = t.view is not None and t.view not in ("index", "unsqueeze")
         if lost and t.source == "input" and self._base_is_read(target):
             self.emit(facts.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
 
-    def item_written(self, frame: Frame, t: Tensor, target: cst.Subscript) -> None:
+    def item_written(self, frame: Frame, t: Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
-        if isinstance(target.value, cst.Attribute) and t.source == "weight":
+        if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
         elif t.view is not None and t.source == "input" and self._base_is_read(target.value):
             self.emit(facts.ViewWrite, target, t.trace, target=frame.body.text(target.value))
 
-    def _base_is_read(self, target: cst.CSTNode) -> bool:
+    def _base_is_read(self, target: ast.AST) -> bool:
         """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
         frame = self.frames[-1]
-        if not isinstance(target, cst.Name):
+        if not isinstance(target, ast.Name):
             return True  # a view of a name on the spot: `x[1:][mask] = 0`
-        return frame.unit is None or liveness.base_is_read(frame.unit.node, target.value, frame.line)
+        line = frame.line - frame.body.shift
+        return frame.unit is None or liveness.base_is_read(frame.body.function, target.id, line)
 
-    def global_write(self, target: cst.Name, v: Value) -> None:
+    def global_write(self, target: ast.Name, v: Value) -> None:
         """Forward assigns a global variable."""
-        self.emit(facts.StateWrite, target, v.trace, name=target.value, kind="global")
+        self.emit(facts.StateWrite, target, v.trace, name=target.id, kind="global")
 
-    def state_write(self, frame: Frame, target: cst.Attribute, v: Value, augmented: bool) -> None:
+    def state_write(self, frame: Frame, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
         if not self.tracing:
             return
         owner = frame.eval(target.value)
         if not isinstance(owner, Instance) or not owner.object.cls.is_module():
             return
-        name = target.attr.value
+        name = target.attr
         is_buffer = name in owner.object.buffers
         sure = True
         if is_buffer:

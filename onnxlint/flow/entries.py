@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import libcst as cst
-
 from onnxlint.flow import facts, shapes
 from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
@@ -32,7 +30,7 @@ from onnxlint.flow.frame import Frame
 from onnxlint.flow.interpret import STARRED, Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import used_as_tensor, vararg_value
-from onnxlint.flow.tree import Body
+from onnxlint.flow.tree import NOWHERE, Body
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, TensorSpec
@@ -187,7 +185,7 @@ class _Forward(_Job):
         args, kwargs = _unknown_arguments(engine, self.unit)
         instance = Instance(engine.default_instance(self.cls))
         engine.tracing = True
-        engine.run_forward(instance, self.unit, args, kwargs, cst.Name("model"))
+        engine.run_forward(instance, self.unit, args, kwargs, NOWHERE)
 
 
 @dataclass(slots=True)
@@ -253,10 +251,7 @@ class _Mode(_Job):
         frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
         engine.mode_root = frame
         engine.frames.append(frame)
-        function = body.node[0]
-        assert isinstance(function, cst.FunctionDef)
-        assert isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        frame.block(function.body, unit.node.body)
+        frame.block(body.function.body)
         engine.frames.pop()
 
 
@@ -299,10 +294,10 @@ class _ModuleScript(_Job):
         ]
         if not any("export(" in self.info.text_of(s) for s in statements):
             return
-        body = Body(self.info, "<module>", 1, len(self.info.lines), False)
+        body = Body(self.info, "<module>", 1)
         frame = Frame(engine, self.info, body, Scope({}), self.info.name)
         engine.frames.append(frame)
-        frame.block(body.tree.body, self.info.file.tree.body)
+        frame.block(self.info.file.tree.body)
         engine.frames.pop()
 
 
@@ -330,7 +325,7 @@ class _DeclaredModel(_Job):
         engine.axes = axes
         engine.batches = axes.declared is None or 0 in dict(axes.declared)
         engine.tracing = True
-        engine.apply(built, args, kwargs, cst.Name("model"))
+        engine.apply(built, args, kwargs, NOWHERE)
         engine.example_batch = None
         engine.batches = True
 
@@ -338,7 +333,7 @@ class _DeclaredModel(_Job):
         engine = self.engine
         engine.axes = shapes.Axes(self._declared_axes())
         engine.tracing = True
-        engine.apply(built, [Tensor()], {}, cst.Name("model"))
+        engine.apply(built, [Tensor()], {}, NOWHERE)
 
     def _declared_axes(self) -> tuple[tuple[int, str], ...]:
         axes: dict[int, str] = {}
@@ -367,7 +362,7 @@ class _DeclaredModel(_Job):
         given: Value = UNKNOWN
         if isinstance(spec, str):
             source = _find(engine, spec)
-            given = engine.apply(source, [], {}, cst.Name("inputs")) if source != UNKNOWN else UNKNOWN
+            given = engine.apply(source, [], {}, NOWHERE) if source != UNKNOWN else UNKNOWN
         if isinstance(given, Dict):
             kwargs = {str(k): self._feed(unit, str(k), v) for k, v in given.items}
             return [], kwargs, shapes.Axes(self._declared_axes())
@@ -439,5 +434,5 @@ def _find(engine: Interpreter, reference: str) -> Value:
         return UNKNOWN
     v: Value = UNKNOWN
     for i, part in enumerate(attribute.split(".")):
-        v = engine.global_value(info, part, strict=True) if i == 0 else engine.attribute(v, part, cst.Name(part))
+        v = engine.global_value(info, part, strict=True) if i == 0 else engine.attribute(v, part, NOWHERE)
     return v

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from onnxlint.flow import facts
 from onnxlint.flow.candidates import Candidate, forward_parameters
 from onnxlint.flow.domain import (
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
 
 
-def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> None:
+def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
     given: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
     given.update(kwargs)
@@ -160,17 +158,11 @@ def _spec(v: Value, parameter: str, given: dict[str, Value], position: int) -> T
     return TensorSpec({"int": "int64", "bool": "bool"}.get(v.kind or "", "float32"), tuple(dims))
 
 
-def _spans(engine: Interpreter, node: cst.CSTNode) -> dict[str, Span]:
+def _spans(engine: Interpreter, node: ast.AST) -> dict[str, Span]:
     found: dict[str, Span] = {}
-    if isinstance(node, cst.Call):
-        position = 0
-        for a in node.args:
-            name = a.keyword.value if a.keyword is not None else None
-            if name is None and position < len(_POSITIONS):
-                name = _POSITIONS[position]
-                position += 1
-            if name is not None:
-                found[name] = engine.place(a).span
+    if isinstance(node, ast.Call):
+        found = {name: engine.place(a).span for name, a in zip(_POSITIONS, node.args, strict=False)}
+        found.update({k.arg: engine.place(k).span for k in node.keywords if k.arg is not None})
     return found
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import libcst as cst
 
 from onnxlint.flow import facts, shapes
 from onnxlint.flow.domain import (
@@ -55,12 +53,28 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
-    cst.Equal: lambda a, b: a == b,
-    cst.NotEqual: lambda a, b: a != b,
-    cst.LessThan: lambda a, b: a < b,
-    cst.LessThanEqual: lambda a, b: a <= b,
-    cst.GreaterThan: lambda a, b: a > b,
-    cst.GreaterThanEqual: lambda a, b: a >= b,
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
+
+OPERATORS: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
 
 
@@ -72,6 +86,7 @@ class Expressions:
     body: Body
     scope: Scope
     symbol: str
+    unit: FunctionUnit | None
     line: int
     yields: list[Value]
 
@@ -82,71 +97,62 @@ class Expressions:
         """A step of a trace at the current statement."""
         raise NotImplementedError
 
-    def narrowing(self, test: cst.BaseExpression) -> Callable[[bool], None]:
+    def narrowing(self, test: ast.expr) -> Callable[[bool], None]:
         """What a condition says of a name in each arm."""
         raise NotImplementedError
 
-    def assign(self, target: cst.CSTNode, v: Value, augmented: bool = False) -> None:
+    def assign(self, target: ast.expr, v: Value, augmented: bool = False) -> None:
         """Bind a target."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------------- evaluation
 
-    def eval(self, node: cst.CSTNode) -> Value:
+    def eval(self, node: ast.expr) -> Value:
         """The abstract value of an expression."""
         handler = _EXPRESSIONS.get(type(node))
         return handler(self, node) if handler is not None else UNKNOWN
 
-    def e_name(self, node: cst.Name) -> Value:
+    def e_name(self, node: ast.Name) -> Value:
         """A variable, a global, or a builtin."""
-        found = self.scope.lookup(node.value)
+        found = self.scope.lookup(node.id)
         if found is not None:
             result: Value = found
             return result
-        return self.engine.global_value(self.module, node.value)
+        return self.engine.global_value(self.module, node.id)
 
-    def e_ellipsis(self, _node: cst.Ellipsis) -> Value:
-        """`...`."""
-        return External("builtins.Ellipsis")
+    def e_constant(self, node: ast.Constant) -> Value:
+        """A literal: a number, a string, None, `...`."""
+        v = node.value
+        if v is Ellipsis:
+            return External("builtins.Ellipsis")
+        if isinstance(v, complex):
+            return UNKNOWN
+        return CONFIG if isinstance(v, bytes) else Const(v)
 
-    def e_integer(self, node: cst.Integer) -> Value:
-        """An integer literal."""
-        return Const(int(node.value, 10 if node.value.isdigit() else 0))
-
-    def e_float(self, node: cst.Float) -> Value:
-        """A float literal."""
-        return Const(float(node.value.replace("_", "")))
-
-    def e_string(self, node: cst.SimpleString) -> Value:
-        """A string literal."""
-        if node.value[0] in "\"'" and node.value[1:2] != node.value[0] and "\\" not in node.value:
-            return Const(node.value[1:-1])  # the plain case, without asking Python's parser
-        found = node.evaluated_value
-        return Const(found) if isinstance(found, str) else CONFIG
-
-    def e_formatted(self, node: cst.FormattedString) -> Value:
+    def e_formatted(self, node: ast.JoinedStr) -> Value:
         """An f-string: a dim in it is frozen, which matters when the text is used as a key."""
-        for part in node.parts:
-            if isinstance(part, cst.FormattedStringExpression):
-                v = self.eval(part.expression)
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                v = self.eval(part.value)
                 if isinstance(v, Dim):
                     return Dim(v.axes, None, self.engine.site(node, "f-string"), False, v.trace)
         return CONFIG
 
-    def e_attribute(self, node: cst.Attribute) -> Value:
+    def e_attribute(self, node: ast.Attribute) -> Value:
         """`value.name`."""
-        return self.engine.attribute(self.eval(node.value), node.attr.value, node)
+        return self.engine.attribute(self.eval(node.value), node.attr, node)
 
-    def e_tuple(self, node: cst.Tuple | cst.List) -> Value:
+    def e_tuple(self, node: ast.Tuple | ast.List) -> Value:
         """A tuple or list display; `*items` of unknown length make the whole of unknown length."""
-        kind = "list" if isinstance(node, cst.List) else "tuple"
+        kind = "list" if isinstance(node, ast.List) else "tuple"
         items: list[Value] = []
         loose: Value | None = None
-        for element in node.elements:
+        for element in node.elts:
+            if not isinstance(element, ast.Starred):
+                items.append(self.eval(element))
+                continue
             v = self.eval(element.value)
-            if not isinstance(element, cst.StarredElement):
-                items.append(v)
-            elif isinstance(v, Tuple):
+            if isinstance(v, Tuple):
                 items.extend(v.items)
             elif isinstance(v, Shape) and v.tensor.dims is not None:
                 items.extend(v.tensor.dims)
@@ -159,21 +165,21 @@ class Expressions:
             return Seq(loose)
         return Tuple(tuple(items), kind)
 
-    def e_set(self, node: cst.Set) -> Value:
+    def e_set(self, node: ast.Set) -> Value:
         """A set display."""
-        values = [self.eval(e.value) for e in node.elements]
+        values = [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
         joined = values[0]
         for v in values[1:]:
             joined = join(joined, v)
         return Seq(joined)
 
-    def e_dict(self, node: cst.Dict) -> Value:
+    def e_dict(self, node: ast.Dict) -> Value:
         """A dict display."""
         result = Dict()
-        for element in node.elements:
-            v = self.eval(element.value)
-            if isinstance(element, cst.DictElement):
-                key = self.eval(element.key)
+        for written, value in zip(node.keys, node.values, strict=True):
+            v = self.eval(value)
+            if written is not None:
+                key = self.eval(written)
                 if isinstance(key, Const):
                     result = Dict(
                         (*((k, o) for k, o in result.items if k != key.literal), (key.literal, v)), result.rest
@@ -185,13 +191,11 @@ class Expressions:
             result = Dict(result.items, join(result.rest, v) if result.rest is not None else v)
         return result
 
-    def e_binary(self, node: cst.BinaryOperation) -> Value:
+    def e_binary(self, node: ast.BinOp) -> Value:
         """`a + b` and its like."""
-        return self.arithmetic(
-            _OPERATORS.get(type(node.operator), "?"), self.eval(node.left), self.eval(node.right), node
-        )
+        return self.arithmetic(OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right), node)
 
-    def arithmetic(self, operator: str, a: Value, b: Value, node: cst.CSTNode) -> Value:
+    def arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
         """The result of a binary operator."""
         ta, tb = type(a), type(b)
         if ta is Tensor or tb is Tensor:
@@ -240,7 +244,7 @@ class Expressions:
             return CONFIG
         return UNKNOWN
 
-    def _tensor_arithmetic(self, operator: str, a: Value, b: Value, node: cst.CSTNode) -> Value:
+    def _tensor_arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
         for other in (a, b):
             if not isinstance(other, Tensor):
                 self.engine.use(other, f"`{operator}`")
@@ -262,10 +266,10 @@ class Expressions:
         kind = kinds.pop() if len(kinds) == 1 and operator != "/" else None
         return Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
 
-    def e_unary(self, node: cst.UnaryOperation) -> Value:
+    def e_unary(self, node: ast.UnaryOp) -> Value:
         """`-x`, `not x`, `~x`."""
-        v = self.eval(node.expression)
-        if isinstance(node.operator, cst.Not):
+        v = self.eval(node.operand)
+        if isinstance(node.op, ast.Not):
             if isinstance(v, Truth):
                 return v.negated()
             if isinstance(v, Tensor):
@@ -274,7 +278,7 @@ class Expressions:
             if isinstance(v, Const):
                 return Const(not v.literal)
             return v if isinstance(v, (Data, Dim)) else CONFIG
-        if isinstance(v, Const) and isinstance(node.operator, cst.Minus) and isinstance(v.literal, (int, float)):
+        if isinstance(v, Const) and isinstance(node.op, ast.USub) and isinstance(v.literal, (int, float)):
             return Const(-v.literal)
         if isinstance(v, Tensor):
             return replace(v, view=None)
@@ -282,13 +286,13 @@ class Expressions:
             return replace(v, example=None, plain=False)
         return v if isinstance(v, (Data, Array)) else CONFIG if isinstance(v, (Const, Config)) else UNKNOWN
 
-    def e_compare(self, node: cst.Comparison) -> Value:
+    def e_compare(self, node: ast.Compare) -> Value:
         """A comparison; a chained one asks each but the last for its truth."""
         left = self.eval(node.left)
         results: list[Value] = []
-        for target in node.comparisons:
-            right = self.eval(target.comparator)
-            results.append(self._compare(target.operator, left, right, node))
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.eval(comparator)
+            results.append(self._compare(operator, left, right, node))
             left = right
         if len(results) > 1:
             for v in results[:-1]:
@@ -296,20 +300,16 @@ class Expressions:
                     self.engine.emit_operator(node, v, "chained comparison")
         return next((v for v in results if isinstance(v, (Tensor, Data))), results[-1])
 
-    def _compare(self, operator: cst.BaseCompOp, a: Value, b: Value, node: cst.CSTNode) -> Value:
-        if isinstance(operator, (cst.Is, cst.IsNot)):
+    def _compare(self, operator: ast.cmpop, a: Value, b: Value, node: ast.Compare) -> Value:
+        if isinstance(operator, (ast.Is, ast.IsNot)):
             if is_none(a) and is_none(b):
-                return Const(isinstance(operator, cst.Is))
+                return Const(isinstance(operator, ast.Is))
             return CONFIG
         if isinstance(a, Dim) and as_int(b) == 0 and _asks_for_elements(node):
             return CONFIG  # no example is empty
-        if (
-            isinstance(node, cst.Comparison)
-            and isinstance(node.left, cst.Attribute)
-            and node.left.attr.value == "dtype"
-        ):
+        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
             return _dtype_test(operator, b)
-        if isinstance(operator, (cst.In, cst.NotIn)):
+        if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, Const) and isinstance(b, Const):
             compare = _COMPARE.get(type(operator))
@@ -344,7 +344,7 @@ class Expressions:
             return Dim(axes, None, None, False, trace)
         return CONFIG if not isinstance(a, Unknown) or not isinstance(b, Unknown) else UNKNOWN
 
-    def _contains(self, a: Value, b: Value, node: cst.CSTNode) -> Value:
+    def _contains(self, a: Value, b: Value, node: ast.AST) -> Value:
         if isinstance(b, Tensor) or (isinstance(a, Tensor) and isinstance(b, (Tuple, Seq))):
             t = b if isinstance(b, Tensor) else a
             assert isinstance(t, Tensor)
@@ -355,26 +355,31 @@ class Expressions:
             return Dim(a.axes, None, None, False, a.trace)
         return CONFIG
 
-    def e_boolean(self, node: cst.BooleanOperation) -> Value:
+    def e_boolean(self, node: ast.BoolOp) -> Value:
         """`a and b` as a value: its truth is asked of `a`."""
-        left = self.eval(node.left)
-        word = "and" if isinstance(node.operator, cst.And) else "or"
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        left = self.eval(node.values[0])
+        for right in node.values[1:]:
+            left = self._boolean(word, left, right, node)
+        return left
+
+    def _boolean(self, word: str, left: Value, second: ast.expr, node: ast.BoolOp) -> Value:
         if isinstance(left, Const):
             decided = bool(left.literal)
             if decided == (word == "or"):
                 return left
-            return self.eval(node.right)
+            return self.eval(second)
         if isinstance(left, Tensor) and not self.engine.testing:
             self.engine.emit_operator(node, left, word)
         if isinstance(left, Truth):
             held = self.engine.exporters
             self.engine.exporters = tuple(e for e in held if left.verdict(e) is not (word == "or"))
-            right = self.eval(node.right) if self.engine.exporters else CONFIG
+            right = self.eval(second) if self.engine.exporters else CONFIG
             self.engine.exporters = held
             if isinstance(right, (Const, Config, Unknown, Truth)):
                 return _both(word, left, right)
             return right
-        right = self.eval(node.right)
+        right = self.eval(second)
         if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
             return _both(word, left, right)
         if isinstance(left, Tensor):
@@ -382,7 +387,7 @@ class Expressions:
             return right if isinstance(right, Tensor) else left
         return join(left, right)
 
-    def e_ternary(self, node: cst.IfExp) -> Value:
+    def e_ternary(self, node: ast.IfExp) -> Value:
         """`a if test else b`."""
         test = self.test(node.test)
         for v, mask in test.reads:
@@ -403,55 +408,60 @@ class Expressions:
             result = join(result, other)
         return result
 
-    def e_call(self, node: cst.Call) -> Value:
+    def e_call(self, node: ast.Call) -> Value:
         """A call."""
         return self.engine.call(node)
 
-    def e_await(self, node: cst.Await) -> Value:
+    def e_await(self, node: ast.Await) -> Value:
         """`await x`."""
-        return self.eval(node.expression)
+        return self.eval(node.value)
 
-    def e_yield(self, node: cst.Yield) -> Value:
+    def e_yield(self, node: ast.Yield) -> Value:
         """`yield x`."""
-        if isinstance(node.value, cst.From):
-            v = self.eval(node.value.item)
-            self.yields.append(v.item if isinstance(v, Seq) else UNKNOWN)
-        elif node.value is not None:
+        if node.value is not None:
             self.yields.append(self.eval(node.value))
         return UNKNOWN
 
-    def e_named(self, node: cst.NamedExpr) -> Value:
+    def e_yield_from(self, node: ast.YieldFrom) -> Value:
+        """`yield from x`."""
+        v = self.eval(node.value)
+        self.yields.append(v.item if isinstance(v, Seq) else UNKNOWN)
+        return UNKNOWN
+
+    def e_named(self, node: ast.NamedExpr) -> Value:
         """`(name := value)`."""
         v = self.eval(node.value)
         self.assign(node.target, v)
         return v
 
-    def e_lambda(self, node: cst.Lambda) -> Value:
+    def e_lambda(self, node: ast.Lambda) -> Value:
         """A lambda: called, it evaluates its body in this scope."""
         return self.engine.lambda_value(node)
 
-    def closure(self, beside: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str, node: cst.FunctionDef) -> Value:
+    def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
         """A nested function."""
-        unit = FunctionUnit(self.module, beside, qualname, getattr(self, "unit", None) and self.unit.cls)  # type: ignore[attr-defined]
-        return Function(unit, None, self.scope)
+        inner = self.engine.trees.in_file(self.body, node)
+        assert not isinstance(inner, ast.ClassDef)
+        cls = self.unit.cls if self.unit is not None else None
+        return Function(FunctionUnit(self.module, inner, qualname, cls), None, self.scope)
 
     # ----------------------------------------------------------------------------------------- subscripts
 
-    def index_values(self, node: cst.Subscript) -> list[Value]:
+    def index_values(self, node: ast.Subscript) -> list[Value]:
         """The values of the indices between the brackets; a slice is the tuple of its bounds with kind `slice`."""
         values: list[Value] = []
-        for element in node.slice:
-            if isinstance(element.slice, cst.Index):
-                values.append(self.eval(element.slice.value))
-            elif isinstance(element.slice, cst.Slice):
-                parts = [
-                    self.eval(p) if p is not None else NONE
-                    for p in (element.slice.lower, element.slice.upper, element.slice.step)
-                ]
-                values.append(Tuple(tuple(parts), "slice"))
+        for element in node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,):
+            if isinstance(element, ast.Slice):
+                bounds = (element.lower, element.upper, element.step)
+                values.append(Tuple(tuple(self.eval(p) if p is not None else NONE for p in bounds), "slice"))
+            elif isinstance(element, ast.Starred):
+                v = self.eval(element.value)
+                values.extend(v.items if isinstance(v, Tuple) else (v,))
+            else:
+                values.append(self.eval(element))
         return values
 
-    def e_subscript(self, node: cst.Subscript) -> Value:
+    def e_subscript(self, node: ast.Subscript) -> Value:
         """`value[index]`."""
         owner = self.eval(node.value)
         index = self.index_values(node)
@@ -461,26 +471,28 @@ class Expressions:
 
     # --------------------------------------------------------------------------------------- comprehensions
 
-    def e_comprehension(self, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
+    def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
         """A comprehension: literal sequences item by item, anything else once over its joined item."""
         held = dict(self.scope.names)
         results: list[Value] = []
         size: list[Value | None] = []
-        exact = self._comprehend(node.for_in, lambda: results.append(self.eval(node.elt)), size)
+        exact = self._comprehend(node.generators, lambda: results.append(self.eval(node.elt)), size)
         self.scope.names = held
-        if exact and not isinstance(node, cst.SetComp):
+        if exact and not isinstance(node, ast.SetComp):
             return Tuple(tuple(results), "list")
         joined = results[0] if results else UNKNOWN
         for v in results[1:]:
             joined = join(joined, v)
         return Seq(joined, next((s for s in size if s is not None), None))
 
-    def e_dict_comprehension(self, node: cst.DictComp) -> Value:
+    def e_dict_comprehension(self, node: ast.DictComp) -> Value:
         """A dict comprehension."""
         held = dict(self.scope.names)
         pairs: list[tuple[Value, Value]] = []
         size: list[Value | None] = []
-        exact = self._comprehend(node.for_in, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size)
+        exact = self._comprehend(
+            node.generators, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size
+        )
         self.scope.names = held
         if exact and all(isinstance(k, Const) for k, _ in pairs):
             return Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, Const)))
@@ -489,53 +501,42 @@ class Expressions:
             rest = v if rest is None else join(rest, v)
         return Dict((), rest)
 
-    def _comprehend(self, part: cst.CompFor, visit: Callable[[], None], size: list[Value | None]) -> bool:
+    def _comprehend(
+        self, parts: Sequence[ast.comprehension], visit: Callable[[], None], size: list[Value | None]
+    ) -> bool:
+        part, inner = parts[0], parts[1:]
         iterable = self.eval(part.iter)
         self.engine.report_loop(part.iter, iterable)
         items = self.engine.items_of(iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, Seq) else None)
-        exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not part.ifs
+        exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not part.ifs and not inner
         for item in items:
             self.assign(part.target, item)
             for condition in part.ifs:
-                test = self.test(condition.test)
+                test = self.test(condition)
                 for v, mask in test.reads:
-                    self.engine.emit_read(facts.Branch, condition.test, v, mask, keyword="comprehension")
-            if part.inner_for_in is not None:
-                self._comprehend(part.inner_for_in, visit, size)
-                exact = False
+                    self.engine.emit_read(facts.Branch, condition, v, mask, keyword="comprehension")
+            if inner:
+                self._comprehend(inner, visit, size)
             else:
                 visit()
         return exact
 
     # ------------------------------------------------------------------------------------------- conditions
 
-    def test(self, node: cst.BaseExpression) -> Test:
+    def test(self, node: ast.expr) -> Test:
         """Evaluate a condition: what it reads under which exporters, and what each exporter makes of it."""
         from onnxlint.flow.frame import Test
 
         mask = self.engine.exporters
-        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-            inner = self.test(node.expression)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.test(node.operand)
             return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()})
-        if isinstance(node, cst.BooleanOperation):
-            left = self.test(node.left)
-            stops = isinstance(node.operator, cst.Or)  # `or` stops at True, `and` at False
-            self.engine.exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
-            right = self.test(node.right) if self.engine.exporters else Test([], {})
-            self.engine.exporters = mask
-            verdict: dict[str, bool | None] = {}
-            for e in mask:
-                a, b = left.verdict.get(e), right.verdict.get(e)
-                if a is stops:
-                    verdict[e] = stops
-                elif a is None:
-                    verdict[e] = stops if b is stops else None
-                else:
-                    verdict[e] = b
-            decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
-            reads = [(v, tuple(e for e in m if e not in decided)) for v, m in left.reads] + right.reads
-            return Test([(v, m) for v, m in reads if m], verdict)
+        if isinstance(node, ast.BoolOp):
+            result = self.test(node.values[0])
+            for value in node.values[1:]:
+                result = self._test_both(result, value, isinstance(node.op, ast.Or))
+            return result
         self.engine.testing += 1
         v = self.eval(node)
         self.engine.testing -= 1
@@ -546,22 +547,43 @@ class Expressions:
         asks = reads_data(v) or isinstance(v, Dim)
         return Test([(v, mask)] if asks else [], dict.fromkeys(mask, None))
 
+    def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
+        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
+        from onnxlint.flow.frame import Test
+
+        mask = self.engine.exporters
+        self.engine.exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
+        right = self.test(second) if self.engine.exporters else Test([], {})
+        self.engine.exporters = mask
+        verdict: dict[str, bool | None] = {}
+        for e in mask:
+            a, b = left.verdict.get(e), right.verdict.get(e)
+            if a is stops:
+                verdict[e] = stops
+            elif a is None:
+                verdict[e] = stops if b is stops else None
+            else:
+                verdict[e] = b
+        decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
+        reads = [(v, tuple(e for e in m if e not in decided)) for v, m in left.reads] + right.reads
+        return Test([(v, m) for v, m in reads if m], verdict)
+
 
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
 
 
-def _asks_for_elements(node: cst.CSTNode) -> bool:
+def _asks_for_elements(node: ast.Compare) -> bool:
     """True for `x.numel() > 0` and its like."""
-    left = node.left if isinstance(node, cst.Comparison) else None
-    return isinstance(left, cst.Call) and isinstance(left.func, cst.Attribute) and left.func.attr.value == "numel"
+    left = node.left
+    return isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute) and left.func.attr == "numel"
 
 
-def _dtype_test(operator: cst.BaseCompOp, wanted: Value) -> Value:
+def _dtype_test(operator: ast.cmpop, wanted: Value) -> Value:
     """`x.dtype == torch.float16`: models are exported in single precision unless somebody says otherwise."""
     names = [getattr(v, "name", "") for v in (wanted.items if isinstance(wanted, Tuple) else (wanted,))]
     if not names or not all(n in _HALF for n in names):
         return CONFIG
-    return Const(isinstance(operator, (cst.NotEqual, cst.NotIn, cst.IsNot)))
+    return Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
 
 
 def _both(word: str, left: Value, right: Value) -> Truth:
@@ -622,47 +644,29 @@ def _item(v: Value) -> Value | None:
     return None
 
 
-_OPERATORS: dict[type, str] = {
-    cst.Add: "+",
-    cst.Subtract: "-",
-    cst.Multiply: "*",
-    cst.Divide: "/",
-    cst.FloorDivide: "//",
-    cst.Modulo: "%",
-    cst.Power: "**",
-    cst.MatrixMultiply: "@",
-    cst.BitAnd: "&",
-    cst.BitOr: "|",
-    cst.BitXor: "^",
-    cst.LeftShift: "<<",
-    cst.RightShift: ">>",
-}
-
 _EXPRESSIONS: dict[type, Callable[..., Value]] = {
-    cst.Name: Expressions.e_name,
-    cst.Ellipsis: Expressions.e_ellipsis,
-    cst.Integer: Expressions.e_integer,
-    cst.Float: Expressions.e_float,
-    cst.SimpleString: Expressions.e_string,
-    cst.FormattedString: Expressions.e_formatted,
-    cst.Attribute: Expressions.e_attribute,
-    cst.Tuple: Expressions.e_tuple,
-    cst.List: Expressions.e_tuple,
-    cst.Set: Expressions.e_set,
-    cst.Dict: Expressions.e_dict,
-    cst.BinaryOperation: Expressions.e_binary,
-    cst.UnaryOperation: Expressions.e_unary,
-    cst.Comparison: Expressions.e_compare,
-    cst.BooleanOperation: Expressions.e_boolean,
-    cst.IfExp: Expressions.e_ternary,
-    cst.Call: Expressions.e_call,
-    cst.Await: Expressions.e_await,
-    cst.Yield: Expressions.e_yield,
-    cst.NamedExpr: Expressions.e_named,
-    cst.Lambda: Expressions.e_lambda,
-    cst.Subscript: Expressions.e_subscript,
-    cst.ListComp: Expressions.e_comprehension,
-    cst.GeneratorExp: Expressions.e_comprehension,
-    cst.SetComp: Expressions.e_comprehension,
-    cst.DictComp: Expressions.e_dict_comprehension,
+    ast.Name: Expressions.e_name,
+    ast.Constant: Expressions.e_constant,
+    ast.JoinedStr: Expressions.e_formatted,
+    ast.Attribute: Expressions.e_attribute,
+    ast.Tuple: Expressions.e_tuple,
+    ast.List: Expressions.e_tuple,
+    ast.Set: Expressions.e_set,
+    ast.Dict: Expressions.e_dict,
+    ast.BinOp: Expressions.e_binary,
+    ast.UnaryOp: Expressions.e_unary,
+    ast.Compare: Expressions.e_compare,
+    ast.BoolOp: Expressions.e_boolean,
+    ast.IfExp: Expressions.e_ternary,
+    ast.Call: Expressions.e_call,
+    ast.Await: Expressions.e_await,
+    ast.Yield: Expressions.e_yield,
+    ast.YieldFrom: Expressions.e_yield_from,
+    ast.NamedExpr: Expressions.e_named,
+    ast.Lambda: Expressions.e_lambda,
+    ast.Subscript: Expressions.e_subscript,
+    ast.ListComp: Expressions.e_comprehension,
+    ast.GeneratorExp: Expressions.e_comprehension,
+    ast.SetComp: Expressions.e_comprehension,
+    ast.DictComp: Expressions.e_dict_comprehension,
 }

@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import libcst as cst
+from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
 from onnxlint.flow.domain import (
@@ -32,8 +30,8 @@ from onnxlint.flow.domain import (
     reads_data,
     widen,
 )
-from onnxlint.flow.expressions import Expressions
-from onnxlint.flow.tree import Body, in_step
+from onnxlint.flow.expressions import OPERATORS, Expressions
+from onnxlint.flow.tree import Body
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, imported
 
@@ -76,7 +74,7 @@ class Frame(Expressions):
         self.unit = unit
         self.bound = bound
         self.line = body.first
-        self.statement_node: cst.CSTNode | None = None
+        self.statement_node: ast.stmt | None = None
         self.returns: list[Value] = []
         self.yields: list[Value] = []
         self.loop_exits: list[dict[str, Value]] = []
@@ -89,13 +87,13 @@ class Frame(Expressions):
 
     # ------------------------------------------------------------------------------------------------ blocks
 
-    def block(self, body: Any, nodes: Sequence[ast.stmt]) -> bool:
+    def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
-        for node, beside in in_step(body, nodes):
-            self.line = beside.lineno
+        for node in statements:
+            self.line = node.lineno + self.body.shift
             self.statement_node = node
             handler = _STATEMENTS.get(type(node))
-            if handler is not None and handler(self, node, beside):
+            if handler is not None and handler(self, node):
                 return True
         return False
 
@@ -129,132 +127,117 @@ class Frame(Expressions):
 
     # -------------------------------------------------------------------------------------------- statements
 
-    def s_expr(self, node: cst.Expr, _beside: ast.stmt) -> bool:
+    def s_expr(self, node: ast.Expr) -> bool:
         """An expression on its own."""
         self.eval(node.value)
         return False
 
-    def s_return(self, node: cst.Return, _beside: ast.stmt) -> bool:
+    def s_return(self, node: ast.Return) -> bool:
         """`return`: what it gives is joined with the other returns."""
         self.returns.append(self.eval(node.value) if node.value is not None else NONE)
         return True
 
-    def s_raise(self, _node: cst.Raise, _beside: ast.stmt) -> bool:
+    def s_raise(self, _node: ast.Raise) -> bool:
         """`raise` ends the path."""
         return True
 
-    def s_jump(self, _node: cst.CSTNode, _beside: ast.stmt) -> bool:
+    def s_jump(self, _node: ast.stmt) -> bool:
         """`break` and `continue` end the path through the loop body; the loop joins what came before."""
         self.loop_exits.append(dict(self.scope.names))
         return True
 
-    def s_assign(self, node: cst.Assign, _beside: ast.stmt) -> bool:
+    def s_assign(self, node: ast.Assign) -> bool:
         """`a = b = value`."""
         v = self.eval(node.value)
         for target in node.targets:
-            self.assign(target.target, v)
+            self.assign(target, v)
         return False
 
-    def s_ann_assign(self, node: cst.AnnAssign, _beside: ast.stmt) -> bool:
+    def s_ann_assign(self, node: ast.AnnAssign) -> bool:
         """`a: T = value`."""
         if node.value is not None:
             self.assign(node.target, self.eval(node.value))
         return False
 
-    def s_aug_assign(self, node: cst.AugAssign, _beside: ast.stmt) -> bool:
+    def s_aug_assign(self, node: ast.AugAssign) -> bool:
         """`a += value`: in place for a tensor."""
         old = self.eval(node.target)
         new = self.eval(node.value)
-        operator = _AUGMENTED.get(type(node.operator), "+")
+        operator = OPERATORS.get(type(node.op), "+")
         result = self.arithmetic(operator, old, new, node)
         if isinstance(old, Tensor):
-            if isinstance(node.target, cst.Name):
+            if isinstance(node.target, ast.Name):
                 self.engine.written_in_place(old, node.target, node)
             result = replace(result, view=old.view) if isinstance(result, Tensor) else result
-        if isinstance(node.target, cst.Attribute):
+        if isinstance(node.target, ast.Attribute):
             self.engine.state_write(self, node.target, result, augmented=True)
         self.assign(node.target, result, augmented=True)
         return False
 
-    def s_delete(self, _node: cst.Del, _beside: ast.stmt) -> bool:
+    def s_delete(self, _node: ast.Delete) -> bool:
         """`del` matters to nobody here."""
         return False
 
-    def s_import(self, _node: cst.CSTNode, beside: ast.stmt) -> bool:
+    def s_import(self, node: ast.Import | ast.ImportFrom) -> bool:
         """An import inside a function."""
-        assert isinstance(beside, (ast.Import, ast.ImportFrom))
-        for name, target in imported(beside, self.module.name, self.module.is_package):
+        for name, target in imported(node, self.module.name, self.module.is_package):
             if name != "*":
                 self.scope.names[name] = self.engine.resolve_dotted(target, self.module)
         return False
 
-    def s_global(self, node: cst.Global, _beside: ast.stmt) -> bool:
+    def s_global(self, node: ast.Global) -> bool:
         """`global name`: assignments to it are writes to global state."""
-        self.globals.update(item.name.value for item in node.names)
+        self.globals.update(node.names)
         return False
 
-    def s_assert(self, node: cst.Assert, _beside: ast.stmt) -> bool:
+    def s_assert(self, node: ast.Assert) -> bool:
         """`assert test`."""
         test = self.test(node.test)
         for v, mask in test.reads:
             self.engine.emit_read(facts.Assertion, node.test, v, mask, keyword="assert")
         return False
 
-    def s_if(self, node: cst.If, beside: ast.stmt) -> bool:
+    def s_if(self, node: ast.If) -> bool:
         """`if`: decided where the exporters decide it, else both arms."""
-        assert isinstance(beside, ast.If)
         test = self.test(node.test)
-        self.report_branch(node.test, test, "if", beside.body, beside.orelse)
-        inner_line, inner_node = self.line, self.statement_node
+        self.report_branch(node.test, test, "if", node.body, node.orelse)
+        head = self.line, self.statement_node
 
         def body() -> bool:
-            return self.block(node.body, beside.body)
+            return self.block(node.body)
 
         def otherwise() -> bool:
-            self.line, self.statement_node = inner_line, inner_node
-            if isinstance(node.orelse, cst.If):
-                following = beside.orelse[0]
-                self.line = following.lineno
-                self.statement_node = node.orelse
-                return self.s_if(node.orelse, following)
-            if isinstance(node.orelse, cst.Else):
-                return self.block(node.orelse.body, beside.orelse)
-            return False
+            self.line, self.statement_node = head
+            return self.block(node.orelse)
 
         narrowed = self.narrowing(node.test)
         return self.arms(
             ((test.may_be(True), _then(narrowed, True, body)), (test.may_be(False), _then(narrowed, False, otherwise)))
         )
 
-    def narrowing(self, test: cst.BaseExpression) -> Callable[[bool], None]:
+    def narrowing(self, test: ast.expr) -> Callable[[bool], None]:
         """What `x is None` and `isinstance(x, T)` say of a name in each arm."""
         negated = False
-        while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-            test, negated = test.expression, not negated
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, negated = test.operand, not negated
 
         def narrow(arm: bool) -> None:
-            if (
-                isinstance(test, cst.Comparison)
-                and isinstance(test.left, cst.Name)
-                and len(test.comparisons) == 1
-                and isinstance(test.comparisons[0].comparator, cst.Name)
-                and test.comparisons[0].comparator.value == "None"
-            ):
-                same = isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal))
+            if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators):
+                same = isinstance(test.ops[0], (ast.Is, ast.Eq))
                 if (arm != negated) == same:
-                    self.scope.names[test.left.value] = NONE
-            elif isinstance(test, cst.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
+                    self.scope.names[test.left.id] = NONE
+            elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
 
         return narrow
 
-    def narrow_instance(self, call: cst.Call, holds: bool) -> None:
+    def narrow_instance(self, call: ast.Call, holds: bool) -> None:
         """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""
-        if not 1 <= len(call.args) <= 2 or not isinstance(call.args[0].value, cst.Name):
+        if not 1 <= len(call.args) <= 2 or call.keywords or not isinstance(call.args[0], ast.Name):
             return
-        name = call.args[0].value.value
+        name = call.args[0].id
         current = self.scope.lookup(name)
-        kinds = self.body.text(call.args[1].value) if len(call.args) == 2 else "Tensor"
+        kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
         is_tensor = "Tensor" in kinds
         if isinstance(current, Tensor) and is_tensor != holds:
             self.scope.names[name] = UNKNOWN
@@ -262,7 +245,7 @@ class Frame(Expressions):
             self.scope.names[name] = Tensor(trace=self.step(f"`{name}` is a tensor here", None))
 
     def report_branch(
-        self, node: cst.BaseExpression, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
+        self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
     ) -> None:
         """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
@@ -274,24 +257,22 @@ class Frame(Expressions):
             else:
                 self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword)
 
-    def s_while(self, node: cst.While, beside: ast.stmt) -> bool:
+    def s_while(self, node: ast.While) -> bool:
         """`while`: the body runs twice, so that what it changes is seen by itself."""
-        assert isinstance(beside, ast.While)
         test = self.test(node.test)
-        self.report_branch(node.test, test, "while", beside.body, beside.orelse)
+        self.report_branch(node.test, test, "while", node.body, node.orelse)
         head = self.line, self.statement_node
-        self.loop(lambda: self.block(node.body, beside.body))
+        self.loop(lambda: self.block(node.body))
         self.line, self.statement_node = head
         again = self.test(node.test)
-        self.report_branch(node.test, again, "while", beside.body, beside.orelse)
-        forever = all(v is True for v in test.verdict.values()) and not _breaks(beside)
-        if node.orelse is not None:
-            return self.block(node.orelse.body, beside.orelse)
+        self.report_branch(node.test, again, "while", node.body, node.orelse)
+        forever = all(v is True for v in test.verdict.values()) and not _breaks(node)
+        if node.orelse:
+            return self.block(node.orelse)
         return forever
 
-    def s_for(self, node: cst.For, beside: ast.stmt) -> bool:
+    def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
-        assert isinstance(beside, (ast.For, ast.AsyncFor))
         iterable = self.eval(node.iter)
         self.engine.report_loop(node.iter, iterable)
         items = self.engine.items_of(iterable, node.iter)
@@ -299,14 +280,14 @@ class Frame(Expressions):
         def run(item: Value) -> None:
             def once() -> bool:
                 self.assign(node.target, item)
-                return self.block(node.body, beside.body)
+                return self.block(node.body)
 
             self.loop(once, twice=len(items) == 1)
 
         for item in items:
             run(item)
-        if node.orelse is not None:
-            return self.block(node.orelse.body, beside.orelse)
+        if node.orelse:
+            return self.block(node.orelse)
         return False
 
     def loop(self, once: Callable[[], bool], twice: bool = True) -> None:
@@ -327,88 +308,78 @@ class Frame(Expressions):
             }
         self.loop_exits = outer
 
-    def s_try(self, node: cst.Try, beside: ast.stmt) -> bool:
+    def s_try(self, node: ast.Try) -> bool:
         """`try`: the body, or any handler from the state before it."""
-        assert isinstance(beside, ast.Try)
         mask = self.engine.exporters
 
         def body() -> bool:
-            ended = self.block(node.body, beside.body)
-            if not ended and node.orelse is not None:
-                ended = self.block(node.orelse.body, beside.orelse)
-            return ended
+            return self.block(node.body) or self.block(node.orelse)
 
-        def handler(i: int) -> Callable[[], bool]:
+        def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
             def run() -> bool:
-                if node.handlers[i].name is not None and isinstance(node.handlers[i].name.name, cst.Name):  # type: ignore[union-attr]
-                    self.scope.names[node.handlers[i].name.name.value] = UNKNOWN  # type: ignore[union-attr]
-                return self.block(node.handlers[i].body, beside.handlers[i].body)
+                if handler.name is not None:
+                    self.scope.names[handler.name] = UNKNOWN
+                return self.block(handler.body)
 
             return run
 
-        ended = self.arms([(mask, body)] + [(mask, handler(i)) for i in range(len(node.handlers))])
-        if node.finalbody is not None:
-            ended = self.block(node.finalbody.body, beside.finalbody) or ended
-        return ended
+        ended = self.arms([(mask, body), *((mask, handled(h)) for h in node.handlers)])
+        return self.block(node.finalbody) or ended
 
-    def s_with(self, node: cst.With, beside: ast.stmt) -> bool:
+    def s_with(self, node: ast.With | ast.AsyncWith) -> bool:
         """`with`: context managers bind their name and change nothing else here."""
-        assert isinstance(beside, (ast.With, ast.AsyncWith))
         for item in node.items:
-            v = self.eval(item.item)
-            if item.asname is not None:
-                self.assign(item.asname.name, v if isinstance(v, Instance) else UNKNOWN)
-        return self.block(node.body, beside.body)
+            v = self.eval(item.context_expr)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, v if isinstance(v, Instance) else UNKNOWN)
+        return self.block(node.body)
 
-    def s_def(self, node: cst.FunctionDef, beside: ast.stmt) -> bool:
+    def s_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """A function inside a function: a closure over this scope."""
-        assert isinstance(beside, (ast.FunctionDef, ast.AsyncFunctionDef))
-        self.scope.names[node.name.value] = self.closure(beside, f"{self.symbol}.{beside.name}", node)
+        self.scope.names[node.name] = self.closure(node, f"{self.symbol}.{node.name}")
         return False
 
-    def s_class(self, _node: cst.ClassDef, beside: ast.stmt) -> bool:
+    def s_class(self, node: ast.ClassDef) -> bool:
         """A class inside a function."""
-        assert isinstance(beside, ast.ClassDef)
-        self.scope.names[beside.name] = self.engine.local_class(self.module, beside, f"{self.symbol}.{beside.name}")
+        inner = self.engine.trees.in_file(self.body, node)
+        assert isinstance(inner, ast.ClassDef)
+        self.scope.names[node.name] = self.engine.local_class(self.module, inner, f"{self.symbol}.{node.name}")
         return False
 
-    def s_match(self, node: cst.Match, beside: ast.stmt) -> bool:
+    def s_match(self, node: ast.Match) -> bool:
         """`match`: every case from the same state."""
-        assert isinstance(beside, ast.Match)
         subject = self.eval(node.subject)
         mask = self.engine.exporters
         if reads_data(subject) or isinstance(subject, Dim):
             self.engine.emit_read(facts.Branch, node.subject, subject, mask, keyword="match")
 
-        def case(i: int) -> Callable[[], bool]:
+        def matched(case: ast.match_case) -> Callable[[], bool]:
             def run() -> bool:
-                for name in _captures(beside.cases[i].pattern):
+                for name in _captures(case.pattern):
                     self.scope.names[name] = subject if isinstance(subject, Tensor) else UNKNOWN
-                if node.cases[i].guard is not None:
-                    test = self.test(node.cases[i].guard)  # type: ignore[arg-type]
-                    self.report_branch(node.cases[i].guard, test, "match", beside.cases[i].body, [])  # type: ignore[arg-type]
-                return self.block(node.cases[i].body, beside.cases[i].body)
+                if case.guard is not None:
+                    self.report_branch(case.guard, self.test(case.guard), "match", case.body, [])
+                return self.block(case.body)
 
             return run
 
-        runs = [(mask, case(i)) for i in range(len(node.cases))]
-        return self.arms([*runs, (mask, lambda: False)])
+        return self.arms([*((mask, matched(c)) for c in node.cases), (mask, lambda: False)])
 
     # ------------------------------------------------------------------------------------------- assignment
 
-    def assign(self, target: cst.CSTNode, v: Value, augmented: bool = False) -> None:
+    def assign(self, target: ast.expr, v: Value, augmented: bool = False) -> None:
         """Bind a target: a name, an attribute, an item, or several of them."""
-        if isinstance(target, cst.Name):
-            if target.value in self.globals and isinstance(v, (Tensor, Dim, Data)):
+        if isinstance(target, ast.Name):
+            if target.id in self.globals and isinstance(v, (Tensor, Dim, Data)):
                 self.engine.global_write(target, v)
-            self.scope.names[target.value] = self.named(target.value, v)
-        elif isinstance(target, (cst.Tuple, cst.List)):
+            self.scope.names[target.id] = self.named(target.id, v)
+        elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, v)
-        elif isinstance(target, cst.Attribute):
+        elif isinstance(target, ast.Attribute):
             self.assign_attribute(target, v, augmented)
-        elif isinstance(target, cst.Subscript):
+        elif isinstance(target, ast.Subscript):
             self.assign_item(target, v)
-        elif isinstance(target, cst.StarredElement):
+        elif isinstance(target, ast.Starred):
             self.assign(target.value, v)
 
     def named(self, name: str, v: Value) -> Value:
@@ -423,11 +394,11 @@ class Frame(Expressions):
         """A step of a trace at the current statement."""
         return Trace(self.module.path, self.line, message, parent)
 
-    def unpack(self, target: cst.Tuple | cst.List, v: Value) -> None:
+    def unpack(self, target: ast.Tuple | ast.List, v: Value) -> None:
         """`a, b = value`."""
-        count = len(target.elements)
-        starred = next((i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None)
-        names = [e.value.value if isinstance(e.value, cst.Name) else "" for e in target.elements]
+        count = len(target.elts)
+        starred = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
+        names = [e.id if isinstance(e, ast.Name) else "" for e in target.elts]
         if isinstance(v, Instance):
             v = self.engine.record_items(v)
         if isinstance(v, Shape):
@@ -449,18 +420,18 @@ class Frame(Expressions):
             parts = [join_all(v.items) or UNKNOWN] * count
         else:
             parts = [v if isinstance(v, (Config, Data, Array)) else UNKNOWN] * count
-        for element, part in zip(target.elements, parts, strict=False):
-            self.assign(element.value, part)
+        for element, part in zip(target.elts, parts, strict=False):
+            self.assign(element, part)
 
-    def assign_attribute(self, target: cst.Attribute, v: Value, augmented: bool) -> None:
+    def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
         if isinstance(owner, Instance):
             if not augmented:
                 self.engine.state_write(self, target, v, augmented=False)
-            self.engine.set_attribute(owner.object, target.attr.value, v)
+            self.engine.set_attribute(owner.object, target.attr, v)
 
-    def assign_item(self, target: cst.Subscript, v: Value) -> None:
+    def assign_item(self, target: ast.Subscript, v: Value) -> None:
         """`obj[index] = value`."""
         owner = self.eval(target.value)
         index = self.index_values(target)
@@ -471,29 +442,34 @@ class Frame(Expressions):
                 owner.source != "input"
                 and isinstance(v, Tensor)
                 and v.source == "input"
-                and isinstance(target.value, cst.Name)
+                and isinstance(target.value, ast.Name)
             ):
-                self.scope.names[target.value.value] = replace(owner, source="input", trace=owner.trace or v.trace)
+                self.scope.names[target.value.id] = replace(owner, source="input", trace=owner.trace or v.trace)
             return
         key = index[0] if len(index) == 1 else UNKNOWN
-        if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (cst.Name, cst.Attribute)):
+        if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
             self.rebind(target.value, _stored(owner, key, v))
 
-    def rebind(self, node: cst.Name | cst.Attribute, v: Value) -> None:
+    def rebind(self, node: ast.Name | ast.Attribute, v: Value) -> None:
         """Give a container that was changed in place back to the name or attribute that holds it."""
-        if isinstance(node, cst.Name):
-            self.scope.names[node.value] = v
+        if isinstance(node, ast.Name):
+            self.scope.names[node.id] = v
         else:
             owner = self.eval(node.value)
             if isinstance(owner, Instance):
-                self.engine.set_attribute(owner.object, node.attr.value, v, replace_old=True)
+                self.engine.set_attribute(owner.object, node.attr, v, replace_old=True)
 
 
-def _last_name(node: cst.CSTNode) -> str:
+def _is_none_literal(comparators: Sequence[ast.expr]) -> bool:
+    """True for what stands right of `==` in `x == None`."""
+    return len(comparators) == 1 and isinstance(comparators[0], ast.Constant) and comparators[0].value is None
+
+
+def _last_name(node: ast.expr) -> str:
     """The last part of a dotted name."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _stored(owner: Value, key: Value, v: Value) -> Value:
@@ -550,40 +526,30 @@ def _captures(pattern: ast.AST) -> list[str]:
     return [n.name for n in ast.walk(pattern) if isinstance(n, (ast.MatchAs, ast.MatchStar)) and n.name]
 
 
-_AUGMENTED: dict[type, str] = {
-    cst.AddAssign: "+",
-    cst.SubtractAssign: "-",
-    cst.MultiplyAssign: "*",
-    cst.DivideAssign: "/",
-    cst.FloorDivideAssign: "//",
-    cst.ModuloAssign: "%",
-    cst.PowerAssign: "**",
-    cst.MatrixMultiplyAssign: "@",
-    cst.BitOrAssign: "|",
-    cst.BitAndAssign: "&",
-}
-
 _STATEMENTS: dict[type, Callable[..., bool]] = {
-    cst.Expr: Frame.s_expr,
-    cst.Return: Frame.s_return,
-    cst.Raise: Frame.s_raise,
-    cst.Break: Frame.s_jump,
-    cst.Continue: Frame.s_jump,
-    cst.Assign: Frame.s_assign,
-    cst.AnnAssign: Frame.s_ann_assign,
-    cst.AugAssign: Frame.s_aug_assign,
-    cst.Del: Frame.s_delete,
-    cst.Import: Frame.s_import,
-    cst.ImportFrom: Frame.s_import,
-    cst.Global: Frame.s_global,
-    cst.Assert: Frame.s_assert,
-    cst.If: Frame.s_if,
-    cst.While: Frame.s_while,
-    cst.For: Frame.s_for,
-    cst.Try: Frame.s_try,
-    cst.TryStar: Frame.s_try,
-    cst.With: Frame.s_with,
-    cst.FunctionDef: Frame.s_def,
-    cst.ClassDef: Frame.s_class,
-    cst.Match: Frame.s_match,
+    ast.Expr: Frame.s_expr,
+    ast.Return: Frame.s_return,
+    ast.Raise: Frame.s_raise,
+    ast.Break: Frame.s_jump,
+    ast.Continue: Frame.s_jump,
+    ast.Assign: Frame.s_assign,
+    ast.AnnAssign: Frame.s_ann_assign,
+    ast.AugAssign: Frame.s_aug_assign,
+    ast.Delete: Frame.s_delete,
+    ast.Import: Frame.s_import,
+    ast.ImportFrom: Frame.s_import,
+    ast.Global: Frame.s_global,
+    ast.Assert: Frame.s_assert,
+    ast.If: Frame.s_if,
+    ast.While: Frame.s_while,
+    ast.For: Frame.s_for,
+    ast.AsyncFor: Frame.s_for,
+    ast.Try: Frame.s_try,
+    ast.TryStar: Frame.s_try,
+    ast.With: Frame.s_with,
+    ast.AsyncWith: Frame.s_with,
+    ast.FunctionDef: Frame.s_def,
+    ast.AsyncFunctionDef: Frame.s_def,
+    ast.ClassDef: Frame.s_class,
+    ast.Match: Frame.s_match,
 }

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-import libcst as cst
-
 from onnxlint.flow import access, calls, exports, facts, layers, methods, shapes
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
@@ -52,7 +50,7 @@ from onnxlint.flow.objects import Objects
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value
 from onnxlint.flow.transfer import Call
-from onnxlint.flow.tree import Body, Place, Trees, function_of
+from onnxlint.flow.tree import NOWHERE, Body, Place, Trees
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS
@@ -119,9 +117,7 @@ class Interpreter(Objects):
 
     # --------------------------------------------------------------------------------------------- functions
 
-    def call_function(
-        self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
-    ) -> Value:
+    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         """Run a function; one of a module that builds an object on its own is noted as that object's factory."""
         result = self._call_function(fn, args, kwargs)
         del node
@@ -226,8 +222,7 @@ class Interpreter(Objects):
         """Execute a function's body and join what it returns."""
         try:
             body = self.trees.body(unit)
-            function = function_of(body)
-        except (cst.ParserSyntaxError, AssertionError, RecursionError) as error:
+        except (SyntaxError, RecursionError, MemoryError) as error:
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
             return UNKNOWN
         frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
@@ -235,8 +230,7 @@ class Interpreter(Objects):
         self.frames.append(frame)
         testing, self.testing = self.testing, 0
         try:
-            assert isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            ended = frame.block(function.body, unit.node.body)
+            ended = frame.block(body.function.body)
         except RecursionError:
             # Python's own stack is full: this call's result is not known, what the callers do with it still is.
             return UNKNOWN
@@ -331,18 +325,14 @@ class Interpreter(Objects):
             return self.global_value(module, expression.id)
         if isinstance(expression, ast.Attribute):
             owner = self.evaluate_expression(module, expression.value, name)
-            return self.attribute(owner, expression.attr, cst.Name(expression.attr))
+            return self.attribute(owner, expression.attr, NOWHERE)
         if isinstance(expression, (ast.Tuple, ast.List)):
             kind = "list" if isinstance(expression, ast.List) else "tuple"
             return Tuple(tuple(self.evaluate_expression(module, e, name) for e in expression.elts), kind)
-        try:
-            node = cst.parse_expression(f"({module.file.segment(expression)})")
-        except cst.ParserSyntaxError:
-            return UNKNOWN
-        body = Body(module, name, expression.lineno, expression.lineno - 1, False)
-        return self.in_frame(Frame(self, module, body, Scope({}), f"{module.name}.{name}"), node)
+        body = Body(module, name, expression.lineno)
+        return self.in_frame(Frame(self, module, body, Scope({}), f"{module.name}.{name}"), expression)
 
-    def in_frame(self, frame: Frame, node: cst.CSTNode) -> Value:
+    def in_frame(self, frame: Frame, node: ast.expr) -> Value:
         """Evaluate an expression in a frame of its own, untraced."""
         if len(self.frames) >= DEPTH:
             return UNKNOWN
@@ -357,37 +347,38 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ calls
 
-    def call(self, node: cst.Call) -> Value:
+    def call(self, node: ast.Call) -> Value:
         """Evaluate a call expression of the frame that runs."""
         frame = self.frames[-1]
         callee = frame.eval(node.func)
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         for a in node.args:
+            if not isinstance(a, ast.Starred):
+                args.append(frame.eval(a))
+                continue
             v = frame.eval(a.value)
-            if a.star == "*":
-                if isinstance(v, Tuple):
-                    args.extend(v.items)
-                elif isinstance(v, Shape) and v.tensor.dims is not None:
-                    args.extend(v.tensor.dims)
-                elif isinstance(v, Shape):
-                    args.append(v)
-                else:
-                    args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, STARRED))
-            elif a.star == "**":
-                if isinstance(v, Dict):
-                    kwargs.update({str(k): x for k, x in v.items})
-                    if v.rest is not None:
-                        kwargs["**"] = v.rest
-                else:
-                    kwargs["**"] = UNKNOWN
-            elif a.keyword is not None:
-                kwargs[a.keyword.value] = v
-            else:
+            if isinstance(v, Tuple):
+                args.extend(v.items)
+            elif isinstance(v, Shape) and v.tensor.dims is not None:
+                args.extend(v.tensor.dims)
+            elif isinstance(v, Shape):
                 args.append(v)
+            else:
+                args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, STARRED))
+        for k in node.keywords:
+            v = frame.eval(k.value)
+            if k.arg is not None:
+                kwargs[k.arg] = v
+            elif isinstance(v, Dict):
+                kwargs.update({str(key): x for key, x in v.items})
+                if v.rest is not None:
+                    kwargs["**"] = v.rest
+            else:
+                kwargs["**"] = UNKNOWN
         return self.apply(callee, args, kwargs, node)
 
-    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """Call any value."""
         if isinstance(callee, Function):
             return self.call_function(callee, args, kwargs, node)
@@ -410,21 +401,21 @@ class Interpreter(Objects):
             return self.call_lambda(callee, args, kwargs)
         return self.call_unknown(callee, args, node)
 
-    def call_unknown(self, callee: Value, args: list[Value], node: cst.CSTNode) -> Value:
+    def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
         """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
         first = args[0] if args else UNKNOWN
-        if isinstance(node, cst.Call) and isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)):
+        if isinstance(node, ast.Call) and isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)):
             func = node.func
-            while isinstance(func, (cst.Attribute, cst.Subscript, cst.Call)):
-                func = func.value if not isinstance(func, cst.Call) else func.func
-            own = isinstance(func, cst.Name) and func.value == "self"
+            while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):
+                func = func.value if not isinstance(func, ast.Call) else func.func
+            own = isinstance(func, ast.Name) and func.id == "self"
             frame = self.frames[-1]
             if own and frame.owner is not None and frame.owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
                 return Tensor(None, lead, first.source, None, None, None, first.trace, guessed=True)
         return UNKNOWN
 
-    def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """`instance(...)`: its forward, or its `__call__`."""
         callee = Instance(callee.object)  # forward is analysed once, for eval mode, whatever the mode is by now
         obj = callee.object
@@ -440,7 +431,7 @@ class Interpreter(Objects):
         return self.run_forward(callee, unit, args, kwargs, node)
 
     def run_forward(
-        self, callee: Instance, unit: FunctionUnit, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+        self, callee: Instance, unit: FunctionUnit, args: list[Value], kwargs: dict[str, Value], node: ast.AST
     ) -> Value:
         """The forward of a module, with the hooks around it."""
         obj = callee.object
@@ -459,7 +450,7 @@ class Interpreter(Objects):
                 result = changed
         return result
 
-    def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """`Class(...)`."""
         if any(_is_starred(v) for v in args) or "**" in kwargs:
             return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
@@ -467,7 +458,7 @@ class Interpreter(Objects):
             return CONFIG
         return self.instantiate(info, args, kwargs, node)
 
-    def lambda_value(self, node: cst.Lambda) -> Value:
+    def lambda_value(self, node: ast.Lambda) -> Value:
         """A lambda expression of the frame that runs."""
         return Lambda(node, self.frames[-1].module.path, self.frames[-1])
 
@@ -477,12 +468,14 @@ class Interpreter(Objects):
         if len(self.frames) >= DEPTH:
             return UNKNOWN
         names: dict[str, Value] = {}
-        for i, parameter in enumerate(callee.node.params.params):
-            name = parameter.name.value
-            default = frame.eval(parameter.default) if parameter.default is not None else UNKNOWN
-            names[name] = args[i] if i < len(args) else kwargs.get(name, default)
-        if isinstance(callee.node.params.star_arg, cst.Param):
-            names[callee.node.params.star_arg.name.value] = Tuple(tuple(args[len(callee.node.params.params) :]))
+        a = callee.node.args
+        positional = [*a.posonlyargs, *a.args]
+        for i, parameter in enumerate(positional):
+            at = i - len(positional) + len(a.defaults)
+            default = frame.eval(a.defaults[at]) if at >= 0 else UNKNOWN
+            names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
+        if a.vararg is not None:
+            names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
         held = frame.scope
         frame.scope = Scope(names, held)
         self.frames.append(frame)
@@ -561,15 +554,15 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------- values' insides
 
-    def attribute(self, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
         """`owner.name`."""
         return access.attribute(self, owner, name, node)
 
-    def subscript(self, owner: Value, index: list[Value], node: cst.Subscript) -> Value:
+    def subscript(self, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
         """`owner[index]`."""
         return access.subscript(self, owner, index, node)
 
-    def items_of(self, v: Value, node: cst.CSTNode) -> list[Value]:
+    def items_of(self, v: Value, node: ast.AST) -> list[Value]:
         """What a loop over `v` binds."""
         if isinstance(v, Instance):
             unit = v.object.cls.find_method("__iter__")
@@ -585,7 +578,7 @@ class Interpreter(Objects):
         """`b, n, c = x.shape`."""
         return access.unpack_shape(self, shape, count, starred, names)
 
-    def read_dim(self, t: Tensor, axis: Value, node: cst.CSTNode) -> Value:
+    def read_dim(self, t: Tensor, axis: Value, node: ast.AST) -> Value:
         """`t.size(axis)`."""
         del node
         return access.read_dim(self, t, axis)
@@ -640,7 +633,7 @@ class Interpreter(Objects):
             return (size, *inner) if inner is not None else None
         return None
 
-    def mode_switch(self, node: cst.CSTNode) -> None:
+    def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
         if self.mode_root is not None:
             root = self.mode_root if self.mode_root in self.frames else None
@@ -659,7 +652,7 @@ class Interpreter(Objects):
         held = self.facts, self.fixed, self.axes, self.tracing, self.reached
         self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, set()
         try:
-            self.apply(model, fed, {}, cst.Name("model"))
+            self.apply(model, fed, {}, NOWHERE)
             return self.fixed
         finally:
             self.facts, self.fixed, self.axes, self.tracing, self.reached = held
@@ -667,14 +660,14 @@ class Interpreter(Objects):
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
         self.last_train = None
-        built = self.apply(factory, [], {}, cst.Name("factory"))
+        built = self.apply(factory, [], {}, NOWHERE)
         return built, self.last_train
 
-    def _called_at(self, node: cst.CSTNode) -> Trace:
+    def _called_at(self, node: ast.AST) -> Trace:
         span = self.place(node).span
         return Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)
 
-    def export_call(self, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    def export_call(self, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """A call of torch.onnx.export."""
         exports.record(self, name, args, kwargs, node)
         return UNKNOWN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from onnxlint.flow.domain import (
 )
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from onnxlint.flow.interpret import Interpreter
 
 CONTAINERS = frozenset(
@@ -89,7 +88,7 @@ def attribute(layer: Layer, name: str) -> Value:
     return layer.arg(positions.get(name, 99), name) or CONFIG
 
 
-def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`layer(*args)`, with the hooks around it."""
     hooks = {name: hook for name, hook in layer.args if name in HOOKS}
     if not hooks:
@@ -106,7 +105,7 @@ def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str,
     return result
 
 
-def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     short = layer.name.rpartition(".")[2]
     x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
     if short == "Sequential":
@@ -127,9 +126,7 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=None)
 
 
-def _sequential(
-    engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
-) -> Value:
+def _sequential(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     result: Value = args[0] if args else UNKNOWN
     items = layer.items
     if isinstance(items, Tuple):
@@ -174,7 +171,7 @@ def _multihead(layer: Layer, x: Tensor, args: list[Value], kwargs: dict[str, Val
     return Tuple((replace(x, view=None), Tensor(dims, None, x.source, "float", None, None, x.trace)))
 
 
-def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: cst.CSTNode) -> Value:
+def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.AST) -> Value:
     x = args[0]
     assert isinstance(x, Tensor)
     hidden = layer.arg(1, "hidden_size")
@@ -203,7 +200,7 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: cst.C
     return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
 
 
-def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.CSTNode) -> Tensor:
+def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
     if short == "Embedding":
@@ -249,7 +246,7 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.C
     return x
 
 
-def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: cst.CSTNode) -> Tensor:
+def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
     out = layer.arg(1, "out_channels")
     channels: Extent = shapes.from_value(out) if out is not None else CONFIG
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdigit() else 2

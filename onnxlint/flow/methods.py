@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from onnxlint.flow import layers
 from onnxlint.flow.domain import (
@@ -46,7 +45,7 @@ _OF_CONTAINERS = frozenset(
 )
 
 
-def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
     if isinstance(owner, Tensor):
         if owner.guessed and name in _OF_CONTAINERS:
@@ -100,12 +99,12 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
     return UNKNOWN
 
 
-def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: cst.CSTNode) -> Value:
+def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
     if name == "train" and not (args and isinstance(args[0], Const) and args[0].literal is False):
         engine.mode_switch(node)
     if name in ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"):
         return owner
-    if name in layers.HOOKS and args and isinstance(node, cst.Call):
+    if name in layers.HOOKS and args and isinstance(node, ast.Call):
         _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
         return CONFIG
     if name in ("forward", "__call__"):
@@ -121,7 +120,7 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
         return Seq(Tuple((CONFIG, UNKNOWN)))
     if name in ("values", "children", "modules") and owner.items is not None:
         return Tuple(tuple(dict_values(owner.items))) if isinstance(owner.items, Dict) else owner.items
-    if name in ("append", "extend", "insert", "add_module") and args and isinstance(node, cst.Call):
+    if name in ("append", "extend", "insert", "add_module") and args and isinstance(node, ast.Call):
         item = args[-1]
         if name == "extend" and isinstance(item, (Tuple, Seq)):
             item = element(item)
@@ -138,8 +137,8 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
     return UNKNOWN
 
 
-def _rebind(engine: Interpreter, node: cst.Call, v: Value) -> None:
-    if isinstance(node.func, cst.Attribute) and isinstance(node.func.value, (cst.Name, cst.Attribute)):
+def _rebind(engine: Interpreter, node: ast.Call, v: Value) -> None:
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, (ast.Name, ast.Attribute)):
         engine.frames[-1].rebind(node.func.value, v)
 
 
@@ -160,8 +159,8 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
     return owner if name == "copy" else UNKNOWN
 
 
-def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: list[Value], node: cst.CSTNode) -> Value:
-    if name in ("append", "extend", "insert", "add") and args and isinstance(node, cst.Call):
+def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: list[Value], node: ast.AST) -> Value:
+    if name in ("append", "extend", "insert", "add") and args and isinstance(node, ast.Call):
         item = args[-1]
         if name == "extend":
             item = element(item) if isinstance(item, (Tuple, Seq)) else UNKNOWN

@@ -6,8 +6,6 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from onnxlint.flow import facts
 from onnxlint.flow.domain import (
     CONFIG,
@@ -67,13 +65,11 @@ class Objects(Emitter):
     building: set[Any]
     written_late: dict[ClassInfo, frozenset[str]]
 
-    def call_function(
-        self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
-    ) -> Value:
+    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         """Run a function of the project."""
         raise NotImplementedError
 
-    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> Value:
+    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """Call any value."""
         raise NotImplementedError
 
@@ -87,9 +83,7 @@ class Objects(Emitter):
 
     # ------------------------------------------------------------------------------------------------ build
 
-    def instantiate(
-        self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode | None
-    ) -> Value:
+    def instantiate(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         """`Class(...)`; the same arguments give the same abstract object."""
         key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
         found = self.instances.get(key)
@@ -207,7 +201,7 @@ class Objects(Emitter):
         old = obj.attrs.get(name)
         obj.attrs[name] = v if old is None or replace_old else join(old, v)
 
-    def object_attribute(self, owner: Instance, name: str, node: cst.CSTNode) -> Value:
+    def object_attribute(self, owner: Instance, name: str, node: ast.AST) -> Value:
         """`instance.name`."""
         obj = owner.object
         info = obj.cls
@@ -272,7 +266,7 @@ class Objects(Emitter):
             return obj.attrs.get("*", UNKNOWN)
         return UNKNOWN
 
-    def bind_method(self, owner: Value, unit: FunctionUnit, node: cst.CSTNode) -> Value:
+    def bind_method(self, owner: Value, unit: FunctionUnit, node: ast.AST) -> Value:
         """A method as the attribute of an object: a property is called at once."""
         if unit.has_decorator("property", "cached_property"):
             return self.call_function(Function(unit, owner), [], {}, node)
@@ -314,7 +308,7 @@ class Objects(Emitter):
         modules = [v for v in owner.object.attrs.values() if isinstance(v, (Instance, Layer))]
         return owner.object.attrs.get("*") or (join_all(modules) if modules else None) or UNKNOWN
 
-    def index_instance(self, owner: Instance, index: Value, node: cst.CSTNode) -> Value:
+    def index_instance(self, owner: Instance, index: Value, node: ast.AST) -> Value:
         """`instance[index]`: `__getitem__`, or a field of an output record."""
         unit = owner.object.cls.find_method("__getitem__")
         if unit is not None:
@@ -338,28 +332,28 @@ class Objects(Emitter):
             items.append(given or (self.evaluate_in_class(*default) if default is not None else UNKNOWN))
         return Tuple(tuple(items))
 
-    def length_of(self, owner: Instance, node: cst.CSTNode) -> Value:
+    def length_of(self, owner: Instance, node: ast.AST) -> Value:
         """`len(instance)`."""
         unit = owner.object.cls.find_method("__len__")
         return self.call_function(Function(unit, owner), [], {}, node) if unit is not None else CONFIG
 
-    def mode_switch(self, node: cst.CSTNode) -> None:
+    def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called."""
         raise NotImplementedError
 
-    def in_mode(self, owner: Instance, mode: str, node: cst.CSTNode) -> Instance:
+    def in_mode(self, owner: Instance, mode: str, node: ast.AST) -> Instance:
         """The module in a mode, also under the name that it was called by."""
         changed = replace(owner, mode=mode)
         if (
-            isinstance(node, cst.Call)
-            and isinstance(node.func, cst.Attribute)
-            and isinstance(node.func.value, cst.Name)
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
         ):
             self.frames[-1].rebind(node.func.value, changed)
         return changed
 
     def module_method(
-        self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+        self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST
     ) -> Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from onnxlint.flow.access import items_of, read_dim
 from onnxlint.flow.domain import (
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 Args = Sequence[Value]
 Kwargs = dict[str, Value]
-Builtin = Callable[["Interpreter", list[Value], Kwargs, cst.CSTNode], Value]
+Builtin = Callable[["Interpreter", list[Value], Kwargs, ast.AST], Value]
 
 
 # What exporters make of the question whether they are at work.
@@ -57,7 +56,7 @@ TRUTHS: dict[str, frozenset[str]] = {
 }
 
 
-def frozen(engine: Interpreter, args: Args, node: cst.CSTNode, how: str) -> Value:
+def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
         if isinstance(v, Tensor):
@@ -77,7 +76,7 @@ def frozen(engine: Interpreter, args: Args, node: cst.CSTNode, how: str) -> Valu
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
         del kwargs
         first = args[0] if args else Const(0)
         if isinstance(first, Const) and isinstance(first.literal, (int, float)):
@@ -90,7 +89,7 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     return build
 
 
-def _bool(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _bool(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     first = args[0] if args else Const(False)
     if isinstance(first, Const):
@@ -100,7 +99,7 @@ def _bool(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTN
     return frozen(engine, args, node, "bool()")
 
 
-def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
@@ -125,7 +124,7 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
     return CONFIG
 
 
-def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     numbers = [as_int(a) for a in args]
     if args and all(n is not None for n in numbers):
@@ -145,7 +144,7 @@ def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CST
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
         del kwargs
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (Tuple, Seq)):
@@ -166,7 +165,7 @@ def _minmax(how: str) -> Builtin:
     return build
 
 
-def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tuple) and v.items:
@@ -181,13 +180,13 @@ def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
     return CONFIG
 
 
-def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     return args[0] if args and not isinstance(args[0], Const) else CONFIG
 
 
 def _sequence(kind: str) -> Builtin:
-    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
         del kwargs
         if not args:
             return Tuple((), kind)
@@ -207,7 +206,7 @@ def _sequence(kind: str) -> Builtin:
     return build
 
 
-def make_dict(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def make_dict(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """`dict(...)`."""
     del engine, node
     result = Dict(tuple(kwargs.items()))
@@ -224,7 +223,7 @@ def make_dict(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.
     return result
 
 
-def _enumerate(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _enumerate(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
@@ -236,7 +235,7 @@ def _enumerate(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst
     return Seq(Tuple((CONFIG, items[0] if items else UNKNOWN)), size)
 
 
-def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
     bounded = any(isinstance(v, (Tuple, Layer)) for v in args)  # zip stops with the shortest
@@ -254,7 +253,7 @@ def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
     return Seq(Tuple(tuple(join_all(c) or UNKNOWN for c in columns)), size)
 
 
-def _map(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _map(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if len(args) < 2:
         return UNKNOWN
@@ -267,7 +266,7 @@ def _map(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNo
     return Seq(item, next((v.size for v in args[1:] if isinstance(v, Seq)), None))
 
 
-def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
@@ -280,7 +279,7 @@ def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CS
     return item if isinstance(item, Dim) else CONFIG
 
 
-def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if len(args) >= 2 and isinstance(args[1], Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
@@ -292,7 +291,7 @@ def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.C
     return UNKNOWN
 
 
-def _hasattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _hasattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
     del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (UNKNOWN, UNKNOWN)
@@ -303,7 +302,7 @@ def _hasattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.C
     return CONFIG
 
 
-def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs, node
     if (
         len(args) == 3
@@ -317,7 +316,7 @@ def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.C
     return NONE
 
 
-def _super(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _super(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs, node
     frame = engine.frames[-1]
     if args and isinstance(args[0], ClassRef):
@@ -327,7 +326,7 @@ def _super(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CST
     return UNKNOWN
 
 
-def _first(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _first(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if not args:
         return UNKNOWN
@@ -335,30 +334,30 @@ def _first(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CST
     return items[0] if items else UNKNOWN
 
 
-def _same(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _same(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     v = args[0] if args else UNKNOWN
     return Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, Tuple) else v
 
 
-def _config(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _config(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, args, kwargs, node
     return CONFIG
 
 
-def _str(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _str(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, Dim) else CONFIG
 
 
-def _slice(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _slice(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     bounds = [NONE, *args, NONE] if len(args) == 1 else [*args, NONE]
     return Tuple(tuple(bounds[:3]), "slice")
 
 
-def _object(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: cst.CSTNode) -> Value:
+def _object(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, args, kwargs, node
     return UNKNOWN
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import (
@@ -40,8 +39,8 @@ class Call:
     name: str
     args: list[Value]
     kwargs: dict[str, Value]
-    node: cst.CSTNode
-    arg_nodes: Sequence[cst.CSTNode] = ()
+    node: ast.AST
+    arg_nodes: Sequence[ast.AST] = ()
     method: bool = False
     extra: dict[str, Value] = field(default_factory=dict)
 

@@ -1,139 +1,108 @@
-"""libcst trees of single functions, walked in step with their `ast` nodes, and exact places inside them.
+"""Syntax trees of single functions, parsed when they are entered, and exact places inside them.
 
-Parsing whole files with libcst would cost several times what the analysis itself does, so only functions that the
-analysis enters are parsed, each alone; statement lines come from the `ast` node that walks beside the libcst one.
+A function is parsed from its own lines, so that a tree is made of what the analysis enters alone, and functions with
+equal texts (libraries hold the same one in many files) share one tree: a node has no file, a `Body` places it in one.
 """
 
 from __future__ import annotations
 
 import ast
+import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-
-import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from typing import TypeAlias
 
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import Span
 
-
-@contextmanager
-def unvalidated() -> Iterator[None]:
-    """libcst checks every node that is made; its own parser's need none, and that is a fifth of the time."""
-    checked = cst.CSTNode.__post_init__
-    cst.CSTNode.__post_init__ = lambda self: None  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        cst.CSTNode.__post_init__ = checked  # type: ignore[method-assign]
+NOWHERE = ast.Name(id="", ctx=ast.Load())  # stands for the place of a call that no source makes
 
 
-@lru_cache(maxsize=8000)
-def _parsed(text: str) -> cst.Module:
-    """The tree of a text. Libraries hold the same function in many files, and equal texts have one tree."""
-    with unvalidated():
-        return cst.parse_module(text)
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def _parse(text: str) -> Definition:
+    """The tree of the lines of a definition, which stand in the block of an `if` where they are indented."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        node = ast.parse(text).body[0]
+    if isinstance(node, ast.If):
+        node = node.body[0]
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    return node
+
+
+_parsed = lru_cache(maxsize=8000)(_parse)
+
+
+def _alone(module: ModuleInfo, first: int, last: int) -> tuple[str, int]:
+    """The lines of a definition as a module of their own, and how many lines those stand further up there."""
+    text = "\n".join(module.lines[first - 1 : last])
+    return (f"if 1:\n{text}\n", first - 2) if text[:1].isspace() else (f"{text}\n", first - 1)
+
+
+def _first_line(node: Definition) -> int:
+    return min([d.lineno for d in node.decorator_list] + [node.lineno])
 
 
 class Body:
-    """A libcst tree of some consecutive lines of a file. Trees are shared between equal texts: a node has no file."""
+    """Nodes in a file: `shift` is what their line numbers lack there; `function` is the one whose nodes they are."""
 
-    __slots__ = ("_all", "_some", "first", "module", "name", "node", "tree", "wrapped")
+    __slots__ = ("_function", "first", "module", "name", "shift")
 
-    def __init__(self, module: ModuleInfo, name: str, first: int, last: int, indented: bool) -> None:
+    def __init__(
+        self,
+        module: ModuleInfo,
+        name: str,
+        first: int,
+        shift: int = 0,
+        function: ast.FunctionDef | ast.AsyncFunctionDef | None = None,
+    ) -> None:
         self.module = module
         self.name = name
         self.first = first
-        text = "\n".join(module.lines[first - 1 : last]) + "\n"
-        self.wrapped = indented
-        self.tree = _parsed("if 1:\n" + text if indented else text)
-        statements = self.tree.body
-        if indented:
-            outer = statements[0]
-            assert isinstance(outer, cst.If)
-            statements = outer.body.body  # type: ignore[assignment]
-        self.node: Sequence[cst.CSTNode] = statements
-        self._all: Mapping[cst.CSTNode, CodeRange] | None = None
-        self._some: dict[cst.CSTNode, Mapping[cst.CSTNode, CodeRange]] = {}
+        self.shift = shift
+        self._function = function
 
-    def span(self, node: cst.CSTNode, statement: cst.CSTNode | None = None, line: int = 0) -> Span:
-        """The exact place of a node in the file; its statement and that statement's first line make it cheap."""
-        if statement is not None and line:
-            if statement not in self._some:
-                self._some[statement] = _statement_positions(statement, self.module.lines[line - 1])
-            where = self._some[statement].get(node)
-            if where is not None:
-                return self._span(where, line - 2)
-        if self._all is None:
-            self._all = _positions(self.tree)
-        where = self._all.get(node)
-        if where is None:
+    @property
+    def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef:
+        """The function. Only the body of one has it: not that of a module, nor that of a lone expression."""
+        assert self._function is not None
+        return self._function
+
+    @property
+    def of_file(self) -> bool:
+        """True where the nodes are those of the file's own tree."""
+        return self._function is None
+
+    def span(self, node: ast.AST) -> Span:
+        """The exact place of a node in the file; the first line for a node that no source has."""
+        if not isinstance(node, (ast.expr, ast.stmt, ast.keyword, ast.arg)) or node is NOWHERE:
             return Span(self.module.path, self.first, 1, self.first, 1)
-        return self._span(where, self.first - (2 if self.wrapped else 1))
+        first, last = node.lineno + self.shift, (node.end_lineno or node.lineno) + self.shift
+        column = self.module.file.column
+        start, end = column(first, node.col_offset), column(last, node.end_col_offset or node.col_offset)
+        return Span(self.module.path, first, start, last, end)
 
-    def _span(self, where: CodeRange, shift: int) -> Span:
-        start, end = where.start, where.end
-        return Span(self.module.path, start.line + shift, start.column + 1, end.line + shift, end.column + 1)
-
-    def text(self, node: cst.CSTNode) -> str:
+    def text(self, node: ast.AST) -> str:
         """The source text of a node, white space folded."""
-        return " ".join(self.tree.code_for_node(node).split())
-
-
-def _positions(tree: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
-    """Every position in a tree. Raises RecursionError where Python's stack has no room for that."""
-    try:
-        return MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
-    except KeyError as error:
-        cause = error.__context__
-        while cause is not None and not isinstance(cause, RecursionError):
-            cause = cause.__context__
-        if cause is None:
-            raise
-        raise RecursionError("no room to find positions") from error  # libcst's cleaning up hides the reason
-
-
-def _statement_positions(statement: cst.CSTNode, line: str) -> Mapping[cst.CSTNode, CodeRange]:
-    """Positions in one statement (of a compound one, its header) as if its first line were line 2; {} if unsure.
-
-    The statement is written out alone, under an `if` of its own, at the indentation that it has in the file.
-    """
-    indent = line[: len(line) - len(line.lstrip())]
-    alone: cst.BaseStatement
-    if isinstance(statement, cst.BaseSmallStatement):
-        alone = cst.SimpleStatementLine([statement])
-    elif isinstance(statement, (cst.If, cst.While, cst.For, cst.With)) and indent:
-        changes: dict[str, Any] = {"leading_lines": (), "body": cst.SimpleStatementSuite([cst.Pass()])}
-        if not isinstance(statement, cst.With):
-            changes["orelse"] = None
-        alone = statement.with_changes(**changes)
-    else:
-        return {}
-    if not indent or line.lstrip().startswith("elif"):
-        return {}
-    tree = cst.Module([cst.If(cst.Name("_"), cst.IndentedBlock([alone], indent=indent))])
-    written = tree.code.split("\n")[1].rstrip()
-    if isinstance(statement, cst.BaseSmallStatement):
-        faithful = line.startswith(written)
-    else:
-        faithful = line.startswith(written.removesuffix("pass").rstrip())
-    return _positions(tree) if faithful else {}
+        span = self.span(node)
+        lines = list(self.module.lines[span.line - 1 : span.end_line])
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return " ".join(" ".join(lines).split())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A node of a tree, with the line of its statement, from which a Span is made when someone asks."""
+    """A node in a file, with the line of its statement, from which a Span is made when someone asks."""
 
     body: Body
-    node: cst.CSTNode
+    node: ast.AST
     line: int
     symbol: str
-    statement: cst.CSTNode | None = None
 
     @property
     def order(self) -> tuple[str, int]:
@@ -143,7 +112,7 @@ class Place:
     @property
     def span(self) -> Span:
         """The exact place in the file."""
-        return self.body.span(self.node, self.statement, self.line)
+        return self.body.span(self.node)
 
     @property
     def text(self) -> str:
@@ -160,49 +129,38 @@ class Place:
 
 
 class Trees:
-    """Parsed functions, the ones used last; a tree that a fact still points into lives on with that fact."""
+    """Bodies of functions, the ones used last; a tree that a fact still points into lives on with that fact."""
 
     def __init__(self, capacity: int = 400) -> None:
         self._capacity = capacity
         self._bodies: OrderedDict[int, tuple[FunctionUnit, Body]] = OrderedDict()
+        self._inner: dict[tuple[ModuleInfo, int], Definition] = {}
 
     def body(self, unit: FunctionUnit) -> Body:
-        """The tree of a function. Raises libcst.ParserSyntaxError where libcst cannot read what Python can."""
+        """The tree of a function. Raises SyntaxError, RecursionError or MemoryError where it cannot be parsed alone."""
         key = id(unit.node)
         if key in self._bodies:
             self._bodies.move_to_end(key)
             return self._bodies[key][1]
         node = unit.node
-        first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
-        last = node.end_lineno or node.lineno
-        body = Body(unit.module, unit.qualname, first, last, unit.module.lines[first - 1][:1].isspace())
+        assert not isinstance(node, ast.Lambda)
+        first = _first_line(node)
+        text, shift = _alone(unit.module, first, node.end_lineno or node.lineno)
+        function = _parsed(text)
+        assert not isinstance(function, ast.ClassDef)
+        body = Body(unit.module, unit.qualname, first, shift, function)
         self._bodies[key] = (unit, body)
         if len(self._bodies) > self._capacity:
             self._bodies.popitem(last=False)
         return body
 
-
-def function_of(body: Body) -> cst.FunctionDef:
-    """The function a body was made of."""
-    node = body.node[0]
-    assert isinstance(node, cst.FunctionDef)
-    return node
-
-
-def in_step(body: cst.BaseSuite | Sequence[Any], nodes: Sequence[ast.stmt]) -> Iterator[tuple[cst.CSTNode, ast.stmt]]:
-    """Pairs of libcst and ast statements of one block; small statements on one line come one by one."""
-    at = 0
-    items: Sequence[Any] = body.body if isinstance(body, cst.BaseSuite) else body
-    if isinstance(body, cst.SimpleStatementSuite):
-        for small in body.body:
-            yield small, nodes[at]
-            at += 1
-        return
-    for statement in items:
-        if isinstance(statement, cst.SimpleStatementLine):
-            for small in statement.body:
-                yield small, nodes[at]
-                at += 1
-        else:
-            yield statement, nodes[at]
-            at += 1
+    def in_file(self, body: Body, node: Definition) -> Definition:
+        """A definition inside of a body as one of its file alone, with the line numbers that it has there."""
+        if body.of_file:
+            return node
+        first = _first_line(node) + body.shift
+        key = (body.module, first)
+        if key not in self._inner:
+            text, shift = _alone(body.module, first, (node.end_lineno or node.lineno) + body.shift)
+            self._inner[key] = _parse("\n" * shift + text)
+        return self._inner[key]

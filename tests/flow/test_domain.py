@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cache
 from typing import cast
 
-import libcst as cst
 import pytest
 from analysing import project_of
 from hypothesis import given, settings
@@ -80,21 +80,10 @@ def places() -> tuple[Place, ...]:
     """Places on several lines, several on one line, and in two files."""
     found = []
     for info in world().modules.values():
-        body = Body(info, "<module>", 1, len(info.lines), False)
-        frame = _numbers(body.tree)
-        found += [Place(body, node, 2 + i // 2, "a") for i, node in enumerate(frame)]
+        numbers = [n for n in ast.walk(info.file.tree) if isinstance(n, ast.Constant)]
+        numbers.sort(key=lambda n: (n.lineno, n.col_offset))
+        found += [Place(Body(info, "<module>", 1), node, 2 + i // 2, "a") for i, node in enumerate(numbers)]
     return tuple(found)
-
-
-def _numbers(tree: cst.Module) -> list[cst.Integer]:
-    found: list[cst.Integer] = []
-
-    class Visitor(cst.CSTVisitor):
-        def visit_Integer(self, node: cst.Integer) -> None:
-            found.append(node)
-
-    tree.visit(Visitor())
-    return found
 
 
 @cache
@@ -105,7 +94,7 @@ def objects() -> tuple[Object, ...]:
 @cache
 def lambdas() -> tuple[Lambda, ...]:
     frames = [_FakeFrame("m.f"), _FakeFrame("m.g")]
-    return tuple(Lambda(cst.parse_expression("lambda a: a"), frame) for frame in frames for _ in range(2))
+    return tuple(Lambda(ast.parse("lambda a: a", mode="eval").body, frame) for frame in frames for _ in range(2))
 
 
 class _FakeFrame(Frame):
