@@ -1,0 +1,127 @@
+"""Places of nodes: functions are parsed alone, shared between equal texts, and stand where their file has them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from analysing import PRELUDE, facts_of, project_of, written
+
+from onnxlint.flow.facts import Branch, Fact
+from onnxlint.flow.tree import NOWHERE, Body, Trees
+
+GATE = """\
+class Gate(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        return -x
+"""
+
+
+def place(fact: Fact) -> tuple[int, int, int, int]:
+    span = fact.span
+    return span.line, span.column, span.end_line, span.end_column
+
+
+def branches(source: str) -> list[Fact]:
+    return [f for f in facts_of(source) if isinstance(f, Branch)]
+
+
+def test_columns_count_characters_where_the_line_is_not_ascii() -> None:
+    source = """
+    class M(nn.Module):
+        def forward(self, x):
+            größe = "é"; y = x if x.sum() > 0 else -x
+            return y
+    """
+    [fact] = branches(source)
+    line = source.split("\n")[3][4:]
+    assert fact.span.column == line.index("x.sum()") + 1
+    assert fact.span.end_column == line.index(" else") + 1
+    assert fact.text == "x.sum() > 0"
+
+
+def test_equal_functions_of_two_files_are_found_at_their_own_lines(tmp_path: Path) -> None:
+    files = {"a.py": PRELUDE + GATE, "b.py": PRELUDE + "\n\n\n" + GATE}
+    found = {Path(f.span.path).name: f.span.line for f in facts_of(written(files, tmp_path)) if isinstance(f, Branch)}
+    first = len(PRELUDE.splitlines()) + 3
+    assert found == {"a.py": first, "b.py": first + 3}
+
+
+def test_equal_functions_share_a_tree_and_no_place() -> None:
+    project = project_of({"a.py": PRELUDE + GATE, "b.py": "\n" + PRELUDE + GATE})
+    one, two = (info.classes["Gate"].methods["forward"] for info in project.modules.values())
+    trees = Trees()
+    a, b = trees.body(one), trees.body(two)
+    assert a.function is b.function
+    assert b.span(b.function).line == a.span(a.function).line + 1
+    assert a.text(a.function.body[0]) == b.text(b.function.body[0])
+    assert a.span(a.function.body[0]).path != b.span(b.function.body[0]).path
+
+
+def test_a_decorated_function_starts_with_its_decorators() -> None:
+    source = """
+    class M(nn.Module):
+        @torch.no_grad()
+        @other(
+            1)
+        def forward(self, x):
+            return x if x.any() else -x
+    """
+    [fact] = branches(source)
+    assert fact.span.line == len(PRELUDE.splitlines()) + 7
+
+
+def test_a_function_in_a_function_has_the_lines_of_the_file() -> None:
+    source = """
+    class M(nn.Module):
+        def forward(self, x):
+            scale = 2
+
+            def inner(v):
+                def deepest(w):
+                    if w.sum() > 0:
+                        return w
+                    return -w
+                return deepest(v) * scale
+            class Local(nn.Module):
+                def forward(self, v):
+                    return v if v.all() else -v
+            return inner(x) + Local()(x)
+    """
+    above = len(PRELUDE.splitlines())
+    assert sorted(place(f) for f in branches(source)) == [
+        (above + 8, 20, above + 8, 31),
+        (above + 14, 29, above + 14, 36),
+    ]
+
+
+def test_a_text_over_several_lines_is_folded_and_loses_the_brackets_around_it() -> None:
+    source = """
+    class M(nn.Module):
+        def forward(self, x):
+            if (x.sum() > 0  # the sum
+                and x.max() < 1):
+                return x
+            return -x
+    """
+    facts = {f.text for f in branches(source)}
+    assert facts == {"x.sum() > 0 # the sum and x.max() < 1"}
+
+
+@pytest.mark.parametrize(
+    "text", ["def f(): return 1", "class A:\n\tdef f(self):\n\t\treturn 1\n", "async def f(): return 1"]
+)
+def test_a_function_is_parsed_however_it_is_indented(text: str) -> None:
+    info = next(iter(project_of(text).modules.values()))
+    unit = info.functions.get("f") or info.classes["A"].methods["f"]
+    function = Trees().body(unit).function
+    assert isinstance(function.body[0], ast.Return)
+
+
+def test_a_node_of_no_source_stands_at_the_first_line() -> None:
+    info = next(iter(project_of("a = 1\nb = 2\n").modules.values()))
+    body = Body(info, "<module>", 2)
+    assert (body.span(NOWHERE).line, body.span(NOWHERE).column, body.text(NOWHERE)) == (2, 1, "")
