@@ -1,98 +1,47 @@
-"""[tool.onnxlint] or onnxlint.toml → frozen Settings, with the place of every mistake."""
+"""Configuration files, `--config KEY=VALUE` and flags → frozen Settings, with the place of every mistake."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onnxlint.config_file import locate
-from onnxlint.config_values import (
-    Converter,
-    Node,
-    allowance,
-    axis_names,
-    did_you_mean,
-    memory,
-    nearest,
-    one_of,
-    read_table,
-    reference,
-    seconds,
-    sizes,
-    some_of,
-    spec,
-    table_of,
-    texts,
-    whole_number,
-)
-from onnxlint.paths import display_path
-from onnxlint.records import EXPORTERS, Diagnostic, TensorSpec, Tolerance
+from onnxlint.config_file import FILE_NAMES, INLINE, Layer, in_folder, inline_layers, locate
+from onnxlint.config_keys import converters
+from onnxlint.config_models import ModelConfig
+from onnxlint.config_rules import FileIgnore, FileIgnores, Selection, specificity, unknown_selector
+from onnxlint.config_values import FAIL_ON, Node, read_table
+from onnxlint.globs import Glob
+from onnxlint.records import EXPORTERS, Diagnostic
 
-FAIL_ON = ("confirmed", "suspected")
+__all__ = [
+    "FAIL_ON",
+    "FILE_NAMES",
+    "INLINE",
+    "FileIgnore",
+    "FileIgnores",
+    "ModelConfig",
+    "Selection",
+    "Settings",
+    "in_folder",
+    "load_settings",
+    "specificity",
+    "unknown_selector",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class ModelConfig:
-    """One [[models]] table. `factory` and a string `inputs` are `module:attribute`; see DESIGN §4 of the docs."""
-
-    factory: str
-    inputs: str | Mapping[str, TensorSpec] | None = None
-    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    vary: str | None = None
-    tolerance: Tolerance = field(default_factory=Tolerance)
-    timeout: float | None = None
-    exporters: tuple[str, ...] | None = None
-    path: str = ""
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which rules run: selectors are codes, prefixes of codes, or names of rules; the more specific one wins."""
-
-    select: tuple[str, ...] = ("ONX",)
-    extend_select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-
-    def matches(self, code: str, name: str = "") -> bool:
-        """Tell whether the rule runs; where `select` and `ignore` are equally specific, `ignore` wins."""
-        chosen = max((specificity(s, code, name) for s in (*self.select, *self.extend_select)), default=0)
-        return chosen > max((specificity(s, code, name) for s in self.ignore), default=0)
-
-
-def specificity(selector: str, code: str, name: str = "") -> int:
-    """Return how much of `code` the selector spells out: 0 if it does not select the rule at all."""
-    if name and selector.lower() == name:
-        return len(code)
-    return len(selector) if code.startswith(selector.upper()) else 0
-
-
-def unknown_selector(selector: str, rules: Mapping[str, str]) -> str | None:
-    """Return what is wrong with a selector that no rule answers to, or None; `rules` maps codes to names."""
-    if any(specificity(selector, code, name) for code, name in rules.items()):
-        return None
-    close = nearest(selector, rules.values()) or _nearest_code(selector.upper(), rules)
-    return f"no rule is called `{selector}`" + (f"; did you mean `{close}`?" if close else "; see `onnxlint rules`")
-
-
-def _nearest_code(selector: str, codes: Iterable[str]) -> str | None:
-    """Return the code in the same family that is closest in number; None for what is no full code."""
-    if not re.fullmatch(r"[A-Z]*\d{3}", selector):
-        return None
-    family = [code for code in codes if code[-3] == selector[-3]]
-    return min(family, key=lambda code: abs(int(code[-3:]) - int(selector[-3:])), default=None)
+TYPED = "command line"
+DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a run depends on. `root` is the folder of the configuration file, or the working directory.
 
+    `exclude` is None where the folders that tools make are left out, and no others; an empty `include` means `*.py`.
     `only_models` are the names that `--model` asks for (empty: all); `memory` is in bytes, `timeout` in seconds.
+    `origins` says for each field where its value comes from; a field that is missing there has its default.
     """
 
     root: Path
@@ -102,7 +51,14 @@ class Settings:
     select: tuple[str, ...] = ("ONX",)
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    per_file_ignores: tuple[FileIgnore, ...] = ()
+    extend_per_file_ignores: tuple[FileIgnore, ...] = ()
+    exclude: tuple[Glob, ...] | None = None
+    extend_exclude: tuple[Glob, ...] = ()
+    include: tuple[Glob, ...] = ()
+    force_exclude: bool = False
+    respect_gitignore: bool = True
+    baseline: Path | None = None
     models: tuple[ModelConfig, ...] = ()
     static_only: bool = False
     fail_on: str = "suspected"
@@ -113,11 +69,17 @@ class Settings:
     only_models: tuple[str, ...] = ()
     repro_dir: Path = Path(".onnxlint/repro")
     debug: bool = False
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def selection(self) -> Selection:
         """Return which rules run."""
         return Selection(self.select, self.extend_select, self.ignore)
+
+    @property
+    def file_ignores(self) -> FileIgnores:
+        """Return what is ignored in some files only."""
+        return FileIgnores((*self.per_file_ignores, *self.extend_per_file_ignores))
 
 
 def load_settings(
@@ -125,167 +87,65 @@ def load_settings(
     explicit: Path | None = None,
     overrides: Mapping[str, Any] | None = None,
     rules: Mapping[str, str] | None = None,
+    *,
+    inline: Sequence[str] = (),
+    isolated: bool = False,
 ) -> tuple[Settings, tuple[Diagnostic, ...]]:
     """Read the configuration that holds for the folder `start`, and put the flags of the command line on top.
 
-    `explicit` names the file; without it, the nearest `onnxlint.toml`, or `pyproject.toml` with `[tool.onnxlint]`,
-    at `start` or above is taken. `overrides` maps fields of Settings to values. `rules` maps codes to names; where it
+    `explicit` names the file; without it, the nearest `.onnxlint.toml`, `onnxlint.toml`, or `pyproject.toml` with
+    `[tool.onnxlint]`, at `start` or above is taken, else the user's own; with `isolated` none. `inline` are
+    assignments as in the file, `overrides` maps fields of Settings to values. `rules` maps codes to names; where it
     is given, selectors that no rule answers to are mistakes. Every mistake is one Diagnostic; the rest is used.
     """
-    file, table, problems = locate(start, explicit)
-    root = file.resolve().parent if file else start.resolve()
-    values: dict[str, Any] = {}
-    if file is not None:
-        values = read_table(Node(table, (), problems), _converters(root, rules))
-    settings = dataclasses.replace(Settings(root=root, config_file=file), **values)
-    return _override(settings, overrides or {}), tuple(sorted(problems.found, key=lambda found: found.line or 0))
+    file, layers = locate(start, explicit, isolated)
+    root = file.parent if file is not None and not layers[-1].of_user else start.resolve()
+    settings = Settings(root=root, config_file=file)
+    diagnostics: list[Diagnostic] = []
+    for number, layer in enumerate([*layers, *inline_layers(inline, root)]):
+        inherited = layer.file is not None and layer.file != file
+        values = read_table(Node(layer.table, (), layer.problems), converters(layer.root or root, rules))
+        if inherited:
+            values.pop("models", None)  # they belong to the project that declares them
+        diagnostics += sorted(layer.problems.found, key=lambda found: found.line or 0)
+        settings = _put(settings, values, _places(layer), restart=number == 0)
+    typed = dict(overrides or {})
+    return _put(settings, typed, dict.fromkeys(typed, TYPED), typed=True), tuple(dict.fromkeys(diagnostics))
 
 
-def _converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Converter[Any]]:
-    def selectors(node: Node) -> tuple[str, ...] | None:
-        for child in node.elements("a list of rule codes or names") if rules is not None else ():
-            fault = unknown_selector(child.value, rules or {}) if isinstance(child.value, str) else None
-            if fault:
-                child.fail(fault)
-        return texts(node) if rules is None or isinstance(node.value, list) else None
-
-    def folders(node: Node) -> tuple[Path, ...] | None:
-        names = texts(node)
-        if names is None:
-            return None
-        for name in names:
-            if not (root / name).is_dir():
-                node.fail(f"there is no folder `{name}` in {display_path(root)}")
-        return tuple(root / name for name in names if (root / name).is_dir())
-
+def _places(layer: Layer) -> dict[str, str]:
+    """Say for each field that a layer sets where it does."""
+    keys = layer.table if isinstance(layer.table, dict) else {}
+    lines = {key: layer.problems.line((key,)) for key in keys}
     return {
-        "opset": whole_number(7),
-        "exporters": some_of(*EXPORTERS),
-        "select": selectors,
-        "extend-select": selectors,
-        "ignore": selectors,
-        "exclude": _patterns,
-        "fail-on": one_of(*FAIL_ON),
-        "timeout": seconds,
-        "memory": memory,
-        "jobs": whole_number(1),
-        "source-roots": folders,
-        "models": _models,
+        key.replace("-", "_"): f"{layer.problems.path}:{line}" if line else layer.problems.path
+        for key, line in lines.items()
     }
 
 
-def _patterns(node: Node) -> tuple[str, ...] | None:
-    """Read patterns as .gitignore spells them."""
-    found = texts(node)
-    if not found:
-        return found
-    from pathspec import GitIgnoreSpec  # 20 ms that a run without `exclude` need not pay
-
-    valid = []
-    for pattern in found:
-        try:
-            GitIgnoreSpec.from_lines([pattern])
-        except ValueError as error:
-            node.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {error}")
-        else:
-            valid.append(pattern)
-    return tuple(valid)
+_ADDED = ("extend_select", "extend_exclude", "extend_per_file_ignores")
 
 
-def _models(node: Node) -> tuple[ModelConfig, ...] | None:
-    if isinstance(node.value, dict):
-        node.fail("each model is a table in double brackets: write [[models]] (in pyproject [[tool.onnxlint.models]])")
-        return None
-    return tuple(model for child in node.elements("a list of tables") if (model := _model(child)) is not None)
-
-
-_MODEL: Mapping[str, Converter[Any]] = {
-    "factory": reference,
-    "inputs": lambda node: reference(node) if isinstance(node.value, str) else _specs(node),
-    "dynamic": table_of(axis_names),
-    "sizes": table_of(sizes),
-    "vary": reference,
-    "tolerance": lambda node: Tolerance(**read_table(node, {"absolute": allowance, "relative": allowance})),
-    "timeout": seconds,
-    "exporters": some_of(*EXPORTERS),
-}
-
-
-def _model(node: Node) -> ModelConfig | None:
-    """Read one model; one whose factory or inputs are mistaken is left out, since its verdicts would mean nothing."""
-    values = read_table(node, _MODEL)
-    given = node.value.keys() if isinstance(node.value, dict) else {"factory"}
-    if "factory" not in given:
-        node.problems.add('`factory` is missing; add `factory = "module:callable"`', node.at)
-    if not ({"factory"} | (given & {"inputs", "dynamic"})) <= values.keys():
-        return None
-    model = ModelConfig(path=node.problems.path, line=node.problems.line(node.at) or 0, **values)
-    return model if _dims_agree(model, node) else None
-
-
-def _specs(node: Node) -> dict[str, TensorSpec] | None:
-    """Read a table of spec strings; None if any is mistaken, or if two disagree on the size of a dim."""
-    if not isinstance(node.value, dict):
-        node.expected("a table of spec strings, or `module:callable`,")
-        return None
-    if not node.value:
-        node.fail("the table is empty; give one spec string for each parameter of forward")
-        return None
-    found = table_of(spec)(node)
-    if found is None:
-        return None
-    seen: dict[str, tuple[str, int]] = {}
-    agree = True
-    for parameter, tensor in found.items():
-        for dim in tensor.dims:
-            if dim.name is None or dim.size is None:
-                continue
-            other, size = seen.setdefault(dim.name, (parameter, dim.size))
-            if size != dim.size:
-                node.problems.add(f"`{dim.name}` is {dim.size} here and {size} in `{other}`", (*node.at, parameter))
-                agree = False
-    return found if agree else None
-
-
-def _dims_agree(model: ModelConfig, node: Node) -> bool:
-    """Check `dynamic` and `sizes` against the declared inputs."""
-    problems = node.problems
-    before = len(problems.found)
-    specs = None if isinstance(model.inputs, str) or model.inputs is None else model.inputs
-    for parameter, axes in model.dynamic.items() if specs is not None else ():
-        assert specs is not None
-        at = (*node.at, "dynamic", parameter)
-        if parameter not in specs:
-            problems.add(f"`{parameter}` is no input of this model{did_you_mean(parameter, specs)}", at)
-            continue
-        rank = len(specs[parameter].dims)
-        for axis in axes:
-            if not -rank <= axis < rank:
-                problems.add(f"axis {axis} is outside `{parameter}`, which has {rank} axes", (*at, str(axis)))
-    names = {name for axes in model.dynamic.values() for name in axes.values()}
-    names |= {dim.name for tensor in (specs or {}).values() for dim in tensor.dims if dim.name is not None}
-    for name in model.sizes:
-        if name not in names:
-            hint = did_you_mean(name, sorted(names)) if names else "; this model has no dynamic dim"
-            problems.add(f"`{name}` is no dynamic dim of this model{hint}", (*node.at, "sizes", name))
-    return len(problems.found) == before
-
-
-def _override(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
-    """Put the command line on top of the file: what the user typed now wins over what stands in the file."""
-    values = dict(overrides)
-    extend = tuple(values.pop("extend_select", ()))
-    ignore = tuple(values.pop("ignore", ()))
-    if "select" in values:
+def _put(
+    settings: Settings, values: Mapping[str, Any], places: Mapping[str, str], restart: bool = False, typed: bool = False
+) -> Settings:
+    """Put the values of one layer on top: lists that extend grow, and a new `select` starts the selection afresh."""
+    new = dict(values)
+    if "select" in new and not restart:
         settings = dataclasses.replace(settings, extend_select=(), ignore=())
-    values["extend_select"] = (*settings.extend_select, *extend)
-    values["ignore"] = (*_without(settings.ignore, extend), *ignore)
-    models = settings.models
-    if "exporters" in values:
-        models = tuple(dataclasses.replace(model, exporters=None) for model in models)
-    if "timeout" in values:
-        models = tuple(dataclasses.replace(model, timeout=None) for model in models)
-    return dataclasses.replace(settings, models=models, **values)
+    if "per_file_ignores" in new:
+        settings = dataclasses.replace(settings, extend_per_file_ignores=())
+    extend = tuple(new.get("extend_select", ()))
+    for name in _ADDED:
+        if name in new:
+            new[name] = (*getattr(settings, name), *new[name])
+    own = tuple(new.get("ignore", ()))
+    new["ignore"] = (*(settings.ignore if restart else _without(settings.ignore, extend)), *own)
+    if typed and ("exporters" in new or "timeout" in new):
+        dropped: dict[str, Any] = {name: None for name in ("exporters", "timeout") if name in new}
+        new["models"] = tuple(dataclasses.replace(model, **dropped) for model in settings.models)
+    origins = {**settings.origins, **{name: places[name] for name in values if name in places}}
+    return dataclasses.replace(settings, origins=origins, **new)
 
 
 def _without(names: Iterable[str], dropped: Iterable[str]) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
-"""Which file configures a run, and onnxlint's table in it."""
+"""Which files configure a run, what they extend, and onnxlint's table in each."""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +14,105 @@ from onnxlint.config_values import Problems
 from onnxlint.paths import display_path
 from onnxlint.toml_lines import Key, key_lines
 
-FILE_NAMES = ("onnxlint.toml", "pyproject.toml")  # in this order within a folder
+FILE_NAMES = (".onnxlint.toml", "onnxlint.toml", "pyproject.toml")  # in this order within a folder
+INLINE = "--config"  # the place of a mistake in `--config KEY=VALUE`
 
 
-def locate(start: Path, explicit: Path | None) -> tuple[Path | None, dict[str, Any], Problems]:
-    """Return the configuration file, onnxlint's table in it, and where to note its mistakes."""
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source of settings: a file, or an assignment typed on the command line (`file` is None).
+
+    `root` is the folder that its paths are relative to; None: that of the run.
+    """
+
+    table: Any
+    problems: Problems
+    file: Path | None = None
+    root: Path | None = None
+    of_user: bool = False
+
+
+def locate(start: Path, explicit: Path | None, isolated: bool) -> tuple[Path | None, list[Layer]]:
+    """Return the configuration file that holds for the folder `start`, and its layers: first what it extends."""
     if explicit is not None:
+        explicit = Path(os.path.abspath(explicit))
         table, problems = read_file(explicit)
         if table is None and not problems.found:
             problems.add("there is no [tool.onnxlint] table in this file; add one, or name another file")
-        return explicit, table or {}, problems
+        return explicit, _chain(explicit, table or {}, problems)
+    if isolated:
+        return None, []
     for folder in (start.resolve(), *start.resolve().parents):
-        for name in FILE_NAMES:
-            candidate = folder / name
-            if candidate.is_file():
-                table, problems = read_file(candidate)
-                if table is not None or problems.found:
-                    return candidate, table or {}, problems
-    return None, {}, Problems("")
+        if (found := in_folder(folder)) is not None:
+            return found.file, _chain(*_parts(found))
+    user = user_file()
+    if not user.is_file():
+        return None, []
+    table, problems = read_file(user)
+    return user, [Layer(table or {}, problems, user, None, of_user=True)]
+
+
+def in_folder(folder: Path) -> Layer | None:
+    """Return the configuration that stands in `folder` itself, or None."""
+    for name in FILE_NAMES:
+        candidate = folder / name
+        if candidate.is_file():
+            table, problems = read_file(candidate)
+            if table is not None or problems.found:
+                return Layer(table or {}, problems, candidate, folder)
+    return None
+
+
+def user_file() -> Path:
+    """Return where a user's own configuration stands; it holds where a project has none."""
+    from platformdirs import user_config_path  # where a project has a file, nobody waits for this
+
+    return user_config_path("onnxlint", appauthor=False) / "onnxlint.toml"
+
+
+def inline_layers(assignments: Sequence[str], root: Path) -> list[Layer]:
+    """Read assignments such as `opset=18`, written as in a file."""
+    layers = []
+    for assignment in assignments:
+        problems = Problems(INLINE)
+        try:
+            table = tomllib.loads(assignment)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            problems.add(f"`{assignment}` is not an assignment as in the file, such as `opset = 18`: {error}")
+            table = {}
+        layers.append(Layer(table, problems, None, root))
+    return layers
+
+
+def _parts(layer: Layer) -> tuple[Path, Any, Problems]:
+    assert layer.file is not None
+    return layer.file, layer.table, layer.problems
+
+
+def _chain(file: Path, table: Any, problems: Problems) -> list[Layer]:
+    """Return the layers of a file: those of the file that it extends, and so on, then its own."""
+    layers = [Layer(table, problems, file, file.resolve().parent)]
+    seen = {file.resolve()}
+    while isinstance(table, dict) and "extend" in table:
+        named = table["extend"]
+        if not isinstance(named, str) or not named:
+            problems.add("the path of another configuration file is expected", ("extend",))
+            break
+        other = Path(os.path.abspath(file.parent / os.path.expanduser(os.path.expandvars(named))))
+        if other.resolve() in seen:
+            problems.add(f"`{named}` extends this file in turn; break the circle", ("extend",))
+            break
+        seen.add(other.resolve())
+        below, found = read_file(other)
+        if below is None and not found.found:
+            problems.add(f"there is no [tool.onnxlint] table in `{named}`", ("extend",))
+            break
+        if not other.is_file():
+            problems.add(f"there is no file `{named}`", ("extend",))
+            break
+        file, table, problems = other, below or {}, found
+        layers.insert(0, Layer(table, problems, file, file.resolve().parent))
+    return layers
 
 
 def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:

@@ -15,6 +15,7 @@ from onnxlint.toml_lines import Key
 
 T = TypeVar("T")
 
+FAIL_ON = ("confirmed", "suspected")
 _UNITS = {"b": 1, "": 1}
 for _power, _letter in enumerate("kmgt", 1):
     _UNITS |= {_letter: 1024**_power, f"{_letter}ib": 1024**_power, f"{_letter}b": 1000**_power}
@@ -122,6 +123,14 @@ def texts(node: Node) -> tuple[str, ...] | None:
         node.expected("a list of strings")
         return None
     return tuple(found for child in node.elements() if (found := text(child)) is not None)
+
+
+def truth(node: Node) -> bool | None:
+    """Read `true` or `false`."""
+    if isinstance(node.value, bool):
+        return node.value
+    node.expected("`true` or `false`")
+    return None
 
 
 def whole_number(least: int) -> Converter[int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import onnxlint
@@ -23,8 +24,9 @@ from onnxlint.probes.plan import Place, Plan, plan
 from onnxlint.probes.pool import ProbePool
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import Diagnostic, Finding, ModelReport, ProbeResult, Report, Severity
-from onnxlint.source.discover import discover
-from onnxlint.source.parse import SourceFile, read_source, source_lines
+from onnxlint.source.discover import Discovery, discover
+from onnxlint.source.parse import SourceFile, parse_source, read_source, source_lines
+from onnxlint.source.statements import statement_at, statement_spans
 from onnxlint.source.suppress import apply
 from onnxlint.verdicts import join
 
@@ -45,16 +47,26 @@ class Watcher(Protocol):
         """A model is at a stage of its probe; an empty stage means that it is finished."""
 
 
-def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | None = None) -> Report:
-    """Check the files under `paths`: read, analyse, probe, and join what both passes say."""
+def run_check(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    progress: Watcher | None = None,
+    found: Discovery | None = None,
+    overlay: Mapping[Path, bytes] = MappingProxyType({}),
+) -> Report:
+    """Check the files under `paths`: read, analyse, probe, and join what both passes say.
+
+    `found` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
+    """
     began = time.monotonic()
     catalogue = load_catalogue()
-    missing = [] if settings.static_only else [m for m in DYNAMIC if importlib.util.find_spec(m) is None]
+    missing = missing_packages(settings)
     dynamic = not settings.static_only and not missing
     with _without_collector(), ProbePool() as pool:
         if dynamic and settings.models:
             pool.warm()  # takes seconds, which the static pass uses
-        sources = _Sources(paths, settings, progress)
+        sources = _Sources(found or discover(paths, settings), settings, progress, overlay)
         analysis = _analyse(sources.project, settings)
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
@@ -69,8 +81,12 @@ def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | 
             results = _probe(pool, todo, settings, progress)
     findings = join(findings, results, sources.statement_lines, catalogue, source_line=sources.line)
     findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
-    wanted = settings.selection.matches
-    findings = tuple(f for f in (*findings, *needless) if wanted(f.code, f.rule))
+    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
+    findings = tuple(
+        f
+        for f in (*findings, *needless)
+        if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
+    )
     return Report(
         findings=findings,
         models=(*(_told(r, settings) for r in results), *unprobed),
@@ -79,6 +95,11 @@ def run_check(paths: Sequence[Path], settings: Settings, *, progress: Watcher | 
         tool={"onnxlint": onnxlint.__version__, **(dict(results[0].versions) if results else {})},
         seconds=time.monotonic() - began,
     )
+
+
+def missing_packages(settings: Settings) -> list[str]:
+    """Return what the dynamic pass needs and is not installed; nothing where it is not asked for."""
+    return [] if settings.static_only else [m for m in DYNAMIC if importlib.util.find_spec(m) is None]
 
 
 @contextmanager
@@ -97,13 +118,15 @@ def _without_collector() -> Iterator[None]:
 class _Sources(Place):
     """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
-    def __init__(self, paths: Sequence[Path], settings: Settings, progress: Watcher | None) -> None:
-        found = discover(paths, root=settings.root, exclude=settings.exclude)
+    def __init__(
+        self, found: Discovery, settings: Settings, progress: Watcher | None, overlay: Mapping[Path, bytes]
+    ) -> None:
         self.diagnostics: list[Diagnostic] = list(found.diagnostics)
         self.count = len(found.files)
         self.project = Project(self._read)
         self._failed: set[Path] = set()
         self._settings = settings
+        self._overlay = overlay
         if progress is not None:
             progress.stage("reading", self.count)
         for path in found.files:
@@ -118,9 +141,10 @@ class _Sources(Place):
         path = path.resolve()
         if path in self._failed:
             return None
-        if only_torch and not _mentions_torch(path):
+        given = self._overlay.get(path)
+        if only_torch and given is None and not _mentions_torch(path):
             return None
-        source = read_source(path)
+        source = read_source(path) if given is None else parse_source(path, given, display_path(path))
         if isinstance(source, Diagnostic):
             self._failed.add(path)
             self.diagnostics.append(source)
@@ -162,12 +186,7 @@ class _Sources(Place):
 
     def statement_lines(self, path: str, line: int) -> tuple[int, int]:
         """First and last line of the statement (of a compound one, its header) that holds a line."""
-        spans = self._spans(path)
-        best = (line, line)
-        for first, last in spans:
-            if first <= line <= last and (best == (line, line) or last - first < best[1] - best[0]):
-                best = (first, last)
-        return best
+        return statement_at(self._spans(path), line)
 
     def _spans(self, path: str) -> list[tuple[int, int]]:
         if not hasattr(self, "_by_path"):
@@ -176,29 +195,8 @@ class _Sources(Place):
             known = self.files().get(path)
             source = known or (read_source(Path(path)) if Path(path).is_file() else None)
             tree = source.tree if isinstance(source, SourceFile) else ast.Module([], [])
-            self._by_path[path] = [_header(s) for s in _statements(tree.body)]
+            self._by_path[path] = statement_spans(tree)
         return self._by_path[path]
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement of a block and of the blocks in it; expressions are not walked."""
-    for s in body:
-        yield s
-        for name in ("body", "orelse", "finalbody"):
-            inner = getattr(s, name, None)
-            if isinstance(inner, list):
-                yield from _statements(inner)
-        for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-            yield from _statements(part.body)
-
-
-def _header(statement: ast.stmt) -> tuple[int, int]:
-    last = statement.end_lineno or statement.lineno
-    body = getattr(statement, "body", None)
-    if isinstance(body, list) and body:
-        last = max(statement.lineno, body[0].lineno - 1)
-    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
-    return first, last
 
 
 def _mentions_torch(path: Path) -> bool:

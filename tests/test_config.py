@@ -11,6 +11,7 @@ import pytest
 
 from onnxlint.config import Selection, Settings, load_settings
 from onnxlint.config_values import parse_memory
+from onnxlint.globs import Glob
 from onnxlint.records import DimSpec, TensorSpec, Tolerance
 from onnxlint.toml_lines import Key, key_lines
 
@@ -70,7 +71,7 @@ inputs = "models.gate:example_inputs"
     assert settings.root == root
     assert (settings.opset, settings.exporters, settings.jobs) == (20, ("dynamo",), 3)
     assert settings.selection == Selection(("ONX1", "literal-batch"), ("ONX201",), ("ONX102",))
-    assert settings.exclude == ("generated/", "*_pb2.py")
+    assert settings.exclude == (Glob("generated/", root), Glob("*_pb2.py", root))
     assert (settings.fail_on, settings.timeout, settings.memory) == ("confirmed", 12.5, 4 * 1024**3)
     assert settings.source_roots == (root / "src",)
     vit, gate = settings.models

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "onnxlint"
 # From the bottom up. Rooms of one floor are strangers; a file that stands in the package itself is a room of its name.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("records", "marks"),
-    ("specs", "paths"),
+    ("specs", "paths", "globs"),
     ("catalogue", "config", "cache"),
     ("source",),
     ("project",),
@@ -26,7 +26,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("__main__", "__init__"),
 )
 # Files that are parts of one room though they stand side by side.
-PARTS = {"config_file": "config", "config_values": "config", "toml_lines": "config"}
+PARTS = dict.fromkeys(
+    ("config_file", "config_keys", "config_models", "config_rules", "config_values", "toml_lines"), "config"
+)
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 HEAVY = {"torch", "onnx", "onnxruntime", "onnxscript", "onnx_ir", "numpy", "torchvision", "transformers"}
 MAIN_PROCESS_PROBES = {"onnxlint.probes", "onnxlint.probes.plan", "onnxlint.probes.pool"}

@@ -1,19 +1,21 @@
-"""Paths → Python files, as .gitignore and `exclude` allow, in an order that never changes."""
+"""Paths → Python files, as .gitignore, `include` and `exclude` allow, in an order that never changes."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from onnxlint.config import FILE_NAMES, Settings
+from onnxlint.globs import Matcher
 from onnxlint.paths import display_path
 from onnxlint.records import Diagnostic
 
-# Folders that never hold a project's own source. A virtual environment of any name is known by its pyvenv.cfg.
+# What `exclude` is unless it is set: folders that never hold a project's own source.
 DEFAULT_EXCLUDES = frozenset(
     {
         ".bzr",
@@ -45,6 +47,7 @@ DEFAULT_EXCLUDES = frozenset(
         "venv",
     }
 )
+NEVER = frozenset({".git", ".onnxlint"})  # left out whatever is set, like every virtual environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,12 @@ class Discovery:
 
     files: tuple[Path, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    nested: tuple[Path, ...] = ()  # folders with a configuration of their own, which were not entered
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one .gitignore (or of `exclude`), relative to the folder they stand in."""
+    """The patterns of one .gitignore, relative to the folder they stand in."""
 
     base: str
     spec: GitIgnoreSpec
@@ -70,26 +74,35 @@ class _Rules:
         return self.spec.check_file(relative + "/" if folder else relative).include
 
 
-@dataclass(slots=True)
 class _Walk:
     """One walk; `exclude` speaks before any .gitignore."""
 
-    exclude: _Rules | None
-    files: list[str] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    def __init__(self, settings: Settings, boundary: Callable[[Path], bool] | None) -> None:
+        self.files: list[str] = []
+        self.nested: list[str] = []
+        self.diagnostics: list[Diagnostic] = []
+        self._names = NEVER if settings.exclude is not None else DEFAULT_EXCLUDES
+        self._excluded = Matcher((*(settings.exclude or ()), *settings.extend_exclude))
+        self._include = Matcher(settings.include) if settings.include else None
+        self._gitignore = settings.respect_gitignore
+        self._boundary = boundary
+        self._root = os.path.abspath(settings.root)
 
     def say(self, level: str, path: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(level, message, display_path(Path(path))))
 
+    def excluded(self, path: str, folder: bool) -> bool:
+        """Tell whether the settings leave a path out."""
+        return self._excluded.matches(path, folder)
+
+    def refused(self, path: str) -> bool:
+        """Tell whether a file that is named lies in what the settings exclude."""
+        relative = os.path.relpath(path, self._root).split(os.sep)
+        return self.excluded(path, False) or not self._names.isdisjoint(relative[:-1])
+
     def ignored(self, path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
         """Tell whether a path is left out; the .gitignore nearest to it speaks first, as in git."""
-        if self.exclude is not None and self.exclude.verdict(path, folder):
-            return True
-        for rule in reversed(rules):
-            verdict = rule.verdict(path, folder)
-            if verdict is not None:
-                return verdict
-        return False
+        return self.excluded(path, folder) or _git_ignores(path, folder, rules)
 
     def folder(self, start: str, rules: tuple[_Rules, ...]) -> None:
         """Collect the Python files below `start`. Symbolic links to folders are not followed."""
@@ -102,7 +115,11 @@ class _Walk:
             except OSError as error:
                 self.say("error", path, f"the folder cannot be read: {error.strerror}; check the rights on it")
                 continue
-            own = _gitignore(path) if any(entry.name == ".gitignore" for entry in found) else None
+            names = {entry.name for entry in found}
+            if path != start and not names.isdisjoint(FILE_NAMES) and self._boundary and self._boundary(Path(path)):
+                self.nested.append(path)
+                continue
+            own = _gitignore(path) if self._gitignore and ".gitignore" in names else None
             here = (*above, own) if own is not None else above
             waiting += [(folder, here) for entry in found if (folder := self.entry(entry, path, here)) is not None]
 
@@ -114,21 +131,33 @@ class _Walk:
                     if Path(os.path.realpath(parent)).is_relative_to(os.path.realpath(entry.path)):
                         self.say("warning", entry.path, "this symbolic link loops back; it is not followed: remove it")
                     return None
-                skipped = entry.name in DEFAULT_EXCLUDES or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+                skipped = entry.name in self._names or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
                 return None if skipped or self.ignored(entry.path, True, rules) else entry.path
-            if entry.name.endswith(".py") and entry.is_file() and not self.ignored(entry.path, False, rules):
+            if self.included(entry) and entry.is_file() and not self.ignored(entry.path, False, rules):
                 self.files.append(entry.path)
         except OSError as error:
             self.say("warning", entry.path, f"this cannot be read: {error.strerror}; it is left out: remove or mend it")
         return None
 
+    def included(self, entry: os.DirEntry[str]) -> bool:
+        """Tell whether a file counts as Python source by its name."""
+        return entry.name.endswith(".py") if self._include is None else self._include.matches(entry.path)
 
-def discover(paths: Sequence[Path], *, root: Path, exclude: Sequence[str] = ()) -> Discovery:
-    """Find the Python files under `paths`. A file that is named is taken whatever the patterns say.
+    def start(self, path: str) -> None:
+        """Walk a folder that was named."""
+        before = len(self.files) + len(self.nested)
+        self.folder(path, _rules_above(path) if self._gitignore else ())
+        if len(self.files) + len(self.nested) == before:
+            self.say("warning", path, "there is no Python file here, or all of them are excluded")
 
-    `exclude` holds patterns as .gitignore spells them, relative to `root`. What is wrong with a path is a Diagnostic.
+
+def discover(paths: Sequence[Path], settings: Settings, boundary: Callable[[Path], bool] | None = None) -> Discovery:
+    """Find the Python files under `paths`. A file that is named is taken, but with `force-exclude`.
+
+    A folder below that holds a file called like a configuration, and for which `boundary` says that it is one, is not
+    entered but named. What is wrong with a path is a Diagnostic.
     """
-    walk = _Walk(_Rules(os.path.abspath(root), GitIgnoreSpec.from_lines(exclude)) if exclude else None)
+    walk = _Walk(settings, boundary)
     for path in paths:
         absolute = os.path.abspath(path)
         try:
@@ -136,11 +165,10 @@ def discover(paths: Sequence[Path], *, root: Path, exclude: Sequence[str] = ()) 
         except OSError as error:
             walk.say("error", absolute, f"the path cannot be read: {error.strerror}; check its spelling")
             continue
+        if settings.force_exclude and walk.refused(absolute):
+            continue
         if stat.S_ISDIR(mode):
-            before = len(walk.files)
-            walk.folder(absolute, _rules_above(absolute))
-            if len(walk.files) == before:
-                walk.say("warning", absolute, "there is no Python file here, or all of them are excluded")
+            walk.start(absolute)
         elif not stat.S_ISREG(mode):
             walk.say("error", absolute, "this is neither a file nor a folder; name a Python file")
         elif absolute.endswith(".ipynb"):
@@ -150,7 +178,15 @@ def discover(paths: Sequence[Path], *, root: Path, exclude: Sequence[str] = ()) 
         else:
             walk.files.append(absolute)
     unique = sorted(dict.fromkeys(walk.files), key=lambda name: name.split(os.sep))
-    return Discovery(tuple(Path(name) for name in unique), tuple(walk.diagnostics))
+    return Discovery(tuple(map(Path, unique)), tuple(walk.diagnostics), tuple(map(Path, sorted(walk.nested))))
+
+
+def _git_ignores(path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
+    for rule in reversed(rules):
+        verdict = rule.verdict(path, folder)
+        if verdict is not None:
+            return verdict
+    return False
 
 
 def _gitignore(folder: str, name: str = ".gitignore") -> _Rules | None:
@@ -184,7 +220,7 @@ def _rules_above(start: str) -> tuple[_Rules, ...]:
     files = [rules for path in reversed(above) if (rules := _gitignore(path)) is not None]
     found = (*_info_exclude(repository), *files)
     below = [start, *above[:-1]]
-    return () if any(_Walk(None).ignored(path, True, found) for path in below) else found
+    return () if any(_git_ignores(path, True, found) for path in below) else found
 
 
 def _info_exclude(repository: str) -> tuple[_Rules, ...]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from onnxlint.config import Settings
+from onnxlint.globs import Glob
 from onnxlint.source.discover import Discovery, discover
 
 
@@ -22,13 +25,32 @@ def make(*names: str) -> None:
         path.write_text("")
 
 
-def found(*paths: str, exclude: tuple[str, ...] = ()) -> list[str]:
-    result = discover([Path(p) for p in paths or (".",)], root=Path.cwd(), exclude=exclude)
+def globs(patterns: Sequence[str]) -> tuple[Glob, ...]:
+    return tuple(Glob(pattern, Path.cwd()) for pattern in patterns)
+
+
+def found(
+    *paths: str,
+    exclude: Sequence[str] | None = None,
+    extend: Sequence[str] = (),
+    include: Sequence[str] = (),
+    force: bool = False,
+    gitignore: bool = True,
+) -> list[str]:
+    settings = Settings(
+        root=Path.cwd(),
+        exclude=None if exclude is None else globs(exclude),
+        extend_exclude=globs(extend),
+        include=globs(include),
+        force_exclude=force,
+        respect_gitignore=gitignore,
+    )
+    result = discover([Path(p) for p in paths or (".",)], settings)
     return [file.relative_to(Path.cwd()).as_posix() for file in result.files]
 
 
 def complaints(*paths: str) -> list[tuple[str, str | None, str]]:
-    result: Discovery = discover([Path(p) for p in paths], root=Path.cwd())
+    result: Discovery = discover([Path(p) for p in paths], Settings(root=Path.cwd()))
     return [(d.level, d.path, d.message) for d in result.diagnostics]
 
 
@@ -60,6 +82,34 @@ def test_exclude_is_relative_to_the_root() -> None:
     assert found("sub", exclude=("sub/gen/",)) == ["sub/x.py"]
 
 
+def test_exclude_replaces_the_folders_of_tools_and_extend_exclude_adds_to_them() -> None:
+    make("build/b.py", "gen/g.py", "x.py", ".git/h.py", "env/pyvenv.cfg", "env/lib.py")
+    assert found(extend=("gen/",)) == ["x.py"]
+    assert found(exclude=("gen/",)) == ["build/b.py", "x.py"], "git's folder and virtual environments stay out"
+    assert found(exclude=("gen/",), extend=("build/",)) == ["x.py"]
+
+
+def test_force_exclude_holds_for_what_is_named() -> None:
+    make("build/b.py", "gen/g.py", "x.py", "gen/deep/h.py")
+    named = ("build/b.py", "gen/g.py", "x.py", "gen/deep")
+    assert found(*named, extend=("gen/",), force=True) == ["x.py"]
+    assert found(*named, extend=("/gen/g.py",)) == ["build/b.py", "gen/deep/h.py", "gen/g.py", "x.py"]
+
+
+def test_include_says_what_a_source_file_is_called() -> None:
+    make("a.py", "b.pyx", "src/c.py", "src/run")
+    assert found(include=("*.pyx", "src/*")) == ["b.pyx", "src/c.py", "src/run"]
+
+
+def test_a_folder_with_a_configuration_of_its_own_is_named_and_not_entered() -> None:
+    make("a.py", "pkg/b.py", "pkg/pyproject.toml", "other/c.py", "other/pyproject.toml", "pkg/deep/pyproject.toml")
+    result = discover([Path()], Settings(root=Path.cwd()), lambda folder: folder.name != "other")
+    assert [file.name for file in result.files] == ["a.py", "c.py"]
+    assert result.nested == (Path.cwd() / "pkg",)
+    within = discover([Path("pkg")], Settings(root=Path.cwd()), lambda folder: True)
+    assert ([file.name for file in within.files], within.nested) == (["b.py"], (Path.cwd() / "pkg/deep",))
+
+
 class TestGitignore:
     @pytest.fixture(autouse=True)
     def _repository(self) -> None:
@@ -70,6 +120,11 @@ class TestGitignore:
         Path(".gitignore").write_text("/out/\ntmp_*\n")
         Path("pkg/.gitignore").write_text("!tmp_keep.py\n")
         assert found() == ["a.py", "pkg/tmp_keep.py"]
+
+    def test_they_may_be_passed_over(self) -> None:
+        make("a.py", "b.py", "pkg/c.py")
+        Path(".gitignore").write_text("b.py\npkg/\n")
+        assert found(gitignore=False) == ["a.py", "b.py", "pkg/c.py"]
 
     def test_the_rules_above_a_named_folder_count(self) -> None:
         make("pkg/a.py", "pkg/tmp_x.py")
