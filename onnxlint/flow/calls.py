@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import einops, facts, layers
+from onnxlint.flow import einops, exports, facts, layers
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -126,7 +126,7 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
 
 def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of a function or class of torch."""
-    if name in ("torch.onnx.export", "torch.onnx.dynamo_export", "torch.onnx.utils.export"):
+    if name in exports.APIS:
         return engine.export_call(name, args, kwargs, node)
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
         short = name.rpartition(".")[2]
@@ -142,6 +142,7 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
             engine.emit(facts.OpCall, node, op=name, hazard="batch-norm", always=True)
         return layers.build(engine, name, args, kwargs)
     if name == "torch.export.export":
+        exports.record_program(engine, args, kwargs, node)
         return External("torch.export.ExportedProgram")
     if name in ("torch.Size",):
         return args[0] if args else Tuple(())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint.flow import facts
 from onnxlint.flow.candidates import Candidate, forward_parameters
 from onnxlint.flow.domain import (
+    NONE,
     Config,
     Const,
     Dict,
@@ -25,6 +26,7 @@ from onnxlint.flow.domain import (
     as_int,
     is_none,
 )
+from onnxlint.flow.export_inputs import around, fed, outputs, signature
 from onnxlint.project.modules import module_name
 from onnxlint.records import DimSpec, Span, TensorSpec
 
@@ -32,8 +34,19 @@ if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
     from onnxlint.project.classes import FunctionUnit
 
-# torch 2.13: export(model, args=(), f=None, *, kwargs=None, verbose=None, input_names=None, output_names=None, …)
+# torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
+_PROGRAM_POSITIONS = ("mod", "args", "kwargs")
+APIS = frozenset(
+    (
+        "torch.onnx.export",
+        "torch.onnx._export",
+        "torch.onnx.dynamo_export",
+        "torch.onnx.export_to_pretty_string",
+        "torch.onnx.utils.export",
+        "torch.onnx.utils._export",
+    )
+)
 
 
 def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
@@ -41,12 +54,12 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     given: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
     given.update(kwargs)
     unknown = "**" in given
+    if name.endswith("_export"):
+        given.setdefault("dynamo", Const(name.endswith("dynamo_export")))
     model, inputs = given.get("model", Unknown()), given.get("args", given.get("kwargs", Unknown()))
     dynamo_flag = given.get("dynamo")
-    dynamo: bool | None = True
-    if name.endswith("dynamo_export"):
-        dynamo = True
-    elif isinstance(dynamo_flag, Const):
+    dynamo: bool | None = name != "torch.onnx.utils.export"
+    if isinstance(dynamo_flag, Const):
         dynamo = bool(dynamo_flag.literal)
     elif dynamo_flag is not None or unknown:
         dynamo = None
@@ -88,7 +101,47 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         axes_spans=_axes_spans(engine, axes),
         fixed_axes=fixed,
         tensor_inputs=_feeds_tensors(inputs),
+        arguments=tuple(n for n in given if n != "**"),
+        positional=len(args),
+        settings={n: _setting(v) for n, v in given.items() if _setting(v) is not None},
+        outputs=outputs(engine, model, inputs) if given.get("output_names") is not None else None,
+        **signature(model),
+        **fed(engine, given, node, parameters),
+        **around(engine, given, node),
     )
+
+
+def record_program(engine: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+    """Emit an ExportCall for a call of torch.export.export."""
+    given: dict[str, Value] = dict(zip(_PROGRAM_POSITIONS, args, strict=False))
+    given.update(kwargs)
+    given["model"] = given.pop("mod", Unknown())
+    model = given["model"]
+    parameters = _parameters(model)
+    engine.emit(
+        facts.ExportCall,
+        node,
+        None,
+        always=True,
+        exporters=tuple(e for e in engine.all_exporters if e == "dynamo"),
+        api="torch.export.export",
+        mode=_mode(model),
+        model=_label(model),
+        has_dynamic_shapes=not is_none(given.get("dynamic_shapes", NONE)),
+        parameters=parameters,
+        argument_spans=_spans(engine, node, _PROGRAM_POSITIONS),
+        arguments=tuple(n for n in given if n != "**"),
+        **signature(model),
+        **fed(engine, given, node, parameters),
+        **around(engine, given, node),
+    )
+
+
+def _setting(v: Value) -> object:
+    """The literal, or the name of the enum member, that an argument is."""
+    if isinstance(v, Const):
+        return v.literal
+    return v.name.rpartition(".")[2] if isinstance(v, External) and v.name.startswith("torch.") else None
 
 
 def _candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str, Value]) -> Candidate | None:
@@ -158,10 +211,10 @@ def _spec(v: Value, parameter: str, given: dict[str, Value], position: int) -> T
     return TensorSpec({"int": "int64", "bool": "bool"}.get(v.kind or "", "float32"), tuple(dims))
 
 
-def _spans(engine: Interpreter, node: ast.AST) -> dict[str, Span]:
+def _spans(engine: Interpreter, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
     found: dict[str, Span] = {}
     if isinstance(node, ast.Call):
-        found = {name: engine.place(a).span for name, a in zip(_POSITIONS, node.args, strict=False)}
+        found = {name: engine.place(a).span for name, a in zip(positions, node.args, strict=False)}
         found.update({k.arg: engine.place(k).span for k in node.keywords if k.arg is not None})
     return found
 
@@ -287,7 +340,7 @@ def fixed_axes(
             Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d for axis, d in enumerate(a.dims)
         )
         fed.append(Tensor(dims, None, "input", a.kind))
-    found = engine.rehearse(model, fed)
+    found, _ = engine.rehearse(model, fed)
     result = []
     for key, why in found.items():
         name, _, axis = key.partition("\0")

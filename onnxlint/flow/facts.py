@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from onnxlint.records import EXPORTERS, Span, Step
 
@@ -136,6 +137,37 @@ class FrozenArgument(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """One example input of an export: the parameter it feeds, sizes and floating dtype as far as they are known.
+
+    `again` is True where it is the variable of an earlier input once more; `span` is where it is written in the call.
+    """
+
+    parameter: str | None = None
+    sizes: tuple[int | None, ...] | None = None
+    dtype: str | None = None
+    again: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDim:
+    """What `dynamic_shapes` says of one axis of an input, which is given by name or by position.
+
+    `kind`: `Dim` (an object, of variable or text `label`), `AUTO`, `DYNAMIC`, `STATIC`, `name` (a string), `number`,
+    `none` or `unknown`. `at` is its line and column in the tree of the function.
+    """
+
+    input: str | int
+    axis: int
+    kind: str
+    label: str
+    at: tuple[int, int]
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExportCall(Fact):
     """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
 
@@ -157,3 +189,21 @@ class ExportCall(Fact):
     axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     fixed_axes: tuple[tuple[str, int, str], ...] = ()
     tensor_inputs: bool = True
+    arguments: tuple[str, ...] = ()  # every argument that the call gives, by name
+    positional: int = 0
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)  # arguments that are literals or enum members
+    wrapping: str = ""  # "script", "trace", "compile" or "parallel"
+    required: int | None = None  # parameters of forward without a default, None where they are not known
+    variadic: bool = False
+    examples: tuple[Example, ...] | None = None  # the positional inputs
+    keywords: tuple[str, ...] | None = ()  # the inputs given by name
+    listed: bool = False  # `args` is a list
+    outputs: int | None = None
+    precision: str | None = None  # floating dtype of the model's weights
+    autocast: str | None = None
+    asked: tuple[AskedDim, ...] = ()
+    shapes_form: str = ""  # "dict" or "tuple" where `dynamic_shapes` is one whose size is known
+    shapes_keys: tuple[str, ...] = ()
+    shapes_size: int = 0
+    later_loads: tuple[tuple[Span, str], ...] = ()
+    compared: bool = True

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from onnxlint.flow import access, calls, exports, facts, layers, methods, shapes
+from onnxlint.flow import access, calls, exports, facts, indexing, layers, methods, shapes
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
@@ -560,7 +560,7 @@ class Interpreter(Objects):
 
     def subscript(self, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
         """`owner[index]`."""
-        return access.subscript(self, owner, index, node)
+        return indexing.subscript(self, owner, index, node)
 
     def items_of(self, v: Value, node: ast.AST) -> list[Value]:
         """What a loop over `v` binds."""
@@ -647,13 +647,13 @@ class Interpreter(Objects):
         else:
             self.last_train = self.place(node)
 
-    def rehearse(self, model: Instance, fed: list[Value]) -> dict[str, str]:
-        """Run a model for the axes that its layers fix, and nothing else: no fact, no function counts as reached."""
+    def rehearse(self, model: Instance, fed: list[Value]) -> tuple[dict[str, str], Value]:
+        """Run a model for the axes that its layers fix and what it gives: no fact, no function counts as reached."""
         held = self.facts, self.fixed, self.axes, self.tracing, self.reached
         self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, set()
         try:
-            self.apply(model, fed, {}, NOWHERE)
-            return self.fixed
+            result = self.apply(model, fed, {}, NOWHERE)
+            return self.fixed, result
         finally:
             self.facts, self.fixed, self.axes, self.tracing, self.reached = held
 

@@ -1,0 +1,129 @@
+"""What an export call feeds to the model, and what its function says around the call."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+from onnxlint.flow import facts
+from onnxlint.flow.callsite import CallSite
+from onnxlint.flow.domain import Dict, Instance, Layer, Tensor, Tuple, Unknown, Value, as_int, is_none
+from onnxlint.project.classes import dotted
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+
+_CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
+
+
+def signature(model: Value) -> dict[str, Any]:
+    """How many parameters of forward have no default, and whether it takes any number of them."""
+    unit = model.object.cls.find_method("forward") if isinstance(model, Instance) else None
+    if unit is None or isinstance(unit.node, ast.Lambda) or unit.node.decorator_list:
+        return {}
+    a = unit.node.args
+    positional = len(a.posonlyargs) + len(a.args) - 1
+    return {"required": positional - len(a.defaults), "variadic": a.vararg is not None or a.kwarg is not None}
+
+
+def fed(
+    engine: Interpreter, given: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
+) -> dict[str, Any]:
+    """The example inputs: by position, with what is known of each, and by name."""
+    inputs, by_name = given.get("args"), given.get("kwargs")
+    keywords: tuple[str, ...] | None = ()
+    if isinstance(by_name, Dict) and by_name.rest is None:
+        keywords = tuple(str(k) for k, _ in by_name.items)
+    elif by_name is not None and not is_none(by_name):
+        keywords = None
+    items = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else None
+    if inputs is None and by_name is not None:
+        items = []
+    if items is not None and items and isinstance(items[-1], Dict) and by_name is None:
+        last = items.pop()
+        keywords = tuple(str(k) for k, _ in last.items) if isinstance(last, Dict) and last.rest is None else None
+    if items is None:
+        return {"examples": None, "keywords": keywords}
+    site = _site(engine, node)
+    written = site.elements(_argument(node, "args", 1)) if site is not None else []
+    again = {i for i, _ in site.repeated(_argument(node, "args", 1))} if site is not None else set()
+    examples = []
+    for i, v in enumerate(items):
+        expression = written[i] if len(written) >= len(items) else None
+        sizes = tuple(as_int(d) for d in v.dims) if isinstance(v, Tensor) and v.dims is not None else None
+        examples.append(
+            facts.Example(
+                parameters[i] if parameters is not None and i < len(parameters) else None,
+                sizes,
+                site.precision(expression) if site is not None and expression is not None else None,
+                i in again and isinstance(v, Tensor),
+                engine.place(expression).span if expression is not None else None,
+            )
+        )
+    listed = isinstance(inputs, Tuple) and inputs.kind == "list"
+    return {"examples": tuple(examples), "keywords": keywords, "listed": listed}
+
+
+def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:
+    """What the function says of the model and of its shapes, and what it does after the call."""
+    site = _site(engine, node)
+    if site is None:
+        return {}
+    model = given.get("model", Unknown())
+    written = _argument(node, "model", 0) or _argument(node, "mod", 0)
+    shapes = given.get("dynamic_shapes")
+    form, size = "", 0
+    keys: tuple[str, ...] = ()
+    if isinstance(shapes, Dict) and shapes.rest is None:
+        form, keys, size = "dict", tuple(str(k) for k, _ in shapes.items), len(shapes.items)
+    elif isinstance(shapes, Tuple):
+        form, size = "tuple", len(shapes.items)
+    plain = isinstance(model, Layer) or (isinstance(model, Instance) and not _casts(model))
+    precision = site.precision(written, "float32" if plain else None)
+    return {
+        "wrapping": site.wrapping(written),
+        "precision": precision if plain or precision != "float32" else None,
+        "autocast": site.autocast(),
+        "asked": site.asked_dims(_argument(node, "dynamic_shapes", 99)),
+        "shapes_form": form,
+        "shapes_keys": keys,
+        "shapes_size": size,
+        "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
+        "compared": site.compared,
+    }
+
+
+def _casts(model: Instance) -> bool:
+    """True for a model that converts what it is fed, or is not made in single precision."""
+    for cls in model.object.cls.mro():
+        if any(_CASTS.search(unit.module.text_of(unit.node)) for unit in cls.methods.values()):
+            return True
+    return False
+
+
+def _site(engine: Interpreter, node: ast.AST) -> CallSite | None:
+    frame = engine.frames[-1]
+    if not isinstance(node, ast.Call):
+        return None
+    scope = frame.module.file.tree if frame.body.of_file else frame.body.function
+    return CallSite(frame.module, scope, node)
+
+
+def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
+    """The expression of one argument of a call."""
+    if not isinstance(node, ast.Call):
+        return None
+    told = next((k.value for k in node.keywords if k.arg == name), None)
+    return told if told is not None else node.args[position] if position < len(node.args) else None
+
+
+def outputs(engine: Interpreter, model: Value, inputs: Value) -> int | None:
+    """How many tensors forward gives for the example inputs."""
+    args: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    if not isinstance(model, Instance) or not all(isinstance(a, Tensor) for a in args):
+        return None
+    _, result = engine.rehearse(model, args)
+    if isinstance(result, Tuple) and all(isinstance(i, Tensor) and not i.guessed for i in result.items):
+        return len(result.items)
+    return 1 if isinstance(result, Tensor) and not result.guessed else None
