@@ -20,6 +20,7 @@ FAILED = 2
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "check": "Check models for what breaks on the way to ONNX.",
+        "config": "Show the settings that hold, or the schema of them.",
         "explain": "Explain one rule: what, why, bad and good code.",
         "rules": "List every rule.",
     }
@@ -59,7 +60,7 @@ class Main(click.Group):
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""
         argv = list(sys.argv[1:] if args is None else args)
-        extra |= {"standalone_mode": False, "prog_name": "onnxlint"}
+        extra |= {"standalone_mode": False, "prog_name": "onnxlint", "obj": argv}
         try:
             code = super().main(argv, **extra)
             sys.exit(code if isinstance(code, int) else 0)

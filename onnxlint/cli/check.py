@@ -1,133 +1,213 @@
-"""`onnxlint check`: settings from flags and files, one run of the pipeline, one report, one exit code."""
+"""`onnxlint check`: settings from flags and files, one run of the session, one report, one exit code."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
+import sys
 import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED
+from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
 from onnxlint.cli.output import MACHINE_FORMATS, deliver, unwritable, wants_color, width, write_file
-from onnxlint.config import FAIL_ON, Settings, load_settings, unknown_selector
-from onnxlint.config_values import parse_memory
-from onnxlint.records import EXPORTERS, Diagnostic, ModelStatus, Report, Severity, VerdictKind
+from onnxlint.config import INLINE
+from onnxlint.records import Diagnostic, ModelStatus, Report, Severity, VerdictKind
 
-FORMATS = ("full", "concise", "json", "sarif", "github")
-_LIST = "CODE[,CODE]"
-_SECONDS = click.FloatRange(min=0, min_open=True)
+if TYPE_CHECKING:
+    from onnxlint.changed import Changed
+    from onnxlint.scopes import Request, Scope
 
-
-def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Split comma-separated selectors; an unknown one ends the run, before anything is probed for nothing."""
-    codes = tuple(code for part in value for code in (piece.strip() for piece in part.split(",")) if code)
-    rules = {rule.code: rule.name for rule in load_catalogue().values()} if codes else {}
-    faults = [fault for code in codes if (fault := unknown_selector(code, rules))]
-    if faults:
-        raise click.BadParameter("; ".join(faults), ctx, param)
-    return codes
-
-
-def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    try:
-        return None if value is None else parse_memory(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+STDIN = Path("-")
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--config", type=click.Path(path_type=Path), help="The configuration file; default: that nearest to PATHS."
-)
-@click.option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run.")
-@click.option("--select", callback=_codes, help="Run only these rules.", multiple=True, metavar=_LIST)
-@click.option("--extend-select", callback=_codes, help="Run these rules as well.", multiple=True, metavar=_LIST)
-@click.option("--ignore", callback=_codes, help="Do not run these rules.", multiple=True, metavar=_LIST)
-@click.option("--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only.")
-@click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model.")
-@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
-@click.option("--output-file", type=click.Path(path_type=Path), help="Write the report to this file.")
-@click.option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected.")
-@click.option("--show", type=click.Choice(["findings", "all"]), default="findings", show_default=True)
-@click.option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time.")
-@click.option("--timeout", type=_SECONDS, help="Seconds that one model may take.")
-@click.option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB.")
-@click.option("--no-cache", is_flag=True, help="Accepted; this version keeps no cache.")
-@click.option("--repro-dir", type=click.Path(path_type=Path), help="Where counterexamples go [.onnxlint/repro].")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
-def command(
-    paths: tuple[Path, ...],
-    config: Path | None,
-    output_format: str,
-    output_file: Path | None,
-    show: str,
-    no_cache: bool,
-    **flags: Any,
-) -> int:
-    """Check the models under PATHS (default: the working directory).
+@config_options
+@check_options
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags: Any) -> int:
+    """Check the models under PATHS (default: the working directory); `-` reads one file from standard input.
 
     Exit code: 0 nothing found; 1 findings; 2 the run could not do all that was asked.
     """
-    catalogue = load_catalogue()
-    rules = {rule.code: rule.name for rule in catalogue.values()}
-    overrides = {name: value for name, value in flags.items() if value not in (None, (), False)}
-    settings, diagnostics = load_settings(_common_folder(paths), config, overrides, rules)
-    if settings.config_file is None:
-        settings, diagnostics = load_settings(Path.cwd(), config, overrides, rules)
-    settings, unkept = _with_writable_repro_dir(settings)
+    asked = Asked(paths or (Path(),), flags)
+    fault = asked.fault()
+    if fault is not None:
+        raise click.UsageError(fault)
+    if watch:
+        from onnxlint.cli.watch import watch_and_check
 
-    from onnxlint.pipeline import run_check  # after the mistakes in the flags, which need not wait for it
-    from onnxlint.report import render
-    from onnxlint.report.progress import open_progress
-    from onnxlint.source.parse import source_lines
+        return watch_and_check(ctx.obj, asked.scopes(), stdin=asked.stdin)
+    return check(asked)
 
-    with open_progress() as progress:
-        report = run_check(paths or (Path(),), settings, progress=progress)
-    report = dataclasses.replace(report, diagnostics=(*diagnostics, *unkept, *report.diagnostics))
-    code = exit_code(report, settings.fail_on)
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for: paths and flags, by the names that click gives them."""
+
+    paths: tuple[Path, ...]
+    flags: Mapping[str, Any]
+
+    def __getitem__(self, flag: str) -> Any:
+        return self.flags[flag]
+
+    @property
+    def stdin(self) -> bool:
+        """Whether the file to check comes from standard input."""
+        return STDIN in self.paths
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the flags together, or None."""
+        baseline = self["write_baseline"] or self["prune_baseline"]
+        if self["write_baseline"] and self["prune_baseline"]:
+            return "--write-baseline and --prune-baseline are one or the other"
+        if self["reason"] is not None and not self["add_noqa"]:
+            return "--reason needs --add-noqa"
+        if self["stdin_filename"] is not None and not self.stdin:
+            return "--stdin-filename needs `-` as the path"
+        if self.stdin and (len(self.paths) > 1 or baseline or self["add_noqa"] or self["changed_since"]):
+            return "`-` stands alone: without other paths, a baseline to write, --add-noqa or --changed-since"
+        if self["add_noqa"] and baseline:
+            return "--add-noqa and a baseline to write are one or the other"
+        if self["statistics"] and self["output_format"] not in ("full", "concise", "json"):
+            return "--statistics has the output formats full and json"
+        if self["reason"] is not None:
+            from onnxlint.source.annotate import fault_in_reason
+
+            fault = fault_in_reason(self["reason"])
+            return None if fault is None else f"--reason: {fault}"
+        return None
+
+    def request(self) -> Request:
+        """Return how settings are found: with the flags that were given on top."""
+        from onnxlint.scopes import Request
+
+        explicit, inline = self["config"]
+        given = {name: self[name] for name in SETTINGS if self[name] not in (None, ())}
+        overrides = {name: value for name, value in given.items() if value is not False or name not in PLAIN}
+        if self.stdin:
+            overrides["static_only"] = True
+        rules = {rule.code: rule.name for rule in load_catalogue().values()}
+        return Request(explicit, self["isolated"], inline, overrides, rules)
+
+    def scopes(self) -> tuple[Scope, ...]:
+        """Return the files to check with their settings; a wrong `--config KEY=VALUE` ends the run."""
+        from onnxlint.scopes import scopes, single
+
+        if self.stdin:
+            found = single(self["stdin_filename"] or STDIN, self.request())
+        else:
+            found = scopes(self.paths, self.request())
+        faults = [d.message for scope in found for d in scope.diagnostics if d.path == INLINE]
+        if faults:
+            raise click.UsageError(f"{INLINE}: {'; '.join(dict.fromkeys(faults))}")
+        return found
+
+    def changed(self, scope: Scope) -> Changed | None:
+        """Return what changed, if that is asked for; a revision that git does not know ends the run."""
+        if self["changed_since"] is None:
+            return None
+        from onnxlint.changed import ChangedError, changed_since
+        from onnxlint.scopes import common_folder
+
+        try:
+            return changed_since(self["changed_since"], common_folder(scope))
+        except ChangedError as error:
+            raise click.UsageError(f"--changed-since: {error}") from error
+
+
+def check(asked: Asked) -> int:
+    """Run once, deliver the report, and return the exit code."""
+    scopes, unkept = _with_writable_repro_dir(asked.scopes())
+    if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
+        raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
+    changed = asked.changed(scopes[0])
+    overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
+
+    from onnxlint import session  # after the mistakes in the flags, which need not wait for it
+    from onnxlint.report.progress import Silent, open_progress
+
+    with nullcontext(Silent()) if asked["quiet"] else open_progress() as progress:
+        done = session.run(scopes, progress=progress, changed=changed, overlay=overlay, fresh=asked["write_baseline"])
+    report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
+    if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
+        from onnxlint.cli import actions
+
+        show_all = asked["show"] == "all"
+        if asked["write_baseline"]:
+            return actions.write_baselines(report, done.ledgers, show_all)
+        if asked["add_noqa"]:
+            return actions.add_noqa(report, scopes, asked["reason"] or "", show_all)
+        report, code = actions.prune_baselines(report, done.ledgers)
+        if code:
+            return code
+    fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
+    return _conclude(report, asked, fail_on, _lines(overlay))
+
+
+def _conclude(report: Report, asked: Asked, fail_on: str, sources: Callable[[str], list[str]]) -> int:
+    """Write the report to where it should go, and return the exit code."""
+    from onnxlint.report import render, statistics
+
+    form = asked["output_format"]
 
     def rendered(color: bool) -> str:
+        show_all = asked["show"] == "all"
+        if asked["statistics"]:
+            return statistics(report, show_all=show_all, machine=form == "json")
         return render(
             report,
-            output_format,
+            form,
             color=color,
             width=width(),
-            show_all=show == "all",
-            sources=source_lines,
-            catalogue=catalogue,
+            show_all=show_all,
+            sources=sources,
+            catalogue=load_catalogue(),
+            quiet=asked["quiet"],
         )
 
+    code = exit_code(report, fail_on)
+    code = 0 if asked["exit_zero"] and code == 1 else code
     fault = None
-    if output_file is not None:
-        fault = write_file(output_file, rendered(color=False))
+    if asked["output_file"] is not None:
+        fault = write_file(asked["output_file"], rendered(color=False))
         if fault is not None:
             click.echo(f"onnxlint: {fault}", err=True)
-    if output_file is None or fault is not None:
-        colored = wants_color() and output_format not in MACHINE_FORMATS
-        code = max(code, deliver(rendered(colored), output_format))
+    if asked["output_file"] is None or fault is not None:
+        code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
     return FAILED if fault is not None else code
 
 
-def _common_folder(paths: tuple[Path, ...]) -> Path:
-    """Return the deepest folder that holds every path: the search for the configuration begins there."""
-    places = [path.resolve() for path in paths]
-    return Path(os.path.commonpath([p if p.is_dir() else p.parent for p in places])) if places else Path.cwd()
+def _lines(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
+    """Return what knows the lines of a file: as they were checked, not as they are on the disk."""
+    from onnxlint.source.parse import given_lines, source_lines
+
+    def lines(path: str) -> list[str]:
+        data = overlay.get(Path(path).resolve()) if overlay else None
+        return source_lines(path) if data is None else given_lines(data)
+
+    return lines
 
 
-def _with_writable_repro_dir(settings: Settings) -> tuple[Settings, tuple[Diagnostic, ...]]:
+def _with_writable_repro_dir(scopes: tuple[Scope, ...]) -> tuple[tuple[Scope, ...], tuple[Diagnostic, ...]]:
     """Make sure that counterexamples can be kept: elsewhere, and said so, if not where they should go."""
+    settings = scopes[0].settings  # a flag alone sets it
     reason = None if settings.static_only else unwritable(settings.repro_dir.absolute())
     if reason is None:
-        return settings, ()
+        return scopes, ()
     other = Path(tempfile.mkdtemp(prefix="onnxlint-repro-"))
     message = f"counterexamples cannot be kept: {reason}; they are in {other}: give another --repro-dir"
-    diagnostic = Diagnostic("error", message, str(settings.repro_dir))
-    return dataclasses.replace(settings, repro_dir=other), (diagnostic,)
+    moved = tuple(
+        dataclasses.replace(scope, settings=dataclasses.replace(scope.settings, repro_dir=other)) for scope in scopes
+    )
+    return moved, (Diagnostic("error", message, str(settings.repro_dir)),)
 
 
 def exit_code(report: Report, fail_on: str) -> int:

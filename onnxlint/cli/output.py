@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
+from onnxlint.atomic import replace_file
 from onnxlint.cli import FAILED, silence_stdout
 
 MACHINE_FORMATS = frozenset({"json", "sarif"})  # always UTF-8, whatever the terminal is
 
 
-def wants_color() -> bool:
-    """Tell whether standard output is a terminal that may show colour (https://no-color.org)."""
+def wants_color(choice: str = "auto") -> bool:
+    """Tell whether to colour standard output: as asked, else by NO_COLOR and FORCE_COLOR, else on a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):  # https://no-color.org
+        return False
+    if os.environ.get("FORCE_COLOR"):  # https://force-color.org
+        return True
     stream = sys.stdout
-    return (
-        stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def width() -> int:
@@ -67,15 +71,7 @@ def write_file(path: Path, text: str) -> str | None:
         if path.exists() and not path.is_file():  # such as /dev/stderr, which cannot be replaced
             path.write_bytes(encode(text, "utf-8"))
             return None
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(encode(text, "utf-8"))
-            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        replace_file(path, encode(text, "utf-8"))
     except OSError as error:
         return f"{path}: the report cannot be written: {error.strerror}; name a file in a folder that you may write to"
     return None
@@ -89,9 +85,3 @@ def unwritable(folder: Path) -> str | None:
                 return f"{existing} is not a folder"
             return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written to"
     return None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

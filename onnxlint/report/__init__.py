@@ -20,11 +20,13 @@ def render(
     show_all: bool,
     sources: Callable[[str], list[str]] | None,
     catalogue: Mapping[str, Rule],
+    quiet: bool = False,
 ) -> str:
     """Render the report in one of FORMATS, findings by path and line, ending in a newline.
 
     `sources(path)` is the lines of a file, empty where it has none; None leaves out the code. `width` is in cells.
     Without `show_all`, notes and findings that were not reproduced are left out, and counted in the summary.
+    With `quiet` the formats for people hold findings and errors alone: no models, warnings or summary.
     Raises ValueError for an unknown format.
     """
     from onnxlint.report import words
@@ -32,15 +34,27 @@ def render(
     ordered = sorted(report.findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))
     whole = dataclasses.replace(report, findings=tuple(ordered))
     shown = dataclasses.replace(whole, findings=tuple(f for f in ordered if show_all or not words.hidden(f)))
+    if quiet and format in ("full", "concise"):
+        errors = tuple(d for d in report.diagnostics if d.level == "error")
+        whole, shown = (dataclasses.replace(r, diagnostics=errors) for r in (whole, shown))
     match format:
         case "full":
             from onnxlint.report.text import text
 
-            return text(shown, whole, color=color, width=width, show_all=show_all, sources=sources, catalogue=catalogue)
+            return text(
+                shown,
+                whole,
+                color=color,
+                width=width,
+                show_all=show_all,
+                sources=sources,
+                catalogue=catalogue,
+                quiet=quiet,
+            )
         case "concise":
             from onnxlint.report.concise import concise
 
-            return concise(shown, whole, show_all=show_all)
+            return concise(shown, whole, show_all=show_all, quiet=quiet)
         case "json":
             from onnxlint.report.as_json import as_json
 
@@ -54,6 +68,13 @@ def render(
 
             return github(shown, whole, show_all=show_all)
     raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
+
+
+def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
+    """How often each rule was found, with which severities and verdicts: a table, or JSON for a machine."""
+    from onnxlint.report.statistics import as_json, table
+
+    return (as_json if machine else table)(report, show_all=show_all)
 
 
 def explain_rule(rule: Rule, *, color: bool, width: int) -> str:

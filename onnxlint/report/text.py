@@ -54,8 +54,9 @@ def text(
     show_all: bool,
     sources: Sources | None,
     catalogue: Mapping[str, Rule],
+    quiet: bool = False,
 ) -> str:
-    """Render `report`, and a summary of `whole` (hidden findings included), at a width of 60 to 200 cells."""
+    """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included."""
     width = max(60, min(width, 200))
     console = Console(
         file=io.StringIO(),
@@ -72,7 +73,7 @@ def text(
     for _, findings in groupby(report.findings, key=lambda finding: finding.span.path):
         for finding in findings:
             page.finding(finding, catalogue.get(finding.code))
-    if any(model.status is ModelStatus.PROBED for model in report.models):
+    if not quiet and any(model.status is ModelStatus.PROBED for model in report.models):
         wide = console.options.update(max_width=1000)
         tables = (model_table(report.models, seconds=seconds) for seconds in (True, False))
         table = next((t for t in tables if console.measure(t, options=wide).maximum <= width), None)
@@ -82,12 +83,13 @@ def text(
             page.lines(model_list(report.models))
         console.print()
         page.failures(whole)
-    page.lines(unprobed(report.models))
+    page.lines(unprobed([model for model in report.models if model.declared or not quiet]))
     for diagnostic in report.diagnostics:
         page.lines(_diagnostic(diagnostic))
     if report.diagnostics:
         console.print()
-    page.lines([_summary(whole, show_all=show_all)])
+    if not quiet:
+        page.lines([_summary(whole, show_all=show_all)])
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)

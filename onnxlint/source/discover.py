@@ -181,6 +181,11 @@ def discover(paths: Sequence[Path], settings: Settings, boundary: Callable[[Path
     return Discovery(tuple(map(Path, unique)), tuple(walk.diagnostics), tuple(map(Path, sorted(walk.nested))))
 
 
+def excluded(file: Path, settings: Settings) -> bool:
+    """Tell whether the settings exclude a file that is named, as `force-exclude` wants to know."""
+    return _Walk(settings, None).refused(os.path.abspath(file))
+
+
 def _git_ignores(path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
     for rule in reversed(rules):
         verdict = rule.verdict(path, folder)

@@ -110,6 +110,12 @@ def source_lines(path: str) -> list[str]:
     return list(_cached_lines(path))
 
 
+def given_lines(data: bytes) -> list[str]:
+    """Return the lines of bytes that stand for a file; none where they cannot be decoded."""
+    decoded = _decode(data, "")
+    return [] if isinstance(decoded, Diagnostic) else _NEWLINE.split(decoded[0])
+
+
 def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:
     """Decode as Python does: a BOM, else the encoding cookie, else UTF-8."""
     encoding = "utf-8"

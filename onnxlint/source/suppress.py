@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from onnxlint.records import Finding, Span
 from onnxlint.source.parse import SourceFile
 
-_CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
-_NOQA = re.compile(rf"#\s*noqa(?:\s*:\s*(?P<codes>{_CODES}))?(?![\w-])", re.IGNORECASE)
+CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
+NOQA = re.compile(rf"#\s*noqa(?:\s*:\s*(?P<codes>{CODES}))?(?![\w-])", re.IGNORECASE)
 _IGNORE = re.compile(r"#\s*onnxlint:\s*(?P<kind>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]]*)\]|(?![\w\[(-]))")
 
 
@@ -130,7 +130,7 @@ def _scan(source: SourceFile) -> Iterator[Suppression]:
 
 def _markers(comment: str) -> Iterator[tuple[re.Match[str], bool]]:
     yield from ((match, False) for match in _IGNORE.finditer(comment))
-    yield from ((match, True) for match in _NOQA.finditer(comment))
+    yield from ((match, True) for match in NOQA.finditer(comment))
 
 
 def _close(

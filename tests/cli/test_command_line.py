@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
 import sys
-import types
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from onnxlint import __version__
 from onnxlint.cli import main
 from onnxlint.cli.check import exit_code
 from onnxlint.cli.output import encode
-from onnxlint.config import Settings
+from onnxlint.config import FileIgnore, Settings
+from onnxlint.globs import Glob
 from onnxlint.records import (
     Diagnostic,
     Finding,
@@ -29,6 +30,8 @@ from onnxlint.records import (
     Span,
     VerdictKind,
 )
+from onnxlint.scopes import Scope
+from onnxlint.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,8 +40,8 @@ def finding(severity: Severity = Severity.ERROR, verdict: VerdictKind = VerdictK
     return Finding("ONX101", "tensor-branch", severity, "`if` wählt…", Span("g.py", 1, 1, 1, 3), verdict=verdict)
 
 
-class Calls(list[tuple[tuple[Path, ...], Settings]]):
-    """What the command asked of the pipeline."""
+class Calls(list[tuple[tuple[str, ...], Settings]]):
+    """What the command asked of the session: for each scope the files, relative to where it runs, and the settings."""
 
     report: Report | BaseException = Report(findings=(finding(),), files=1)
 
@@ -46,17 +49,19 @@ class Calls(list[tuple[tuple[Path, ...], Settings]]):
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Calls:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     made = Calls()
 
-    def run_check(paths: Sequence[Path], settings: Settings, *, progress: object) -> Report:
-        made.append((tuple(paths), settings))
+    def run(scopes: Sequence[Scope], **_: object) -> Session:
+        for scope in scopes:
+            made.append((tuple(file.relative_to(tmp_path).as_posix() for file in scope.found.files), scope.settings))
         if isinstance(made.report, BaseException):
             raise made.report
-        return made.report
+        diagnostics = tuple(d for scope in scopes for d in (*scope.diagnostics, *scope.found.diagnostics))
+        return Session(dataclasses.replace(made.report, diagnostics=(*diagnostics, *made.report.diagnostics)))
 
-    stub = types.ModuleType("onnxlint.pipeline")
-    stub.run_check = run_check  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "onnxlint.pipeline", stub)
+    monkeypatch.setattr("onnxlint.session.run", run)
+    Path("gate.py").write_text("")
     return made
 
 
@@ -72,17 +77,22 @@ def settings_of(calls: Calls) -> Settings:
 class TestFlags:
     def test_without_any_the_working_directory_is_checked_with_the_defaults(self, calls: Calls) -> None:
         check()
-        assert calls == [((Path(),), Settings(root=Path.cwd()))]
+        assert calls == [(("gate.py",), Settings(root=Path.cwd()))]
 
     def test_all_of_them_reach_the_settings(self, calls: Calls) -> None:
+        Path("b").mkdir()
+        Path("b/c.py").write_text("")
         check(
-            *("a.py", "b", "--static-only", "--select", "ONX1,literal-batch", "--select", "ONX302"),
+            *("gate.py", "b", "--static-only", "--select", "ONX1,literal-batch", "--select", "ONX302"),
             *("--extend-select", "ONX201", "--ignore", "onx102", "--exporter", "dynamo", "--model", "m:A"),
             *("--fail-on", "confirmed", "--jobs", "2", "--timeout", "1.5", "--memory", "2GiB", "--no-cache"),
-            *("--repro-dir", "proof", "--debug", "--show", "all"),
+            *("--repro-dir", "proof", "--debug", "--show", "all", "--baseline", "known.json"),
+            *("--per-file-ignores", "b/:ONX1,b/:ONX302,!b/:literal-batch", "--extend-exclude", "gen/,x.py"),
+            *("--exclude", "out/", "--force-exclude", "--no-respect-gitignore"),
         )
         ((paths, settings),) = calls
-        assert paths == (Path("a.py"), Path("b"))
+        here = Path.cwd()
+        assert paths == ("b/c.py", "gate.py")
         assert settings == Settings(
             root=Path.cwd(),
             static_only=True,
@@ -97,21 +107,21 @@ class TestFlags:
             memory=2 * 1024**3,
             repro_dir=Path("proof"),
             debug=True,
+            baseline=here / "known.json",
+            per_file_ignores=(
+                FileIgnore("b/", here, ("ONX1", "ONX302"), "--per-file-ignores"),
+                FileIgnore("!b/", here, ("literal-batch",), "--per-file-ignores"),
+            ),
+            exclude=(Glob("out/", here),),
+            extend_exclude=(Glob("gen/", here), Glob("x.py", here)),
+            force_exclude=True,
+            respect_gitignore=False,
         )
 
     def test_the_file_that_config_names_is_read(self, calls: Calls) -> None:
         Path("other.toml").write_text("opset = 20\n")
         check("--config", "other.toml")
         assert settings_of(calls).opset == 20
-
-    def test_the_file_nearest_to_the_paths_is_read(self, calls: Calls) -> None:
-        Path("onnxlint.toml").write_text("opset = 19\n")
-        for name in ("audio/models", "audio/layers", "vision"):
-            Path(name).mkdir(parents=True)
-        Path("audio/onnxlint.toml").write_text("opset = 20\n")
-        for paths in (["audio/models", "audio/layers"], ["audio", "vision"]):
-            check(*paths)
-        assert [(settings.opset, settings.root.name) for _, settings in calls] == [(20, "audio"), (19, Path.cwd().name)]
 
     @pytest.mark.parametrize(
         ("args", "words"),
@@ -124,6 +134,25 @@ class TestFlags:
             (["--exporter", "dynmo"], ["--exporter", "dynamo"]),
             (["--output-format", "xml"], ["--output-format", "sarif"]),
             (["--statc-only"], ["--statc-only", "--static-only"]),
+            (["--config", "opset=3"], ["--config", "opset: a whole number from 7"]),
+            (["--config", "opsett=18"], ["--config", "opsett: unknown key; did you mean `opset`"]),
+            (["--config", "opset=", "--config", "opset=+"], ["opset=", "is not an assignment"]),
+            (["--config", "a.toml", "--config", "b.toml"], ["--config", "only one file"]),
+            (["--per-file-ignores", "tests/"], ["--per-file-ignores", "`PATTERN:CODE` is expected, not `tests/`"]),
+            (["--per-file-ignores", "tests/:ONX110"], ["--per-file-ignores", "did you mean `ONX108`"]),
+            (["--extend-exclude", "!"], ["--extend-exclude", "is not a pattern"]),
+            (["--write-baseline"], ["name the baseline to write", "--baseline FILE"]),
+            (["--write-baseline", "--prune-baseline"], ["one or the other"]),
+            (["--reason", "x"], ["--reason needs --add-noqa"]),
+            (["--add-noqa", "--reason", "a\nb"], ["--reason", "one line"]),
+            (["--add-noqa", "--reason", "ABC12 is why"], ["--reason", "`ABC12`"]),
+            (["--add-noqa", "--reason", "# type: ignore"], ["--reason", "another comment"]),
+            (["--stdin-filename", "gate.py"], ["--stdin-filename needs `-`"]),
+            (["-", "gate.py"], ["`-` stands alone"]),
+            (["-", "--add-noqa"], ["`-` stands alone"]),
+            (["--statistics", "--output-format", "sarif"], ["--statistics has the output formats"]),
+            (["--color", "blue"], ["--color", "always"]),
+            (["--watch", "-"], ["--watch watches files"]),
         ],
     )
     def test_a_wrong_one_is_one_message_and_nothing_runs(self, calls: Calls, args: list[str], words: list[str]) -> None:
@@ -171,7 +200,7 @@ class TestOutput:
         done = check("--output-format", "json", "--output-file", "out.json")
         assert (done.exit_code, done.output) == (1, "")
         assert json.loads(Path("out.json").read_text("utf-8"))["findings"][0]["message"] == "`if` wählt…"
-        assert os.listdir() == ["out.json"], "no temporary file stays"
+        assert sorted(os.listdir()) == ["gate.py", "out.json"], "no temporary file stays"
 
     @pytest.mark.parametrize("name", ["no/such/folder/out.json", "file/out.json", "folder"])
     def test_a_file_that_cannot_be_written_loses_nothing(self, calls: Calls, name: str) -> None:
@@ -265,7 +294,7 @@ class TestOtherCommands:
     def test_help_lists_every_command(self) -> None:
         done = CliRunner().invoke(main, ["--help"])
         assert done.exit_code == 0
-        assert all(f"\n  {name} " in done.stdout for name in ("check", "explain", "rules"))
+        assert all(f"\n  {name} " in done.stdout for name in ("check", "config", "explain", "rules"))
 
 
 def process(*args: str, **options: Any) -> subprocess.Popen[bytes]:

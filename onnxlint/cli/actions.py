@@ -1,0 +1,107 @@
+"""What `onnxlint check` does with findings instead of showing them: a baseline, or `# noqa` comments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from onnxlint import baseline
+from onnxlint.atomic import replace_file
+from onnxlint.cli import FAILED
+from onnxlint.paths import display_path
+from onnxlint.pipeline import UNUSED
+from onnxlint.records import Diagnostic, Finding, Report
+from onnxlint.report.words import count, hidden
+from onnxlint.scopes import Scope
+from onnxlint.session import Ledger
+from onnxlint.source.annotate import AnnotateError, annotate
+from onnxlint.source.parse import read_source
+
+
+def write_baselines(report: Report, ledgers: Sequence[Ledger], show_all: bool) -> int:
+    """Make every finding that would be shown a known one, and return the exit code."""
+    code = _tell_errors(report)
+    for ledger in ledgers:
+        entries = ledger.rewritten(lambda finding: show_all or not hidden(finding))
+        fault = _write(ledger.file, entries)
+        code = FAILED if fault else code
+        if not fault:
+            total = sum(entry.count for entry in entries)
+            click.echo(f"Wrote {count(total, 'finding')} to {display_path(ledger.file)}")
+    return code
+
+
+def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, int]:
+    """Take the slack out of the baselines; return the report without it, and 2 if a file could not be written."""
+    code = 0
+    for ledger in ledgers:
+        slack = ledger.settled.slack
+        if slack and _write(ledger.file, ledger.pruned()):
+            code = FAILED
+        elif slack:
+            gone = count(sum(number for _, number in slack), "finding")
+            click.echo(f"Removed {gone} from {display_path(ledger.file)}", err=True)
+    files = {display_path(ledger.file) for ledger in ledgers}
+    return replace(report, findings=tuple(f for f in report.findings if f.span.path not in files)), code
+
+
+def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: bool) -> int:
+    """Write a comment for every finding that would be shown, and return the exit code."""
+    code = _tell_errors(report)
+    ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
+    by_path: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        if finding.code != UNUSED and (show_all or not hidden(finding)):
+            by_path.setdefault(finding.span.path, []).append(finding)
+    written = files = 0
+    for path, findings in by_path.items():
+        fault = None if os.path.realpath(path) in ours else "this file is not among those that were to be checked"
+        fault = fault or _annotate(Path(path), findings, reason)
+        if fault is None:
+            written, files = written + len({f.span.line for f in findings}), files + 1
+        else:
+            click.echo(f"onnxlint: {path}: no comment is written: {fault}", err=True)
+            code = FAILED
+    click.echo(f"Silenced the findings of {count(written, 'line')} in {count(files, 'file')} with `# noqa`")
+    return code
+
+
+def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | None:
+    """Write the comments of one file; return why that failed, or None."""
+    source = read_source(path)
+    if isinstance(source, Diagnostic):
+        return source.message
+    wanted: dict[int, list[str]] = {}
+    for finding in findings:
+        wanted.setdefault(finding.span.line, []).append(finding.code)
+    try:
+        replace_file(path, annotate(source, wanted, reason))
+    except AnnotateError as error:
+        return str(error)
+    except OSError as error:
+        return f"the file cannot be written: {error.strerror}"
+    return None
+
+
+def _write(file: Path, entries: Sequence[baseline.Entry]) -> bool:
+    """Write a baseline, and tell why that failed, if it did."""
+    try:
+        baseline.write(file, entries)
+    except OSError as error:
+        place = display_path(file)
+        click.echo(f"onnxlint: {place}: the baseline cannot be written: {error.strerror}; name another file", err=True)
+        return True
+    return False
+
+
+def _tell_errors(report: Report) -> int:
+    """Print the errors of a run whose report is not shown, and return the exit code that they make."""
+    errors = [diagnostic for diagnostic in report.diagnostics if diagnostic.level == "error"]
+    for error in errors:
+        place = f"{error.path}:{error.line or 1}: " if error.path else ""
+        click.echo(f"onnxlint: {place}{error.message}", err=True)
+    return FAILED if errors else 0

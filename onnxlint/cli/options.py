@@ -1,0 +1,188 @@
+"""The flags of `onnxlint check`, and how the value of each is read."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.config import FAIL_ON, FileIgnore, unknown_selector
+from onnxlint.config_values import parse_memory
+from onnxlint.globs import Glob, fault_of
+from onnxlint.records import EXPORTERS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("full", "concise", "json", "sarif", "github")
+COLORS = ("auto", "always", "never")
+_LIST = "CODE[,CODE]"
+_SECONDS = click.FloatRange(min=0, min_open=True)
+_PATH = click.Path(path_type=Path)
+
+# Flags that are fields of Settings; the others say what becomes of the report.
+SETTINGS = (
+    *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
+    *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
+    *("timeout", "memory", "repro_dir", "baseline", "debug"),
+)
+PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
+
+
+def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Split comma-separated selectors; an unknown one ends the run, before anything is probed for nothing."""
+    codes = tuple(code for part in value for code in (piece.strip() for piece in part.split(",")) if code)
+    rules = {rule.code: rule.name for rule in load_catalogue().values()} if codes else {}
+    faults = [fault for code in codes if (fault := unknown_selector(code, rules))]
+    if faults:
+        raise click.BadParameter("; ".join(faults), ctx, param)
+    return codes
+
+
+def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Glob, ...]:
+    """Read patterns; on the command line they are relative to the working directory."""
+    patterns = [pattern for part in value for pattern in part.split(",") if pattern]
+    for pattern in patterns:
+        fault = fault_of(pattern)
+        if fault is not None:
+            raise click.BadParameter(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}", ctx, param)
+    return tuple(Glob(pattern, Path.cwd()) for pattern in patterns)
+
+
+def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[FileIgnore, ...]:
+    """Read `PATTERN:CODE`, several of them with commas between; several codes of one pattern are one entry."""
+    by_pattern: dict[str, list[str]] = {}
+    for pair in (piece.strip() for part in value for piece in part.split(",")):
+        pattern, colon, code = pair.rpartition(":")
+        if not colon or not pattern or not code:
+            raise click.BadParameter(f"`PATTERN:CODE` is expected, not `{pair}`", ctx, param)
+        _globs(ctx, param, (pattern.removeprefix("!"),))
+        by_pattern.setdefault(pattern, []).extend(_codes(ctx, param, (code,)))
+    name = param.opts[0]
+    return tuple(FileIgnore(pattern, Path.cwd(), tuple(codes), name) for pattern, codes in by_pattern.items())
+
+
+def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    try:
+        return None if value is None else parse_memory(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def _absolute(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    return None if value is None else Path.cwd() / value
+
+
+def read_config(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> tuple[Path | None, tuple[str, ...]]:
+    """Part what `--config` was given into the one file and the assignments."""
+    files = [text for text in value if not _is_assignment(text)]
+    if len(files) > 1:
+        raise click.BadParameter(f"only one file can be named, not {len(files)}", ctx, param)
+    return Path(files[0]) if files else None, tuple(text for text in value if _is_assignment(text))
+
+
+def _is_assignment(text: str) -> bool:
+    """Tell `opset=18` from the path of a file; what does not parse is a path where such a file exists."""
+    if "=" not in text:
+        return False
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return not Path(text).exists()
+    return True
+
+
+def config_options(command: F) -> F:
+    """Add the flags that say where the configuration comes from."""
+    for option in reversed(_CONFIG):
+        command = option(command)
+    return command
+
+
+def check_options(command: F) -> F:
+    """Add all flags of `check` but those of the configuration, in the order that `--help` shows."""
+    for option in reversed(_CHECK):
+        command = option(command)
+    return command
+
+
+_CONFIG = (
+    click.option(
+        "--config",
+        multiple=True,
+        callback=read_config,
+        metavar="FILE|KEY=VALUE",
+        help="The configuration file [that nearest to each file], or one setting as in it.",
+    ),
+    click.option("--isolated", is_flag=True, help="Read no configuration file."),
+)
+
+_CHECK = (
+    click.option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run."),
+    click.option("--select", callback=_codes, help="Run only these rules.", multiple=True, metavar=_LIST),
+    click.option("--extend-select", callback=_codes, help="Run these rules as well.", multiple=True, metavar=_LIST),
+    click.option("--ignore", callback=_codes, help="Do not run these rules.", multiple=True, metavar=_LIST),
+    click.option(
+        "--per-file-ignores",
+        callback=_file_ignores,
+        multiple=True,
+        metavar="GLOB:CODE",
+        help="Ignore these rules in these files, whatever the configuration ignores in some.",
+    ),
+    click.option(
+        "--extend-per-file-ignores",
+        callback=_file_ignores,
+        multiple=True,
+        metavar="GLOB:CODE",
+        help="Ignore these rules in these files as well.",
+    ),
+    click.option("--exclude", callback=_globs, multiple=True, metavar="GLOB", help="Leave out these files, no others."),
+    click.option(
+        "--extend-exclude", callback=_globs, multiple=True, metavar="GLOB", help="Leave out these files as well."
+    ),
+    click.option(
+        "--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even where PATHS name them."
+    ),
+    click.option(
+        "--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what .gitignore does [yes]."
+    ),
+    click.option(
+        "--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."
+    ),
+    click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
+    click.option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
+    click.option("--baseline", type=_PATH, callback=_absolute, help="Report only what this file does not know."),
+    click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline; report none of them."),
+    click.option("--prune-baseline", is_flag=True, help="Remove from the baseline what occurs no more."),
+    click.option("--add-noqa", is_flag=True, help="Write a `# noqa` comment for every finding."),
+    click.option("--reason", metavar="TEXT", help="What --add-noqa writes behind the codes."),
+    click.option(
+        "--output-format",
+        type=click.Choice(FORMATS),
+        default="full",
+        show_default=True,
+        envvar="ONNXLINT_OUTPUT_FORMAT",
+    ),
+    click.option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
+    click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them."),
+    click.option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected."),
+    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 though there are findings."),
+    click.option("--show", type=click.Choice(["findings", "all"]), default="findings", show_default=True),
+    click.option("-q", "--quiet", is_flag=True, help="Show findings and errors only."),
+    click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True),
+    click.option("-w", "--watch", is_flag=True, help="Check again whenever a file changes."),
+    click.option(
+        "--stdin-filename", type=_PATH, metavar="FILE", help="The name of the file that `-` reads; implies static only."
+    ),
+    click.option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
+    click.option("--timeout", type=_SECONDS, help="Seconds that one model may take."),
+    click.option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB."),
+    click.option("--no-cache", is_flag=True, help="Accepted; this version keeps no cache."),
+    click.option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
+    click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
+)

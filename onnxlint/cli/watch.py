@@ -1,0 +1,69 @@
+"""`onnxlint check --watch`: check again, in a process of its own, whenever a file of the project changes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from onnxlint.scopes import Scope
+from onnxlint.source.discover import DEFAULT_EXCLUDES
+
+SUFFIXES = (".py", ".toml")
+NAMES = (".gitignore",)
+QUIET = 200  # milliseconds without a further change before a check begins
+_FLAGS = ("--watch", "-w")
+
+
+def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool) -> int:
+    """Run `onnxlint` with `argv`, but for the flag, now and after every change, until an interrupt. Return 0 then."""
+    if stdin:
+        raise click.UsageError("--watch watches files, not standard input")
+    try:
+        import watchfiles
+    except ImportError as error:
+        raise click.UsageError("--watch needs watchfiles; pip install 'onnxlint[watch]'") from error
+
+    included = {str(file) for scope in scopes for file in scope.found.files}
+    baselines = {str(scope.settings.baseline) for scope in scopes}
+
+    def counts(change: watchfiles.Change, path: str) -> bool:
+        parts = Path(path).parts
+        known = path in included or path in baselines or path.endswith(SUFFIXES) or parts[-1] in NAMES
+        return known and DEFAULT_EXCLUDES.isdisjoint(parts)
+
+    folders = watched_folders(scopes)
+    try:
+        _check(argv)
+        for _ in watchfiles.watch(*folders, watch_filter=counts, debounce=10 * QUIET, step=QUIET):
+            _check(argv)
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def watched_folders(scopes: Sequence[Scope]) -> list[Path]:
+    """Return the fewest folders that hold every project and every file that is checked."""
+    folders = {scope.settings.root.resolve() for scope in scopes}
+    folders |= {file.resolve().parent for scope in scopes for file in scope.found.files}
+    return sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
+
+
+def _check(argv: Sequence[str]) -> None:
+    """Check once. The process is a new one: it reads the settings afresh, and leaves nothing behind."""
+    if sys.stdout.isatty():
+        click.clear()
+    rest = [argument for argument in argv if argument not in _FLAGS]
+    command = [sys.executable, "-P", "-m", "onnxlint", *rest]  # -P: the working directory is no place to import from
+    with subprocess.Popen(command) as process:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)  # again, if the terminal has sent it: it does no harm
+            process.wait()
+            raise
+    click.echo("onnxlint: watching for changes; Ctrl-C ends it", err=True)

@@ -1,0 +1,174 @@
+"""One run over several scopes: their reports become one, held against the baseline and against what changed."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from onnxlint import baseline
+from onnxlint.catalogue import Rule, load_catalogue
+from onnxlint.changed import Changed
+from onnxlint.config import Settings
+from onnxlint.paths import display_path
+from onnxlint.pipeline import UNUSED, Watcher, missing_packages, run_check
+from onnxlint.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
+from onnxlint.scopes import Scope
+from onnxlint.source.parse import SourceFile, read_source
+from onnxlint.source.statements import statement_at, statement_spans
+
+TYPED = "command line"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A baseline file, what stands in it, the findings that belong to it, and which entries this run can judge."""
+
+    file: Path
+    known: Sequence[baseline.Entry]
+    findings: tuple[Finding, ...]
+    judged: Callable[[baseline.Entry], bool]
+
+    @property
+    def settled(self) -> baseline.Settled:
+        """Return what the baseline makes of the findings."""
+        return baseline.settle(self.known, self.findings, self.file.parent, self.judged)
+
+    def rewritten(self, counts: Callable[[Finding], bool]) -> list[baseline.Entry]:
+        """Return the entries to write so that every finding that counts is known."""
+        found = baseline.entries(filter(counts, self.findings), self.file.parent)
+        return baseline.merged(self.known, found, self.judged)
+
+    def pruned(self) -> list[baseline.Entry]:
+        """Return the entries without their slack."""
+        return baseline.without(self.known, self.settled.slack)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a run found: the report that is to be shown, and the baselines that it was held against."""
+
+    report: Report
+    ledgers: tuple[Ledger, ...] = ()
+
+
+def run(
+    scopes: Sequence[Scope],
+    *,
+    progress: Watcher | None = None,
+    changed: Changed | None = None,
+    overlay: Mapping[Path, bytes] = MappingProxyType({}),
+    fresh: bool = False,
+) -> Session:
+    """Check every scope, and leave out what a baseline knows and what did not change.
+
+    With `fresh`, a baseline that is missing is an empty one, since it is to be written.
+    """
+    catalogue = load_catalogue()
+    parts: list[Report] = []
+    ledgers: list[Ledger] = []
+    by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
+    for scope in scopes:
+        report = run_check((), scope.settings, progress=progress, found=scope.found, overlay=overlay)
+        report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
+        by_file.setdefault(scope.settings.baseline, []).append((scope, report))
+    for file, runs in by_file.items():
+        report = _merged([report for _, report in runs])
+        if file is not None:
+            report, ledger = _held_against(file, report, [scope for scope, _ in runs], catalogue, fresh)
+            ledgers += [ledger] if ledger is not None else []
+        parts.append(report)
+    report = _merged(parts)
+    if changed is not None:
+        report = replace(report, findings=_on_changed(report.findings, changed, {ledger.file for ledger in ledgers}))
+    return Session(report, tuple(ledgers))
+
+
+def _merged(reports: Sequence[Report]) -> Report:
+    if len(reports) == 1:
+        return reports[0]
+    findings: dict[tuple[str, Span], Finding] = {}
+    for report in reports:
+        for finding in report.findings:
+            known = findings.get((finding.code, finding.span))
+            if known is None or len(finding.evidence) > len(known.evidence):
+                findings[finding.code, finding.span] = finding
+    return Report(
+        findings=tuple(findings.values()),
+        models=tuple(model for report in reports for model in report.models),
+        diagnostics=tuple(dict.fromkeys(d for report in reports for d in report.diagnostics)),
+        files=sum(report.files for report in reports),
+        tool={name: version for report in reports for name, version in report.tool.items()},
+        seconds=sum(report.seconds for report in reports),
+    )
+
+
+def _held_against(
+    file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Rule], fresh: bool
+) -> tuple[Report, Ledger | None]:
+    try:
+        known = [] if fresh and not file.exists() else baseline.read(file)
+    except baseline.BaselineError as error:
+        fault = Diagnostic("error", str(error), display_path(file), error.line)
+        return replace(report, diagnostics=(*report.diagnostics, fault)), None
+    ledger = Ledger(file, known, report.findings, _judge(file.parent, report, scopes, catalogue))
+    settled = ledger.settled
+    wanted = scopes[0].settings.selection.matches(UNUSED, catalogue[UNUSED].name)
+    slack = [_slack(file, entry, number, catalogue[UNUSED]) for entry, number in settled.slack] if wanted else []
+    return replace(report, findings=(*settled.new, *slack)), ledger
+
+
+def _slack(file: Path, entry: baseline.Entry, number: int, rule: Rule) -> Finding:
+    gone = "occurs no more" if number == entry.count else f"occurs {entry.count - number} times, not {entry.count}"
+    place = f"{entry.code} in {entry.path}" + (f" at `{entry.text}`" if entry.text else "")
+    message = f"the baseline allows {place}, which {gone}; `--prune-baseline` mends it"
+    span = Span(display_path(file), entry.line, 1, entry.line, 1)
+    return Finding(rule.code, rule.name, Severity.WARNING, message, span, text=entry.fingerprint)
+
+
+def _judge(
+    folder: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Rule]
+) -> Callable[[baseline.Entry], bool]:
+    """Make the test whether this run would have found what an entry allows: the file was read, and the rule ran."""
+    settings_of = {os.path.abspath(file): scope.settings for scope in scopes for file in scope.found.files}
+    unread = {os.path.abspath(d.path) for d in report.diagnostics if d.path}
+    unprobed = any(model.declared and model.status is not ModelStatus.PROBED for model in report.models)
+
+    def judged(entry: baseline.Entry) -> bool:
+        path = os.path.abspath(folder / entry.path)
+        gone = not os.path.lexists(path)
+        settings = settings_of.get(path) or (scopes[0].settings if gone else None)
+        if settings is None or path in unread:
+            return False
+        rule = catalogue.get(entry.code)
+        if rule is None or gone:
+            return True  # no run finds it again
+        return _could_speak(rule, settings, unprobed) and not settings.file_ignores.ignores(path, rule.code, rule.name)
+
+    return judged
+
+
+def _could_speak(rule: Rule, settings: Settings, unprobed: bool) -> bool:
+    if not settings.selection.matches(rule.code, rule.name) or settings.origins.get("exporters") == TYPED:
+        return False
+    if not rule.code.startswith("ONX7"):
+        return True
+    return not (settings.static_only or settings.only_models or unprobed or missing_packages(settings))
+
+
+def _on_changed(findings: Iterable[Finding], changed: Changed, always: set[Path]) -> tuple[Finding, ...]:
+    """Keep the findings that a change touches, and the slack of the baselines, which a change made."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    kept = []
+    shown = {display_path(file) for file in always}
+    for finding in findings:
+        path = finding.span.path
+        if path not in spans:
+            source = read_source(Path(path)) if os.path.isfile(path) else None
+            spans[path] = statement_spans(source.tree if isinstance(source, SourceFile) else ast.Module([], []))
+        if path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line)):
+            kept.append(finding)
+    return tuple(kept)
