@@ -158,6 +158,7 @@ class Finding:
     verdict: VerdictKind = VerdictKind.SUSPECTED
     evidence: tuple[Evidence, ...] = ()
     text: str = ""  # the source text under the span, whitespace folded: what a fingerprint is made of
+    hints: Mapping[str, str | int] = field(default_factory=dict)  # what a remedy needs to know that the text hides
 
     @property
     def fingerprint(self) -> str:

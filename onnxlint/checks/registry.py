@@ -7,7 +7,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,8 @@ from onnxlint.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Sever
 class Objection:
     """What a check has to say of a fact: the fault, and what to write instead. The rule's contract says the rest.
 
-    `span`, `severity` and `effects` are given where they differ from the fact's or the contract's.
+    `span`, `severity` and `effects` are given where they differ from the fact's or the contract's. `hints` tell the
+    rule's remedy what the source text alone does not.
     """
 
     message: str
@@ -28,6 +29,7 @@ class Objection:
     span: Span | None = None
     severity: Severity | None = None
     effects: Mapping[str, Outcome] | None = None
+    hints: Mapping[str, str | int] = field(default_factory=dict)
 
 
 Check = Callable[[Any], Iterator[Objection]]
@@ -134,6 +136,7 @@ def _finding(rule: Rule, fact: Fact, objection: Objection, exporters: Sequence[s
         effects=effects,
         fix=Fix(objection.advice),
         text=fact.text,
+        hints=objection.hints,
     )
 
 
