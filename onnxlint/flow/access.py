@@ -1,16 +1,15 @@
-"""Attributes, subscripts and items of abstract values."""
+"""Attributes and items of abstract values, and the sizes that a shape gives."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from onnxlint.flow import layers, shapes
 from onnxlint.flow.domain import (
     CONFIG,
-    NONE,
     UNKNOWN,
     Array,
     ClassRef,
@@ -34,8 +33,6 @@ from onnxlint.flow.domain import (
     Value,
     as_int,
     element,
-    is_none,
-    join_all,
 )
 from onnxlint.flow.frame import UNROLL
 
@@ -241,10 +238,11 @@ def read_dim(engine: Interpreter, t: Tensor, axis: Value, trace_name: str = "") 
     if number is None:
         return CONFIG if not t.axes else Dim(t.axes, plain=False, trace=t.trace)
     extent = shapes.extent_of(t, number, engine.axes)
-    return _with_trace(extent, t)
+    return with_trace(extent, t)
 
 
-def _with_trace(extent: Extent, t: Tensor) -> Extent:
+def with_trace(extent: Extent, t: Tensor) -> Extent:
+    """A size that knows how its tensor came to be."""
     if isinstance(extent, Dim) and extent.trace is None:
         return replace(extent, trace=t.trace)
     return extent
@@ -256,21 +254,21 @@ def unpack_shape(
     """`b, n, c = x.shape`: the number of names is the rank."""
     t = shape.tensor
     if t.dims is not None and starred is None and len(t.dims) == count:
-        return [_with_trace(d, t) for d in t.dims]
+        return [with_trace(d, t) for d in t.dims]
     if starred is not None:
         parts: list[Value] = []
         for i in range(count):
             if i < starred:
-                parts.append(_with_trace(shapes.extent_of(t, i, engine.axes), t))
+                parts.append(with_trace(shapes.extent_of(t, i, engine.axes), t))
             elif i == starred:
                 known = t.dims[starred : len(t.dims) - (count - 1 - starred)] if t.dims is not None else None
                 parts.append(Tuple(tuple(known), "list") if known is not None else Seq(CONFIG))
             else:
-                parts.append(_with_trace(shapes.extent_of(t, i - count, engine.axes), t))
+                parts.append(with_trace(shapes.extent_of(t, i - count, engine.axes), t))
         return parts
     found: list[Value] = []
     for i, name in enumerate(names):
-        extent = _with_trace(shapes.extent_of(t, i, engine.axes), t)
+        extent = with_trace(shapes.extent_of(t, i, engine.axes), t)
         if engine.axes.declared is None and t.dims is None:
             extent = _by_name(extent, name, i, count)
         found.append(extent)
@@ -321,207 +319,3 @@ def items_of(engine: Interpreter, v: Value, node: ast.AST) -> list[Value]:
     if isinstance(v, Dim):
         return [CONFIG]
     return [UNKNOWN]
-
-
-def subscript(engine: Interpreter, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
-    """`owner[index]`."""
-    first = index[0] if index else UNKNOWN
-    if isinstance(owner, Tensor):
-        return _index_tensor(engine, owner, index, node)
-    if isinstance(owner, Shape):
-        if isinstance(first, Tuple) and first.kind == "slice":
-            return _slice_shape(engine, owner, first)
-        return read_dim(engine, owner.tensor, first)
-    if isinstance(owner, (Tuple, Seq)):
-        return _index_sequence(owner, first)
-    if isinstance(owner, Dict):
-        if isinstance(first, Const):
-            return owner.get(first.literal) or UNKNOWN
-        values = [v for _, v in owner.items] + ([owner.rest] if owner.rest is not None else [])
-        return join_all(values) or UNKNOWN
-    if isinstance(owner, Layer):
-        return _index_layer(owner, first)
-    if isinstance(owner, Instance):
-        return engine.index_instance(owner, first, node)
-    if isinstance(owner, Data):
-        return owner
-    if isinstance(owner, Array):
-        return owner
-    if isinstance(owner, Config):
-        return CONFIG
-    return UNKNOWN
-
-
-def _index_layer(owner: Layer, first: Value) -> Value:
-    if isinstance(owner.items, Dict):
-        if isinstance(first, Const) and owner.items.get(first.literal) is not None:
-            return owner.items.get(first.literal) or UNKNOWN
-        return join_all([v for _, v in owner.items.items] + ([owner.items.rest] if owner.items.rest else [])) or UNKNOWN
-    if isinstance(owner.items, (Tuple, Seq)):
-        inner = _index_sequence(owner.items, first)
-        if isinstance(first, Tuple) and first.kind == "slice" and isinstance(inner, (Tuple, Seq)):
-            return replace(owner, items=inner)
-        return inner
-    return UNKNOWN
-
-
-def _index_sequence(owner: Tuple | Seq, first: Value) -> Value:
-    if isinstance(owner, Seq):
-        return owner if isinstance(first, Tuple) and first.kind == "slice" else owner.item
-    number = as_int(first)
-    if number is not None and -len(owner.items) <= number < len(owner.items):
-        return owner.items[number]
-    if isinstance(first, Tuple) and first.kind == "slice":
-        bounds = [None if is_none(b) else as_int(b) for b in first.items]
-        if all(b is not None or is_none(v) for b, v in zip(bounds, first.items, strict=True)) and bounds[2] != 0:
-            return Tuple(owner.items[slice(*bounds)], owner.kind, owner.trace)
-        return Seq(element(owner))
-    return element(owner)
-
-
-def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
-    t = shape.tensor
-    numbers = [None if is_none(b) else as_int(b) for b in bounds.items]
-    if t.dims is not None:
-        return Tuple(tuple(_with_trace(d, t) for d in t.dims[slice(*numbers)]))
-    low, high = numbers[0], numbers[1]
-    if high is None and low is not None and low < 0:
-        return Tuple(tuple(_with_trace(shapes.extent_of(t, a, engine.axes), t) for a in range(low, 0)))
-    if high is not None and high > 0 and (low or 0) >= 0:
-        return Tuple(tuple(_with_trace(shapes.extent_of(t, a, engine.axes), t) for a in range(low or 0, high)))
-    return Seq(CONFIG)
-
-
-def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
-    engine.use_all(index, "an index")
-    items = _expanded(t, index)
-    source = "input" if any(isinstance(v, Tensor) and v.source == "input" for v in index) else t.source
-    gathered = any(isinstance(v, Tensor) and v.dims != () for v in index)
-    view = None if gathered else (t.view or "index")
-    trace = t.trace or next((v.trace for v in index if isinstance(v, Tensor)), None)
-    guessed = t.guessed and len(index) == 1 and not gathered
-    dims = _indexed(engine, t, items, node) if t.dims is not None and items is not None else None
-    if dims is not None:
-        return Tensor(dims, None, source, t.kind, view, t.made_at if view else None, trace, guessed)
-    return Tensor(None, _first(engine, t, index, node), source, t.kind, view, None, trace, guessed)
-
-
-def _expanded(t: Tensor, index: list[Value]) -> list[Value] | None:
-    """The index with a full slice for each axis that the ellipsis stands for; None where that cannot be told."""
-    if t.dims is None:
-        return None
-    taken = sum(_consumes(v) for v in index if not _is_ellipsis(v))
-    missing = len(t.dims) - taken
-    if missing < 0 or sum(map(_is_ellipsis, index)) > 1 or UNKNOWN in index:
-        return None
-    whole: Value = Tuple((NONE, NONE, NONE), "slice")
-    at = next((i for i, v in enumerate(index) if _is_ellipsis(v)), len(index))
-    return [*index[:at], *[whole] * missing, *index[at + 1 :]]
-
-
-def _is_ellipsis(v: Value) -> bool:
-    return isinstance(v, External) and v.name == "builtins.Ellipsis"
-
-
-def _consumes(v: Value) -> int:
-    """How many axes an index takes."""
-    if is_none(v):
-        return 0
-    if isinstance(v, Tensor) and v.kind == "bool" and v.dims is not None:
-        return len(v.dims)
-    return 1
-
-
-def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: ast.Subscript) -> shapes.Dims | None:
-    """Dims of `t[items]`: slices and None in place, what is gathered at the first place of its indices, or in front."""
-    rest = list(t.dims or ())
-    result: list[Extent] = []
-    gathered: shapes.Dims | None = ()
-    places: list[int] = []
-    at = position = 0
-    for v in items:
-        size = rest[0] if rest else CONFIG
-        del rest[: _consumes(v)]
-        if is_none(v):
-            result.append(Const(1))
-        elif _is_slice(v):
-            result.append(_sliced(size, v))
-        elif isinstance(v, (Tensor, Tuple, Seq)) and not (isinstance(v, Tensor) and v.dims == ()):
-            at = at if places else len(result)
-            places.append(position)
-            gathered = shapes.broadcast(gathered, _gathers(engine, t, v, node))
-        else:
-            continue  # torch selects by numbers before it gathers
-        position += 1
-    if gathered is None:
-        return None
-    apart = bool(places) and places != list(range(places[0], places[-1] + 1))
-    at = 0 if apart else at
-    return (*result[:at], *gathered, *result[at:], *rest)
-
-
-def _is_slice(v: Value) -> TypeGuard[Tuple]:
-    return isinstance(v, Tuple) and v.kind == "slice"
-
-
-def _gathers(engine: Interpreter, t: Tensor, v: Value, node: ast.Subscript) -> shapes.Dims | None:
-    """Dims of one index that gathers; None where its rank is not known."""
-    if isinstance(v, Tensor):
-        if v.kind == "bool":
-            fixed = t.source != "input" and v.source != "input"
-            return (Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
-        return v.dims
-    if isinstance(v, Tuple):
-        return (Const(len(v.items)),) if all(as_int(i) is not None for i in v.items) else (CONFIG,)
-    return (shapes.from_value(v.size) if v.size is not None else CONFIG,) if isinstance(v, Seq) else ()
-
-
-def _first(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Extent | None:
-    """The size of axis 0 of `t[index]` where the rank is not known."""
-    first = index[0] if index else UNKNOWN
-    if is_none(first):
-        return Const(1)
-    if _is_ellipsis(first):
-        return t.lead
-    if _is_slice(first):
-        return _sliced(shapes.extent_of(t, 0, engine.axes), first)
-    if isinstance(first, (Tensor, Tuple, Seq)):
-        dims = _gathers(engine, t, first, node)
-        return dims[0] if dims else None
-    return None
-
-
-def _sliced(size: Extent, bounds: Tuple) -> Extent:
-    """The size of an axis after a slice; of a dynamic one, fixed bounds cut a fixed part, as far as there is one."""
-    low, high, step = bounds.items
-    if is_none(low) and is_none(high) and is_none(step):
-        return size
-    symbolic = [b for b in (low, high, step) if isinstance(b, (Dim, Data))]
-    bound = [None if is_none(b) else as_int(b) for b in (low, high, step)]
-    known = all(n is not None or is_none(b) for n, b in zip(bound, (low, high, step), strict=True)) and bound[2] != 0
-    whole = size.example if isinstance(size, Dim) else as_int(size)
-    number = len(range(*slice(*bound).indices(whole))) if known and whole is not None else None
-    if symbolic:
-        return _between(size, low, high)
-    if isinstance(size, Data):
-        return size
-    if not isinstance(size, Dim):
-        return Const(number) if number is not None else CONFIG
-    if known and bound[2] in (None, 1):
-        start, stop = bound[0] or 0, bound[1]
-        if stop is not None and start >= 0 and stop > 0 and (whole is None or stop <= whole):
-            return Const(max(stop - start, 0))
-        if start < 0 and (stop is None or start < stop < 0) and (whole is None or -start <= whole):
-            return Const((stop or 0) - start)
-    return replace(size, plain=False, example=number)
-
-
-def _between(size: Extent, low: Value, high: Value) -> Extent:
-    """The size of a slice whose bounds are sizes themselves: `x[:, :n]` is taken to have `n` there."""
-    end = size if is_none(high) else shapes.from_value(high)
-    if is_none(low) or as_int(low) == 0:
-        return replace(end, plain=False) if isinstance(end, Dim) else end
-    start = shapes.from_value(low)
-    numbers = [d.example if isinstance(d, Dim) else as_int(d) for d in (start, end)]
-    number = numbers[1] - numbers[0] if numbers[0] is not None and numbers[1] is not None else None
-    return shapes.combine(end, start, number)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from onnxlint.flow import facts, liveness, shapes
+from onnxlint.flow import facts, hazards, liveness, shapes
 from onnxlint.flow.domain import (
     Array,
     Const,
@@ -28,6 +28,7 @@ from onnxlint.flow.tree import NOWHERE, Body, Place
 from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
+    from onnxlint.flow.activation import Activation
     from onnxlint.flow.frame import Frame
     from onnxlint.flow.transfer import Call
     from onnxlint.project.classes import FunctionUnit
@@ -104,6 +105,8 @@ class Emitter:
             fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
             sure = not v.guessed
         elif isinstance(v, (Data, Array)):
+            if hazards.clock(v):
+                return
             fields["reads"] = "weight" if v.fixed else "data"
             if kind is facts.Branch:
                 fields["sized"] = isinstance(v, Data) and v.sized
@@ -121,7 +124,7 @@ class Emitter:
 
     def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
         """The example passes a Python value for a parameter of forward."""
-        body = Body(unit.module, unit.qualname, unit.node.lineno)
+        body = Body(unit.module, unit.qualname, unit.line)
         place = Place(body, NOWHERE, body.first, f"{unit.module.name}.{unit.qualname}")
         self.emit(facts.FrozenArgument, place, None, always=True, parameter=name, name=name, value=repr(v.literal))
 
@@ -146,7 +149,9 @@ class Emitter:
         if not self.tracing:
             return
         if isinstance(v, Data):
-            if v.site.how:
+            if hazards.clock(v):
+                self.emit(facts.OpCall, v.site.place, op=v.site.how, hazard="clock")
+            elif v.site.how:
                 numpy = "numpy" in v.site.how
                 self.emit(
                     facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=numpy, weight=v.fixed
@@ -286,7 +291,7 @@ class Emitter:
         if lost and t.source == "input" and self._base_is_read(target):
             self.emit(facts.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
 
-    def item_written(self, frame: Frame, t: Tensor, target: ast.Subscript) -> None:
+    def item_written(self, frame: Activation, t: Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
         if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
@@ -298,14 +303,13 @@ class Emitter:
         frame = self.frames[-1]
         if not isinstance(target, ast.Name):
             return True  # a view of a name on the spot: `x[1:][mask] = 0`
-        line = frame.line - frame.body.shift
-        return frame.unit is None or liveness.base_is_read(frame.body.function, target.id, line)
+        return frame.unit is None or liveness.base_is_read(frame.body.function, target.id, frame.line)
 
     def global_write(self, target: ast.Name, v: Value) -> None:
         """Forward assigns a global variable."""
         self.emit(facts.StateWrite, target, v.trace, name=target.id, kind="global")
 
-    def state_write(self, frame: Frame, target: ast.Attribute, v: Value, augmented: bool) -> None:
+    def state_write(self, frame: Activation, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
         if not self.tracing:
             return
@@ -337,11 +341,11 @@ class Emitter:
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
 
-def _read_before(frame: Frame, name: str) -> bool:
+def _read_before(frame: Activation, name: str) -> bool:
     """True when the function that writes `self.name` reads it first (or in the same statement): it carries state."""
-    first = frame.unit.node.lineno if frame.unit is not None else frame.line
+    first = frame.unit.line if frame.unit is not None else frame.line
     for number in range(first, frame.line + 1):
-        text = frame.module.file.line(number)
+        text = frame.module.source.line(number)
         for at in _occurrences(text, f"self.{name}"):
             rest = text[at:].lstrip()
             if not rest.startswith("=") or rest.startswith("=="):
@@ -355,7 +359,7 @@ def reads_elsewhere(owner: Instance, name: str) -> bool:
         for method, unit in cls.methods.items():
             if method in ("__init__", "reset", "reset_parameters", "extra_repr"):
                 continue
-            text = unit.module.text_of(unit.node)
+            text = unit.text
             for at in _occurrences(text, f"self.{name}"):
                 rest = text[at:].lstrip()
                 if not (rest.startswith("=") and not rest.startswith("==")) and not rest.startswith(":"):

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
+from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.domain import (
     NONE,
     UNKNOWN,
-    Array,
-    Config,
-    Const,
-    Data,
-    Dict,
     Dim,
     Instance,
     Scope,
-    Seq,
-    Shape,
     Tensor,
-    Trace,
-    Tuple,
     Value,
     join,
-    join_all,
     reads_data,
     widen,
 )
-from onnxlint.flow.expressions import OPERATORS, Expressions
+from onnxlint.flow.targets import Targets
 from onnxlint.flow.tree import Body
-from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo, imported
 
 if TYPE_CHECKING:
@@ -41,19 +32,7 @@ if TYPE_CHECKING:
 UNROLL = 8  # a literal sequence of at most so many items is walked item by item
 
 
-@dataclass(slots=True)
-class Test:
-    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided)."""
-
-    reads: list[tuple[Value, tuple[str, ...]]]
-    verdict: dict[str, bool | None]
-
-    def may_be(self, wanted: bool) -> tuple[str, ...]:
-        """The exporters whose trace may take this arm."""
-        return tuple(e for e, v in self.verdict.items() if v is not (not wanted))
-
-
-class Frame(Expressions):
+class Frame(Targets):
     """Executes one body. `returns` and `yields` collect what it gives back."""
 
     def __init__(
@@ -80,17 +59,12 @@ class Frame(Expressions):
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
 
-    @property
-    def owner(self) -> ClassInfo | None:
-        """The class whose method this is."""
-        return self.unit.cls if self.unit is not None else None
-
     # ------------------------------------------------------------------------------------------------ blocks
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
         for node in statements:
-            self.line = node.lineno + self.body.shift
+            self.line = node.lineno
             self.statement_node = node
             handler = _STATEMENTS.get(type(node))
             if handler is not None and handler(self, node):
@@ -215,48 +189,6 @@ class Frame(Expressions):
             ((test.may_be(True), _then(narrowed, True, body)), (test.may_be(False), _then(narrowed, False, otherwise)))
         )
 
-    def narrowing(self, test: ast.expr) -> Callable[[bool], None]:
-        """What `x is None` and `isinstance(x, T)` say of a name in each arm."""
-        negated = False
-        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test, negated = test.operand, not negated
-
-        def narrow(arm: bool) -> None:
-            if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators):
-                same = isinstance(test.ops[0], (ast.Is, ast.Eq))
-                if (arm != negated) == same:
-                    self.scope.names[test.left.id] = NONE
-            elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
-                self.narrow_instance(test, arm != negated)
-
-        return narrow
-
-    def narrow_instance(self, call: ast.Call, holds: bool) -> None:
-        """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""
-        if not 1 <= len(call.args) <= 2 or call.keywords or not isinstance(call.args[0], ast.Name):
-            return
-        name = call.args[0].id
-        current = self.scope.lookup(name)
-        kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
-        is_tensor = "Tensor" in kinds
-        if isinstance(current, Tensor) and is_tensor != holds:
-            self.scope.names[name] = UNKNOWN
-        elif holds and is_tensor and current == UNKNOWN:
-            self.scope.names[name] = Tensor(trace=self.step(f"`{name}` is a tensor here", None))
-
-    def report_branch(
-        self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
-    ) -> None:
-        """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
-        raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
-        quiet = bool(body) and not orelse and all(_only_talks(s) for s in body)
-        for v, mask in test.reads:
-            if raises or (quiet and isinstance(v, Dim)):
-                if raises:
-                    self.engine.emit_read(facts.Assertion, node, v, mask, keyword=keyword)
-            else:
-                self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword)
-
     def s_while(self, node: ast.While) -> bool:
         """`while`: the body runs twice, so that what it changes is seen by itself."""
         test = self.test(node.test)
@@ -341,9 +273,7 @@ class Frame(Expressions):
 
     def s_class(self, node: ast.ClassDef) -> bool:
         """A class inside a function."""
-        inner = self.engine.trees.in_file(self.body, node)
-        assert isinstance(inner, ast.ClassDef)
-        self.scope.names[node.name] = self.engine.local_class(self.module, inner, f"{self.symbol}.{node.name}")
+        self.scope.names[node.name] = self.engine.local_class(self.module, node, f"{self.symbol}.{node.name}")
         return False
 
     def s_match(self, node: ast.Match) -> bool:
@@ -365,126 +295,6 @@ class Frame(Expressions):
 
         return self.arms([*((mask, matched(c)) for c in node.cases), (mask, lambda: False)])
 
-    # ------------------------------------------------------------------------------------------- assignment
-
-    def assign(self, target: ast.expr, v: Value, augmented: bool = False) -> None:
-        """Bind a target: a name, an attribute, an item, or several of them."""
-        if isinstance(target, ast.Name):
-            if target.id in self.globals and isinstance(v, (Tensor, Dim, Data)):
-                self.engine.global_write(target, v)
-            self.scope.names[target.id] = self.named(target.id, v)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            self.unpack(target, v)
-        elif isinstance(target, ast.Attribute):
-            self.assign_attribute(target, v, augmented)
-        elif isinstance(target, ast.Subscript):
-            self.assign_item(target, v)
-        elif isinstance(target, ast.Starred):
-            self.assign(target.value, v)
-
-    def named(self, name: str, v: Value) -> Value:
-        """The value with a step that says which name it got, and where."""
-        if isinstance(v, (Tensor, Dim, Data)) and (
-            v.trace is None or v.trace.line != self.line or v.trace.path != self.module.path
-        ):
-            return replace(v, trace=self.step(f"`{name}` is assigned", v.trace))
-        return v
-
-    def step(self, message: str, parent: Trace | None) -> Trace:
-        """A step of a trace at the current statement."""
-        return Trace(self.module.path, self.line, message, parent)
-
-    def unpack(self, target: ast.Tuple | ast.List, v: Value) -> None:
-        """`a, b = value`."""
-        count = len(target.elts)
-        starred = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
-        names = [e.id if isinstance(e, ast.Name) else "" for e in target.elts]
-        if isinstance(v, Instance):
-            v = self.engine.record_items(v)
-        if isinstance(v, Shape):
-            parts = self.engine.unpack_shape(v, count, starred, names)
-        elif isinstance(v, Tensor):
-            if starred is not None:  # without a star, eager itself takes one length only
-                self.engine.report_loop(target, v)
-            item = self.engine.item_of(v, 0)
-            parts = [Seq(item) if i == starred else item for i in range(count)]
-        elif isinstance(v, Tuple) and starred is None and len(v.items) == count:
-            parts = list(v.items)
-        elif isinstance(v, Tuple) and starred is not None and len(v.items) >= count - 1:
-            tail = count - 1 - starred
-            middle = v.items[starred : len(v.items) - tail]
-            parts = [*v.items[:starred], Tuple(middle, "list"), *v.items[len(v.items) - tail :]]
-        elif isinstance(v, Seq):
-            parts = [Seq(v.item) if i == starred else v.item for i in range(count)]
-        elif isinstance(v, Tuple):
-            parts = [join_all(v.items) or UNKNOWN] * count
-        else:
-            parts = [v if isinstance(v, (Config, Data, Array)) else UNKNOWN] * count
-        for element, part in zip(target.elts, parts, strict=False):
-            self.assign(element, part)
-
-    def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
-        """`obj.name = value`."""
-        owner = self.eval(target.value)
-        if isinstance(owner, Instance):
-            if not augmented:
-                self.engine.state_write(self, target, v, augmented=False)
-            self.engine.set_attribute(owner.object, target.attr, v)
-
-    def assign_item(self, target: ast.Subscript, v: Value) -> None:
-        """`obj[index] = value`."""
-        owner = self.eval(target.value)
-        index = self.index_values(target)
-        if isinstance(owner, Tensor):
-            self.engine.use_all([v, *index], "an item assignment")
-            self.engine.item_written(self, owner, target)
-            if (
-                owner.source != "input"
-                and isinstance(v, Tensor)
-                and v.source == "input"
-                and isinstance(target.value, ast.Name)
-            ):
-                self.scope.names[target.value.id] = replace(owner, source="input", trace=owner.trace or v.trace)
-            return
-        key = index[0] if len(index) == 1 else UNKNOWN
-        if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
-            self.rebind(target.value, _stored(owner, key, v))
-
-    def rebind(self, node: ast.Name | ast.Attribute, v: Value) -> None:
-        """Give a container that was changed in place back to the name or attribute that holds it."""
-        if isinstance(node, ast.Name):
-            self.scope.names[node.id] = v
-        else:
-            owner = self.eval(node.value)
-            if isinstance(owner, Instance):
-                self.engine.set_attribute(owner.object, node.attr, v, replace_old=True)
-
-
-def _is_none_literal(comparators: Sequence[ast.expr]) -> bool:
-    """True for what stands right of `==` in `x == None`."""
-    return len(comparators) == 1 and isinstance(comparators[0], ast.Constant) and comparators[0].value is None
-
-
-def _last_name(node: ast.expr) -> str:
-    """The last part of a dotted name."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _stored(owner: Value, key: Value, v: Value) -> Value:
-    if isinstance(owner, Dict):
-        if isinstance(key, Const):
-            return Dict(
-                (*((k, o) for k, o in owner.items if k != key.literal), (key.literal, v)), owner.rest, owner.trace
-            )
-        return Dict(owner.items, join(owner.rest, v) if owner.rest is not None else v, owner.trace)
-    if isinstance(owner, Tuple):
-        return Tuple(tuple(join(i, v) for i in owner.items), owner.kind, owner.trace)
-    if isinstance(owner, Seq):
-        return Seq(join(owner.item, v), owner.size, owner.trace)
-    return owner
-
 
 def _merge(a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:
     if a is b:
@@ -502,20 +312,6 @@ def _then(narrow: Callable[[bool], None], arm: bool, run: Callable[[], bool]) ->
         return run()
 
     return both
-
-
-def _only_talks(statement: ast.stmt) -> bool:
-    """True for statements that cannot change what is computed: log, warn, print, pass."""
-    if isinstance(statement, ast.Pass):
-        return True
-    if isinstance(statement, ast.Expr):
-        if isinstance(statement.value, ast.Constant):
-            return True
-        if isinstance(statement.value, ast.Call):
-            f = statement.value.func
-            name = f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")
-            return name in ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
-    return False
 
 
 def _breaks(loop: ast.While) -> bool:

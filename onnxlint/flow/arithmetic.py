@@ -1,0 +1,305 @@
+"""Arithmetic and comparisons of abstract values: of tensors, sizes, data, numbers and sequences."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from onnxlint.flow import shapes
+from onnxlint.flow.activation import Activation
+from onnxlint.flow.domain import (
+    CONFIG,
+    UNKNOWN,
+    Array,
+    Config,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    Seq,
+    Shape,
+    Tensor,
+    Truth,
+    Tuple,
+    Unknown,
+    Value,
+    as_int,
+    is_none,
+    join,
+    truth_of,
+)
+
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+}
+
+_COMPARE: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
+
+OPERATORS: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+
+
+class Arithmetic(Activation):
+    """The part of a frame that works out binary, unary and comparison operators."""
+
+    def e_binary(self, node: ast.BinOp) -> Value:
+        """`a + b` and its like."""
+        return self.arithmetic(OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right), node)
+
+    def arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
+        """The result of a binary operator."""
+        ta, tb = type(a), type(b)
+        if ta is Tensor or tb is Tensor:
+            return self._tensor_arithmetic(operator, a, b, node)
+        if ta is Const and tb is Const:
+            return _fold(operator, a, b)
+        if operator == "|" and (ta is Truth or tb is Truth):
+            return truth_of(a).either(truth_of(b))
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Array):
+                return x
+            if isinstance(x, Data):
+                return Data(x.site, x.fixed and not isinstance(y, Data), x.sized, x.trace)
+        if ta is Dim or tb is Dim:
+            sequence = next((v for v in (a, b) if isinstance(v, (Tuple, Seq))), None)
+            dim = a if isinstance(a, Dim) else b
+            if sequence is not None and isinstance(dim, Dim):  # [0] * n: the length is frozen
+                item = (
+                    sequence.item if isinstance(sequence, Seq) else (sequence.items[0] if sequence.items else UNKNOWN)
+                )
+                return Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
+            numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (a, b)]
+            folded = None
+            if (
+                operator in ("+", "-", "*", "//", "%")
+                and None not in numbers
+                and not (operator in "//%" and numbers[1] == 0)
+            ):
+                folded = int(_FOLD[operator](numbers[0], numbers[1]))
+            return shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
+        if ta in (Tuple, Seq) and tb in (Tuple, Seq) and operator == "+":
+            return _concatenate(a, b)
+        if ta is Tuple and tb is Const and operator == "*":
+            times = as_int(b)
+            assert isinstance(a, Tuple)
+            return (
+                Tuple(a.items * times, a.kind) if times is not None and 0 <= times * len(a.items) <= 32 else _loose(a)
+            )
+        if ta is Const and tb is Tuple and operator == "*":
+            return self.arithmetic(operator, b, a, node)
+        if ta is Tuple and operator == "*":
+            return _loose(a)
+        if ta is Shape or tb is Shape:
+            return Seq(CONFIG)
+        if isinstance(a, (Const, Config)) and isinstance(b, (Const, Config)):
+            return CONFIG
+        return UNKNOWN
+
+    def _tensor_arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
+        for other in (a, b):
+            if not isinstance(other, Tensor):
+                self.engine.use(other, f"`{operator}`")
+        tensors = [v for v in (a, b) if isinstance(v, Tensor)]
+        if len(tensors) == 2:
+            self.engine.check_operands(tensors[0], tensors[1])
+        lead: Extent | None
+        if operator == "@" and len(tensors) == 2 and all(t.dims is not None and len(t.dims) >= 2 for t in tensors):
+            x, y = tensors[0].dims or (), tensors[1].dims or ()
+            dims: shapes.Dims | None = (*(shapes.broadcast(x[:-2], y[:-2]) or ()), x[-2], y[-1])
+            lead = None
+        elif operator == "@":
+            dims, lead = None, shapes.elementwise(tensors)[1]
+        else:
+            dims, lead = shapes.elementwise(tensors)
+        source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
+        trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
+        kinds = {t.kind for t in tensors}
+        kind = kinds.pop() if len(kinds) == 1 and operator != "/" else None
+        return Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
+
+    def e_unary(self, node: ast.UnaryOp) -> Value:
+        """`-x`, `not x`, `~x`."""
+        v = self.eval(node.operand)
+        if isinstance(node.op, ast.Not):
+            if isinstance(v, Truth):
+                return v.negated()
+            if isinstance(v, Tensor):
+                self.engine.emit_operator(node, v, "not")
+                return Data(self.engine.site(node, "not"), v.source != "input", False, v.trace)
+            if isinstance(v, Const):
+                return Const(not v.literal)
+            return v if isinstance(v, (Data, Dim)) else CONFIG
+        if isinstance(v, Const) and isinstance(node.op, ast.USub) and isinstance(v.literal, (int, float)):
+            return Const(-v.literal)
+        if isinstance(v, Tensor):
+            return replace(v, view=None)
+        if isinstance(v, Dim):
+            return replace(v, example=None, plain=False)
+        return v if isinstance(v, (Data, Array)) else CONFIG if isinstance(v, (Const, Config)) else UNKNOWN
+
+    def e_compare(self, node: ast.Compare) -> Value:
+        """A comparison; a chained one asks each but the last for its truth."""
+        left = self.eval(node.left)
+        results: list[Value] = []
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.eval(comparator)
+            results.append(self._compare(operator, left, right, node))
+            left = right
+        if len(results) > 1:
+            for v in results[:-1]:
+                if isinstance(v, Tensor) and not self.engine.testing:
+                    self.engine.emit_operator(node, v, "chained comparison")
+        return next((v for v in results if isinstance(v, (Tensor, Data))), results[-1])
+
+    def _compare(self, operator: ast.cmpop, a: Value, b: Value, node: ast.Compare) -> Value:
+        if isinstance(operator, (ast.Is, ast.IsNot)):
+            if is_none(a) and is_none(b):
+                return Const(isinstance(operator, ast.Is))
+            return CONFIG
+        if isinstance(a, Dim) and as_int(b) == 0 and _asks_for_elements(node):
+            return CONFIG  # no example is empty
+        if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
+            return _dtype_test(operator, b)
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            return self._contains(a, b, node)
+        if isinstance(a, Const) and isinstance(b, Const):
+            compare = _COMPARE.get(type(operator))
+            try:
+                return Const(compare(a.literal, b.literal)) if compare is not None else CONFIG
+            except TypeError:
+                return CONFIG
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Tensor):
+                if is_none(y) or (isinstance(y, Const) and isinstance(y.literal, str)):
+                    return CONFIG
+                result = self._tensor_arithmetic("==", a, b, node)
+                assert isinstance(result, Tensor)
+                return replace(result, kind="bool")
+        for x in (a, b):
+            if isinstance(x, (Data, Array)):
+                return Data(x.site, x.fixed, isinstance(x, Data) and x.sized, x.trace)
+        axes: frozenset[str] = frozenset()
+        trace = None
+        for x in (a, b):
+            for d in _sizes_in(x):
+                if isinstance(d, Dim):
+                    axes |= d.axes
+                    trace = trace or d.trace
+                elif isinstance(d, Data):
+                    return Data(d.site, d.fixed, True, d.trace)
+        if axes:
+            if any(isinstance(x, Dim) and x.plain and as_int(y) == 0 for x, y in ((a, b), (b, a))):
+                return CONFIG  # an axis without elements: no example has one
+            if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
+                return CONFIG  # the same axis of two tensors: always equal
+            return Dim(axes, None, None, False, trace)
+        return CONFIG if not isinstance(a, Unknown) or not isinstance(b, Unknown) else UNKNOWN
+
+    def _contains(self, a: Value, b: Value, node: ast.AST) -> Value:
+        if isinstance(b, Tensor) or (isinstance(a, Tensor) and isinstance(b, (Tuple, Seq))):
+            t = b if isinstance(b, Tensor) else a
+            assert isinstance(t, Tensor)
+            if not self.engine.testing:
+                self.engine.emit_operator(node, t, "in")
+            return Data(self.engine.site(node, "in"), t.source != "input", False, t.trace)
+        if isinstance(a, Dim) and isinstance(b, (Tuple, Seq, Dict)):
+            return Dim(a.axes, None, None, False, a.trace)
+        return CONFIG
+
+
+_HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
+
+
+def _asks_for_elements(node: ast.Compare) -> bool:
+    """True for `x.numel() > 0` and its like."""
+    left = node.left
+    return isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute) and left.func.attr == "numel"
+
+
+def _dtype_test(operator: ast.cmpop, wanted: Value) -> Value:
+    """`x.dtype == torch.float16`: models are exported in single precision unless somebody says otherwise."""
+    names = [getattr(v, "name", "") for v in (wanted.items if isinstance(wanted, Tuple) else (wanted,))]
+    if not names or not all(n in _HALF for n in names):
+        return CONFIG
+    return Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
+
+
+def _sizes_in(v: Value) -> Iterator[Extent]:
+    if isinstance(v, Dim):
+        yield v
+    elif isinstance(v, Shape):
+        yield from v.tensor.dims or ()
+    elif isinstance(v, Tuple):
+        yield from (i for i in v.items if isinstance(i, (Dim, Data)))
+    elif isinstance(v, Seq) and isinstance(v.size, (Dim, Data)):
+        yield v.size
+
+
+def _fold(operator: str, a: Value, b: Value) -> Value:
+    assert isinstance(a, Const)
+    assert isinstance(b, Const)
+    fold = _FOLD.get(operator)
+    numbers = all(isinstance(v.literal, (int, float)) for v in (a, b))
+    if fold is None or not (numbers or (operator == "+" and isinstance(a.literal, str) and isinstance(b.literal, str))):
+        return CONFIG
+    try:
+        result = fold(a.literal, b.literal)
+    except (ArithmeticError, ValueError):
+        return CONFIG
+    return Const(result) if not isinstance(result, int) or abs(result) < 1 << 62 else CONFIG
+
+
+def _loose(v: Value) -> Value:
+    joined: Value = UNKNOWN
+    for i, item in enumerate(v.items if isinstance(v, Tuple) else ()):
+        joined = item if i == 0 else join(joined, item)
+    return Seq(joined)
+
+
+def _concatenate(a: Value, b: Value) -> Value:
+    if isinstance(a, Tuple) and isinstance(b, Tuple):
+        return (
+            Tuple((*a.items, *b.items), a.kind)
+            if len(a.items) + len(b.items) <= 64
+            else _loose(Tuple((*a.items, *b.items)))
+        )
+    items = [v.item if isinstance(v, Seq) else _item(v) for v in (a, b)]
+    size = next((v.size for v in (a, b) if isinstance(v, Seq) and v.size is not None), None)
+    known = [i for i in items if i is not None]
+    return Seq(join(known[0], known[1]) if len(known) == 2 else known[0] if known else UNKNOWN, size)
+
+
+def _item(v: Value) -> Value | None:
+    if isinstance(v, Tuple) and v.items:
+        loose = _loose(v)
+        assert isinstance(loose, Seq)
+        return loose.item
+    return None

@@ -1,0 +1,207 @@
+"""Conditions: what a test reads, which arm each exporter takes, and what an arm knows of the names tested."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from onnxlint.flow import facts
+from onnxlint.flow.arithmetic import Arithmetic
+from onnxlint.flow.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    Config,
+    Const,
+    Dim,
+    Tensor,
+    Truth,
+    Unknown,
+    Value,
+    join,
+    reads_data,
+    truth_of,
+)
+
+
+@dataclass(slots=True)
+class Test:
+    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided)."""
+
+    reads: list[tuple[Value, tuple[str, ...]]]
+    verdict: dict[str, bool | None]
+
+    def may_be(self, wanted: bool) -> tuple[str, ...]:
+        """The exporters whose trace may take this arm."""
+        return tuple(e for e, v in self.verdict.items() if v is not (not wanted))
+
+
+class Conditions(Arithmetic):
+    """The part of a frame that works out tests, and the expressions that are decided by one."""
+
+    def test(self, node: ast.expr) -> Test:
+        """Evaluate a condition: what it reads under which exporters, and what each exporter makes of it."""
+        mask = self.engine.exporters
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.test(node.operand)
+            return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()})
+        if isinstance(node, ast.BoolOp):
+            result = self.test(node.values[0])
+            for value in node.values[1:]:
+                result = self._test_both(result, value, isinstance(node.op, ast.Or))
+            return result
+        self.engine.testing += 1
+        v = self.eval(node)
+        self.engine.testing -= 1
+        if isinstance(v, Truth):
+            return Test([], {e: v.verdict(e) for e in mask})
+        if isinstance(v, Const):
+            return Test([], dict.fromkeys(mask, bool(v.literal)))
+        asks = reads_data(v) or isinstance(v, Dim)
+        return Test([(v, mask)] if asks else [], dict.fromkeys(mask, None))
+
+    def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
+        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
+        mask = self.engine.exporters
+        self.engine.exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
+        right = self.test(second) if self.engine.exporters else Test([], {})
+        self.engine.exporters = mask
+        verdict: dict[str, bool | None] = {}
+        for e in mask:
+            a, b = left.verdict.get(e), right.verdict.get(e)
+            if a is stops:
+                verdict[e] = stops
+            elif a is None:
+                verdict[e] = stops if b is stops else None
+            else:
+                verdict[e] = b
+        decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
+        reads = [(v, tuple(e for e in m if e not in decided)) for v, m in left.reads] + right.reads
+        return Test([(v, m) for v, m in reads if m], verdict)
+
+    def e_boolean(self, node: ast.BoolOp) -> Value:
+        """`a and b` as a value: its truth is asked of `a`."""
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        left = self.eval(node.values[0])
+        for right in node.values[1:]:
+            left = self._boolean(word, left, right, node)
+        return left
+
+    def _boolean(self, word: str, left: Value, second: ast.expr, node: ast.BoolOp) -> Value:
+        if isinstance(left, Const):
+            decided = bool(left.literal)
+            if decided == (word == "or"):
+                return left
+            return self.eval(second)
+        if isinstance(left, Tensor) and not self.engine.testing:
+            self.engine.emit_operator(node, left, word)
+        if isinstance(left, Truth):
+            held = self.engine.exporters
+            self.engine.exporters = tuple(e for e in held if left.verdict(e) is not (word == "or"))
+            right = self.eval(second) if self.engine.exporters else CONFIG
+            self.engine.exporters = held
+            if isinstance(right, (Const, Config, Unknown, Truth)):
+                return _both(word, left, right)
+            return right
+        right = self.eval(second)
+        if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
+            return _both(word, left, right)
+        if isinstance(left, Tensor):
+            # `tensor or default` gives either; what comes out of a comparison is a truth read from data.
+            return right if isinstance(right, Tensor) else left
+        return join(left, right)
+
+    def e_ternary(self, node: ast.IfExp) -> Value:
+        """`a if test else b`."""
+        test = self.test(node.test)
+        for v, mask in test.reads:
+            self.engine.emit_read(facts.Branch, node.test, v, mask, keyword="ternary")
+        held = self.engine.exporters
+        results: list[Value] = []
+        for arm, wanted in ((node.body, True), (node.orelse, False)):
+            mask = tuple(e for e in test.may_be(wanted) if e in held)
+            if mask:
+                self.engine.exporters = mask
+                before = dict(self.scope.names)
+                self.narrowing(node.test)(wanted)
+                results.append(self.eval(arm))
+                self.scope.names = before
+        self.engine.exporters = held
+        result = results[0] if results else UNKNOWN
+        for other in results[1:]:
+            result = join(result, other)
+        return result
+
+    def narrowing(self, test: ast.expr) -> Callable[[bool], None]:
+        """What `x is None` and `isinstance(x, T)` say of a name in each arm."""
+        negated = False
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, negated = test.operand, not negated
+
+        def narrow(arm: bool) -> None:
+            if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators):
+                same = isinstance(test.ops[0], (ast.Is, ast.Eq))
+                if (arm != negated) == same:
+                    self.scope.names[test.left.id] = NONE
+            elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
+                self.narrow_instance(test, arm != negated)
+
+        return narrow
+
+    def narrow_instance(self, call: ast.Call, holds: bool) -> None:
+        """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""
+        if not 1 <= len(call.args) <= 2 or call.keywords or not isinstance(call.args[0], ast.Name):
+            return
+        name = call.args[0].id
+        current = self.scope.lookup(name)
+        kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
+        is_tensor = "Tensor" in kinds
+        if isinstance(current, Tensor) and is_tensor != holds:
+            self.scope.names[name] = UNKNOWN
+        elif holds and is_tensor and current == UNKNOWN:
+            self.scope.names[name] = Tensor(trace=self.step(f"`{name}` is a tensor here", None))
+
+    def report_branch(
+        self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
+    ) -> None:
+        """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
+        raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
+        quiet = bool(body) and not orelse and all(_only_talks(s) for s in body)
+        for v, mask in test.reads:
+            if raises or (quiet and isinstance(v, Dim)):
+                if raises:
+                    self.engine.emit_read(facts.Assertion, node, v, mask, keyword=keyword)
+            else:
+                self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword)
+
+
+def _both(word: str, left: Value, right: Value) -> Truth:
+    a, b = truth_of(left), truth_of(right)
+    return a.either(b) if word == "or" else a.negated().either(b.negated()).negated()
+
+
+def _is_none_literal(comparators: Sequence[ast.expr]) -> bool:
+    """True for what stands right of `==` in `x == None`."""
+    return len(comparators) == 1 and isinstance(comparators[0], ast.Constant) and comparators[0].value is None
+
+
+def _last_name(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _only_talks(statement: ast.stmt) -> bool:
+    """True for statements that cannot change what is computed: log, warn, print, pass."""
+    if isinstance(statement, ast.Pass):
+        return True
+    if isinstance(statement, ast.Expr):
+        if isinstance(statement.value, ast.Constant):
+            return True
+        if isinstance(statement.value, ast.Call):
+            f = statement.value.func
+            name = f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")
+            return name in ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
+    return False
