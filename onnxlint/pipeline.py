@@ -160,8 +160,8 @@ class _Sources(Place):
         head = name.partition(".")[0]
         unit = info.functions.get(head)
         cls = info.classes.get(head)
-        node = unit.node if unit is not None else cls.node if cls is not None else None
-        return (info.path, node.lineno) if node is not None else (info.path, 1)
+        found = unit or cls
+        return info.path, found.line if found is not None else 1
 
     def _under_roots(self, module: str) -> ModuleInfo | None:
         for root in self._settings.source_roots or (self._settings.root, self._settings.root / "src"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -60,7 +59,7 @@ def _of_class(info: ModuleInfo, cls: ClassInfo) -> Candidate:
     return Candidate(
         factory=f"{info.name}:{cls.qualname}",
         path=info.path,
-        line=cls.node.lineno,
+        line=cls.line,
         source=source,
         root=str(module_name(info.file.path)[1]),
         parameters=forward_parameters(cls),
@@ -71,15 +70,9 @@ def _of_class(info: ModuleInfo, cls: ClassInfo) -> Candidate:
 def _marked(info: ModuleInfo, cls: ClassInfo) -> str:
     if "onnx_example" in cls.methods:
         return "marked"
-    for decorator in cls.node.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(target, ast.Attribute) and target.attr == "example" and isinstance(target.value, ast.Name):
-            if info.aliases.get(target.value.id) == "onnxlint":
-                return "marked"
-        elif isinstance(target, ast.Name) and info.aliases.get(target.id) in (
-            "onnxlint.example",
-            "onnxlint.marks.example",
-        ):
+    for decorator in cls.decorators:
+        head, _, tail = decorator.partition(".")
+        if info.aliases.get(head, "") + ("." + tail if tail else "") in ("onnxlint.example", "onnxlint.marks.example"):
             return "marked"
     last = [c for c in info.classes.values() if "." not in c.qualname and c.is_module()]
     if "onnx_example" in info.functions and last and last[-1] is cls:
@@ -89,7 +82,7 @@ def _marked(info: ModuleInfo, cls: ClassInfo) -> str:
 
 def _convention(cls: ClassInfo) -> str:
     for c in cls.mro():
-        text = c.module.text_of(c.node)
+        text = c.text
         for name in CONVENTIONS:
             if f"self.{name} =" in text or name in c.attributes or name in c.methods:
                 return name
@@ -98,7 +91,7 @@ def _convention(cls: ClassInfo) -> str:
 
 def required(unit: FunctionUnit | None, skip: int = 1) -> tuple[str, ...]:
     """Names of the parameters (past self, or past `skip` of them) that a call has to give."""
-    if unit is None or isinstance(unit.node, ast.Lambda):
+    if unit is None:
         return ()
     a = unit.node.args
     names = [p.arg for p in [*a.posonlyargs, *a.args]][skip:]

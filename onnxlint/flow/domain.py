@@ -465,11 +465,11 @@ def _choose(a: Value, b: Value) -> Value:
 def _order(v: Value) -> tuple[str, int, str]:
     """What values of one kind are ordered by, the same in every run for the same source."""
     if isinstance(v, Function):
-        return f"{v.unit.module.path}:{v.unit.qualname}", v.unit.node.lineno, ""
+        return f"{v.unit.module.path}:{v.unit.qualname}", v.unit.line, ""
     if isinstance(v, ClassRef):
-        return f"{v.info.module.path}:{v.info.qualname}", v.info.node.lineno, ""
+        return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
     if isinstance(v, Super):
-        return f"{v.info.module.path}:{v.info.qualname}", v.info.node.lineno, ""
+        return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
     if isinstance(v, PyModule):
         return v.info.path, 0, ""
     if isinstance(v, Instance):

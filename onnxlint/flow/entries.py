@@ -30,7 +30,7 @@ from onnxlint.flow.frame import Frame
 from onnxlint.flow.interpret import STARRED, Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import used_as_tensor, vararg_value
-from onnxlint.flow.tree import NOWHERE, Body
+from onnxlint.flow.tree import NOWHERE, Body, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, TensorSpec
@@ -126,13 +126,13 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
     for c in (*roots, *rest):
         unit = c.find_method("forward")
         assert unit is not None
-        if c in roots or id(unit.node) not in engine.reached:
+        if c in roots or unit.key not in engine.reached:
             yield _Forward(engine, unit.module.path, f"{c.qualname}.forward", c, unit)
     for c in engine.project.classes():
         if any(b.startswith("torch.autograd.") for b in c.external_bases()):
             unit = c.find_method("forward")
             used = any(f"{c.name}.apply" in info.file.text for info in engine.project.modules.values())
-            if unit is not None and id(unit.node) not in engine.reached and not used:
+            if unit is not None and unit.key not in engine.reached and not used:
                 yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
 
 
@@ -158,7 +158,7 @@ def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
 
 def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:
     for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
-        text = info.text_of(unit.node)
+        text = unit.text
         if "export" in text and "onnx" in text:
             yield _ExportScript(engine, info.path, unit.qualname, unit)
     yield _ModuleScript(engine, info.path, "<module>", info)
@@ -210,16 +210,14 @@ class _Autograd(_Job):
 
 
 def _positional(unit: FunctionUnit) -> list[ast.arg]:
-    assert not isinstance(unit.node, ast.Lambda)
     return [*unit.node.args.posonlyargs, *unit.node.args.args]
 
 
 def _variadic(unit: FunctionUnit) -> bool:
-    return isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef)) and unit.node.args.vararg is not None
+    return unit.node.args.vararg is not None
 
 
 def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
-    assert not isinstance(unit.node, ast.Lambda)
     a = unit.node.args
     positional = [*a.posonlyargs, *a.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
@@ -243,10 +241,9 @@ class _Mode(_Job):
         unit = self.cls.methods[self.method]
         instance = Instance(engine.default_instance(self.cls))
         args: list[Value] = [Const(False)] if self.method == "train" else []
-        assert not isinstance(unit.node, ast.Lambda)
         if len(unit.node.args.args) < 2:
             args = []
-        body = engine.trees.body(unit)
+        body = body_of(unit)
         scope = Scope(engine.bind(unit, [instance, *args], {}))
         frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
         engine.mode_root = frame
@@ -270,7 +267,6 @@ class _ExportScript(_Job):
 
 
 def _script_arguments(unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
-    assert not isinstance(unit.node, ast.Lambda)
     a = unit.node.args
     names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
     required = len(names) - len(a.defaults)
@@ -345,7 +341,6 @@ class _DeclaredModel(_Job):
 
     def _inputs(self, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value], shapes.Axes]:
         engine = self.engine
-        assert not isinstance(unit.node, ast.Lambda)
         a = unit.node.args
         names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
         spec = self.model.inputs
@@ -383,7 +378,7 @@ class _DeclaredModel(_Job):
 
     def _feed(self, unit: FunctionUnit, name: str, v: Value) -> Value:
         engine = self.engine
-        trace = Trace(unit.module.path, unit.node.lineno, f"`{name}` is an input of `{unit.qualname}`")
+        trace = Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
         wanted = self.model.dynamic.get(name, {})
         if isinstance(v, Tensor):
             if v.dims is None:
@@ -412,7 +407,7 @@ class _DeclaredModel(_Job):
 
 
 def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> Tensor:
-    trace = Trace(unit.module.path, unit.node.lineno, f"`{name}` is an input of `{unit.qualname}`")
+    trace = Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
     dims: list[Extent] = []
     for d in spec.dims:
         if d.name is not None:

@@ -20,7 +20,7 @@ _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|
 def signature(model: Value) -> dict[str, Any]:
     """How many parameters of forward have no default, and whether it takes any number of them."""
     unit = model.object.cls.find_method("forward") if isinstance(model, Instance) else None
-    if unit is None or isinstance(unit.node, ast.Lambda) or unit.node.decorator_list:
+    if unit is None or unit.node.decorator_list:
         return {}
     a = unit.node.args
     positional = len(a.posonlyargs) + len(a.args) - 1
@@ -96,10 +96,7 @@ def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[
 
 def _casts(model: Instance) -> bool:
     """True for a model that converts what it is fed, or is not made in single precision."""
-    for cls in model.object.cls.mro():
-        if any(_CASTS.search(unit.module.text_of(unit.node)) for unit in cls.methods.values()):
-            return True
-    return False
+    return any(_CASTS.search(unit.text) for cls in model.object.cls.mro() for unit in cls.methods.values())
 
 
 def _site(engine: Interpreter, node: ast.AST) -> CallSite | None:

@@ -169,7 +169,7 @@ def _candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str
     return Candidate(
         factory=name,
         path=cls.module.path,
-        line=cls.node.lineno,
+        line=cls.line,
         source="call-site",
         root=root,
         inputs=known,
@@ -180,7 +180,6 @@ def _candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str
 
 
 def _every_parameter(unit: FunctionUnit) -> list[str]:
-    assert not isinstance(unit.node, ast.Lambda)
     a = unit.node.args
     return [p.arg for p in [*a.posonlyargs, *a.args]][1:]
 
@@ -301,7 +300,7 @@ def _parameters(model: Value) -> tuple[str, ...] | None:
     if not isinstance(model, Instance):
         return None
     unit = model.object.cls.find_method("forward")
-    if unit is None or isinstance(unit.node, ast.Lambda):
+    if unit is None:
         return None
     a = unit.node.args
     if a.vararg is not None or a.kwarg is not None:

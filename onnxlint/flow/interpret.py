@@ -50,7 +50,7 @@ from onnxlint.flow.objects import Objects
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value
 from onnxlint.flow.transfer import Call
-from onnxlint.flow.tree import NOWHERE, Body, Place, Trees
+from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS
@@ -87,7 +87,6 @@ class Interpreter(Objects):
         self.axes = shapes.Axes()
         self.frames: list[Frame] = []
         self.facts: dict[tuple[Any, ...], facts.Fact] = {}
-        self.trees = Trees()
         self.tracing = False
         self.testing = 0
         self.changes = 0
@@ -129,15 +128,15 @@ class Interpreter(Objects):
     def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
-        self.reached.add(id(unit.node))
+        self.reached.add(unit.key)
         if unit.has_decorator("contextmanager", "asynccontextmanager"):
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
         scope = self.bind(unit, [*bound, *args], kwargs)
         key: Any = None
         if fn.scope is None:
-            key = (id(unit.node), tuple(scope.values()), self.axes, self.exporters, self.tracing)
-            known = self._summaries.setdefault(id(unit.node), {})
+            key = (unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing)
+            known = self._summaries.setdefault(unit.key, {})
             if key in known:
                 return known[key]
             if key in self._running:
@@ -172,14 +171,14 @@ class Interpreter(Objects):
             self._running.pop(key, None)
             self._recursive.discard(key)
         if key is not None:
-            self._summaries[id(unit.node)][key] = result
+            self._summaries[unit.key][key] = result
             if not self.tracing:
                 self._note_habit(fn, result, written, changes == self.changes)
         return result
 
     def _recurs(self, unit: FunctionUnit) -> bool:
         """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
-        return sum(f.unit is not None and f.unit.node is unit.node for f in self.frames) >= 2
+        return sum(f.unit is not None and f.unit.key == unit.key for f in self.frames) >= 2
 
     def _note_habit(self, fn: Function, result: Value, written: int, harmless: bool) -> None:
         """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
@@ -189,7 +188,7 @@ class Interpreter(Objects):
         """
         if not isinstance(fn.bound, Instance):
             return
-        key = id(fn.unit.node)
+        key = fn.unit.key
         before = self._habits.get(key)
         effects = self.writes[written:]
         own = {name: v for obj, name, v in effects if obj is fn.bound.object}
@@ -210,7 +209,7 @@ class Interpreter(Objects):
 
     def _by_habit(self, fn: Function) -> Value | None:
         """The result of a function of which it is known what it always does; None for any other."""
-        habit = self._habits.get(id(fn.unit.node))
+        habit = self._habits.get(fn.unit.key)
         if habit is None or habit.count < HABIT:
             return None
         if isinstance(fn.bound, Instance):
@@ -221,7 +220,7 @@ class Interpreter(Objects):
     def run(self, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
         """Execute a function's body and join what it returns."""
         try:
-            body = self.trees.body(unit)
+            body = body_of(unit)
         except (SyntaxError, RecursionError, MemoryError) as error:
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
             return UNKNOWN
@@ -244,7 +243,6 @@ class Interpreter(Objects):
 
     def bind(self, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
         """Arguments by the names of the parameters; defaults for what was not given."""
-        assert not isinstance(unit.node, ast.Lambda)
         a = unit.node.args
         positional = [*a.posonlyargs, *a.args]
         values: dict[str, Value] = {}

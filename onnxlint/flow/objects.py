@@ -133,7 +133,7 @@ class Objects(Emitter):
         unit = info.find_method("__init__")
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
-        if unit is not None and not isinstance(unit.node, ast.Lambda):
+        if unit is not None:
             a = unit.node.args
             names = [*a.posonlyargs, *a.args][1:]
             defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
@@ -176,7 +176,7 @@ class Objects(Emitter):
             place = self.attribute_places.get((id(obj), name))
             if place is None or all(any(m is r or m == r for r in registered) for m in modules):
                 continue
-            if "add_module" in obj.cls.module.text_of(obj.cls.node):
+            if "add_module" in obj.cls.text:
                 continue
             self.emit(facts.HiddenModules, place, always=True, container="dict" if isinstance(v, Dict) else "list")
 
@@ -398,12 +398,7 @@ class Objects(Emitter):
 
 def _fields(info: ClassInfo) -> list[str]:
     """Names of the fields of a dataclass or a named tuple, those of its bases first."""
-    return [
-        s.target.id
-        for c in reversed(info.mro())
-        for s in c.node.body
-        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
-    ]
+    return [name for c in reversed(info.mro()) for name in c.fields]
 
 
 def _members(v: Value) -> list[Value]:

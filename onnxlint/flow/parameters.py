@@ -196,12 +196,12 @@ def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) ->
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
     pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
-    return re.search(pattern, unit.module.text_of(unit.node)) is not None
+    return re.search(pattern, unit.text) is not None
 
 
 def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     """True where a list or a number may come: by a name in the plural or by use, and no use that only a tensor has."""
-    text = unit.module.text_of(unit.node)
+    text = unit.text
     plural = re.search(r"[a-z]{2}s$", name) is not None and not name.endswith(("ss", "pos", "bias", "gas"))
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
@@ -215,7 +215,7 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
 
 def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body uses the parameter as only a tensor is used."""
-    text = unit.module.text_of(unit.node)
+    text = unit.text
     methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
     functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
     return re.search(f"{methods}|{functions}", text) is not None

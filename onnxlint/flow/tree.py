@@ -1,17 +1,9 @@
-"""Syntax trees of single functions, parsed when they are entered, and exact places inside them.
-
-A function is parsed from its own lines, so that a tree is made of what the analysis enters alone, and functions with
-equal texts (libraries hold the same one in many files) share one tree: a node has no file, a `Body` places it in one.
-"""
+"""Exact places of the nodes of a file: a function's tree has the lines and columns that it has in its file."""
 
 from __future__ import annotations
 
 import ast
-import warnings
-from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeAlias
 
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo
@@ -20,50 +12,21 @@ from onnxlint.records import Span
 NOWHERE = ast.Name(id="", ctx=ast.Load())  # stands for the place of a call that no source makes
 
 
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
-def _parse(text: str) -> Definition:
-    """The tree of the lines of a definition, which stand in the block of an `if` where they are indented."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        node = ast.parse(text).body[0]
-    if isinstance(node, ast.If):
-        node = node.body[0]
-    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    return node
-
-
-_parsed = lru_cache(maxsize=8000)(_parse)
-
-
-def _alone(module: ModuleInfo, first: int, last: int) -> tuple[str, int]:
-    """The lines of a definition as a module of their own, and how many lines those stand further up there."""
-    text = "\n".join(module.lines[first - 1 : last])
-    return (f"if 1:\n{text}\n", first - 2) if text[:1].isspace() else (f"{text}\n", first - 1)
-
-
-def _first_line(node: Definition) -> int:
-    return min([d.lineno for d in node.decorator_list] + [node.lineno])
-
-
 class Body:
-    """Nodes in a file: `shift` is what their line numbers lack there; `function` is the one whose nodes they are."""
+    """Nodes in a file; `function` is the one whose nodes they are, `first` the line that stands for nodes of none."""
 
-    __slots__ = ("_function", "first", "module", "name", "shift")
+    __slots__ = ("_function", "first", "module", "name")
 
     def __init__(
         self,
         module: ModuleInfo,
         name: str,
         first: int,
-        shift: int = 0,
         function: ast.FunctionDef | ast.AsyncFunctionDef | None = None,
     ) -> None:
         self.module = module
         self.name = name
         self.first = first
-        self.shift = shift
         self._function = function
 
     @property
@@ -74,30 +37,38 @@ class Body:
 
     @property
     def of_file(self) -> bool:
-        """True where the nodes are those of the file's own tree."""
+        """True where the nodes stand in no function."""
         return self._function is None
 
     def span(self, node: ast.AST) -> Span:
         """The exact place of a node in the file; the first line for a node that no source has."""
         if not isinstance(node, (ast.expr, ast.stmt, ast.keyword, ast.arg)) or node is NOWHERE:
             return Span(self.module.path, self.first, 1, self.first, 1)
-        first, last = node.lineno + self.shift, (node.end_lineno or node.lineno) + self.shift
-        column = self.module.file.column
+        first, last = node.lineno, node.end_lineno or node.lineno
+        column = self.module.source.column
         start, end = column(first, node.col_offset), column(last, node.end_col_offset or node.col_offset)
         return Span(self.module.path, first, start, last, end)
 
     def text(self, node: ast.AST) -> str:
         """The source text of a node, white space folded."""
         span = self.span(node)
-        lines = list(self.module.lines[span.line - 1 : span.end_line])
+        lines = list(self.module.source.lines[span.line - 1 : span.end_line])
         lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         return " ".join(" ".join(lines).split())
 
 
+def body_of(unit: FunctionUnit) -> Body:
+    """The body of a function. Raises RecursionError or MemoryError where Python's parser does."""
+    return Body(unit.module, unit.qualname, unit.first, unit.node)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A node in a file, with the line of its statement, from which a Span is made when someone asks."""
+    """A node in a file, with the line of its statement, from which a Span is made when someone asks.
+
+    Two places are the same if they are of one kind of node at one range of one file: trees are parsed more than once.
+    """
 
     body: Body
     node: ast.AST
@@ -120,47 +91,14 @@ class Place:
         return self.body.text(self.node)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Place) or other.node is not self.node:
+        if not isinstance(other, Place) or other.line != self.line or other.body.module is not self.body.module:
             return False
-        return other.body.module is self.body.module and other.line == self.line
+        return other.node is self.node or _range(other.node) == _range(self.node)
 
     def __hash__(self) -> int:
-        return id(self.node)
+        return hash((self.line, getattr(self.node, "col_offset", 0)))
 
 
-class Trees:
-    """Bodies of functions, the ones used last; a tree that a fact still points into lives on with that fact."""
-
-    def __init__(self, capacity: int = 400) -> None:
-        self._capacity = capacity
-        self._bodies: OrderedDict[int, tuple[FunctionUnit, Body]] = OrderedDict()
-        self._inner: dict[tuple[ModuleInfo, int], Definition] = {}
-
-    def body(self, unit: FunctionUnit) -> Body:
-        """The tree of a function. Raises SyntaxError, RecursionError or MemoryError where it cannot be parsed alone."""
-        key = id(unit.node)
-        if key in self._bodies:
-            self._bodies.move_to_end(key)
-            return self._bodies[key][1]
-        node = unit.node
-        assert not isinstance(node, ast.Lambda)
-        first = _first_line(node)
-        text, shift = _alone(unit.module, first, node.end_lineno or node.lineno)
-        function = _parsed(text)
-        assert not isinstance(function, ast.ClassDef)
-        body = Body(unit.module, unit.qualname, first, shift, function)
-        self._bodies[key] = (unit, body)
-        if len(self._bodies) > self._capacity:
-            self._bodies.popitem(last=False)
-        return body
-
-    def in_file(self, body: Body, node: Definition) -> Definition:
-        """A definition inside of a body as one of its file alone, with the line numbers that it has there."""
-        if body.of_file:
-            return node
-        first = _first_line(node) + body.shift
-        key = (body.module, first)
-        if key not in self._inner:
-            text, shift = _alone(body.module, first, (node.end_lineno or node.lineno) + body.shift)
-            self._inner[key] = _parse("\n" * shift + text)
-        return self._inner[key]
+def _range(node: ast.AST) -> tuple[object, ...]:
+    at = (getattr(node, name, 0) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
+    return type(node), *at

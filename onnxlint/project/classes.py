@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+
+from onnxlint.project.outline import (
+    ClassOutline,
+    FunctionOutline,
+    ValueOutline,
+    class_outlines,
+    dotted,
+    function_outline,
+)
 
 if TYPE_CHECKING:
     from onnxlint.project.modules import ModuleInfo
+
+__all__ = ["MODULE_ROOTS", "ClassInfo", "FunctionUnit", "dotted"]
 
 MODULE_ROOTS = frozenset(
     {
@@ -25,27 +35,34 @@ MODULE_ROOTS = frozenset(
     }
 )
 
-_SELF_WRITE = re.compile(r"\bself\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
-
 
 class FunctionUnit:
-    """One function or method of the project, as the index saw it: an `ast` node and where it stands."""
+    """One function or method of the project: where it stands, and its tree, parsed from its lines on demand.
 
-    __slots__ = ("cls", "decorators", "is_generator", "module", "node", "qualname")
+    One that stands in a function (a closure) is made of its node, which it keeps. Lines are those of the file. Two
+    units are the same function if their `key` is the same.
+    """
+
+    __slots__ = ("_node", "_noted", "cls", "decorators", "first", "key", "last", "line", "module", "qualname")
 
     def __init__(
         self,
         module: ModuleInfo,
-        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        definition: FunctionOutline | ast.FunctionDef | ast.AsyncFunctionDef,
         qualname: str,
         cls: ClassInfo | None,
     ) -> None:
+        self._node = None if isinstance(definition, FunctionOutline) else definition
+        outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition)
+        self._noted = f"text:{qualname}" if self._node is None else ""
+        self.key = id(self if self._node is None else self._node)
         self.module = module
-        self.node = node
         self.qualname = qualname
         self.cls = cls
-        self.decorators = tuple(dotted(d) for d in getattr(node, "decorator_list", ()))
-        self.is_generator: bool | None = None
+        self.decorators = outline.decorators
+        self.first = outline.first
+        self.line = outline.line
+        self.last = outline.last
 
     def __repr__(self) -> str:
         return f"<function {self.module.name}.{self.qualname}>"
@@ -54,6 +71,21 @@ class FunctionUnit:
     def name(self) -> str:
         """The last part of the qualified name."""
         return self.qualname.rpartition(".")[2]
+
+    @property
+    def node(self) -> ast.FunctionDef | ast.AsyncFunctionDef:
+        """The tree, with the lines and columns of the file; parsed again if it was not used for long."""
+        if self._node is not None:
+            return self._node
+        self.module.note(self._noted)
+        return self.module.project.definition(self)
+
+    @property
+    def text(self) -> str:
+        """The source lines, without the decorators'."""
+        if self._noted:
+            self.module.note(self._noted)
+        return "\n".join(self.module.source.lines[self.line - 1 : self.last])
 
     def has_decorator(self, *names: str) -> bool:
         """True when a decorator's dotted name ends with one of `names`."""
@@ -66,45 +98,29 @@ class ClassInfo:
     __slots__ = (
         "_bases",
         "_external",
+        "_later_writes",
         "_mro",
-        "_own_writes",
+        "_outline",
+        "_resolved_in",
         "attributes",
-        "later_writes",
         "methods",
         "module",
-        "node",
         "qualname",
     )
 
-    def __init__(self, module: ModuleInfo, node: ast.ClassDef, qualname: str) -> None:
+    def __init__(self, module: ModuleInfo, definition: ClassOutline | ast.ClassDef, qualname: str) -> None:
+        if isinstance(definition, ast.ClassDef):
+            definition = next(class_outlines(definition, qualname, module.source.lines))
+        self._outline = definition
         self.module = module
-        self.node = node
         self.qualname = qualname
-        self.methods: dict[str, FunctionUnit] = {}
-        self.attributes: dict[str, ast.expr] = {}
-        self._mro: tuple[ClassInfo, ...] | None = None
+        self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
+        self.attributes = Attributes(module, qualname, definition.attributes)
+        self._mro: tuple[ClassInfo, ...] = ()
         self._bases: tuple[ClassInfo, ...] = ()
         self._external: tuple[str, ...] = ()
-        self.later_writes: frozenset[str] | None = None
-        self._own_writes: frozenset[str] | None = None
-        for statement in node.body:
-            self._index(statement)
-
-    def _index(self, statement: ast.stmt) -> None:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            unit = FunctionUnit(self.module, statement, f"{self.qualname}.{statement.name}", self)
-            if not unit.has_decorator("setter", "deleter", "overload"):
-                self.methods[statement.name] = unit
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    self.attributes[target.id] = statement.value
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if statement.value is not None:
-                self.attributes[statement.target.id] = statement.value
-        elif isinstance(statement, (ast.If, ast.Try)):
-            for inner in statement.body:
-                self._index(inner)
+        self._later_writes: frozenset[str] | None = None
+        self._resolved_in: object = None
 
     def __repr__(self) -> str:
         return f"<class {self.module.name}.{self.qualname}>"
@@ -112,16 +128,39 @@ class ClassInfo:
     @property
     def name(self) -> str:
         """The class's own name."""
-        return self.node.name
+        return self.qualname.rpartition(".")[2]
+
+    @property
+    def line(self) -> int:
+        """The line that names it."""
+        return self._outline.line
+
+    @property
+    def decorators(self) -> tuple[str, ...]:
+        """Dotted names of its decorators, "" for one that has none."""
+        return self._outline.decorators
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names that the body annotates: the fields of a record."""
+        return self._outline.fields
+
+    @property
+    def text(self) -> str:
+        """The source lines, without the decorators'."""
+        self.module.note(f"class:{self.qualname}")
+        return "\n".join(self.module.source.lines[self._outline.line - 1 : self._outline.last])
 
     def mro(self) -> tuple[ClassInfo, ...]:
         """This class and its bases of the project, nearest first; a cycle of bases is cut."""
-        if self._mro is None:
+        if self._resolved_in is not self.module.project.session:
+            self._resolved_in = self.module.project.session
+            self._later_writes = None
             self._mro = (self,)  # what a cycle sees
             bases: list[ClassInfo] = []
             external: list[str] = []
-            for expression in self.node.bases:
-                found = self.module.resolve_class(expression)
+            for name in self._outline.bases:
+                found = self.module.lookup(name) if name else None
                 if isinstance(found, ClassInfo):
                     bases.append(found)
                 elif found is not None:
@@ -161,43 +200,37 @@ class ClassInfo:
 
     def written_outside_init(self) -> frozenset[str]:
         """Names of attributes that methods other than `__init__` assign, in this class or a base."""
-        if self.later_writes is None:
-            self.later_writes = frozenset[str]().union(*(c.own_late_writes() for c in self.mro()))
-        return self.later_writes
-
-    def own_late_writes(self) -> frozenset[str]:
-        """The same for the methods of this class alone."""
-        if self._own_writes is None:
-            found: set[str] = set()
-            for name, unit in self.methods.items():
-                if name != "__init__" and not self._is_switch(name):
-                    text = self.module.text_of(unit.node)
-                    if "self." in text:
-                        found.update(_SELF_WRITE.findall(text))
-            self._own_writes = frozenset(found)
-        return self._own_writes
-
-    def _is_switch(self, method: str) -> bool:
-        """True for a setting that users turn on from outside (`enable_tiling`) and no method of the class does."""
-        return method.startswith(("enable_", "disable_")) and f"self.{method}(" not in self.module.text_of(self.node)
+        order = self.mro()
+        if self._later_writes is None:
+            self._later_writes = frozenset(name for c in order for name in c._outline.late)
+        return self._later_writes
 
 
-def dotted(node: ast.AST) -> str:
-    """`a.b.c` of a name, an attribute or the function of a call; "" for anything else."""
-    parts: list[str] = []
-    while True:
-        if isinstance(node, ast.Call):
-            node = node.func
-        elif isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Name):
-            parts.append(node.id)
-            return ".".join(reversed(parts))
-        else:
-            return ""
+class Attributes(Mapping[str, ast.expr]):
+    """What the body of a class assigns, by name, parsed on demand."""
 
+    __slots__ = ("_known", "_module", "_owner", "_parsed")
 
-def nested_classes(info: ClassInfo) -> Iterator[ast.ClassDef]:
-    """Classes defined in the body of a class."""
-    return (s for s in info.node.body if isinstance(s, ast.ClassDef))
+    def __init__(self, module: ModuleInfo, owner: str, known: Mapping[str, ValueOutline]) -> None:
+        self._module = module
+        self._owner = owner
+        self._known = known
+        self._parsed: dict[str, ast.expr] = {}
+
+    def __getitem__(self, name: str) -> ast.expr:
+        outline = self._known[name]
+        self._module.note(f"value:{self._owner}.{name}")
+        if name not in self._parsed:
+            value = self._module.statement(outline).value
+            assert value is not None
+            self._parsed[name] = value
+        return self._parsed[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)

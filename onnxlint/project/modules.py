@@ -3,91 +3,86 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
-from onnxlint.project.classes import ClassInfo, FunctionUnit, dotted, nested_classes
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.outline import ImportOutline, ModuleOutline, ValueOutline, import_outlines, outline_of
+from onnxlint.project.reads import WHOLE, Names, Reads
 from onnxlint.source.parse import SourceFile
 
 LIBRARIES = frozenset(
     {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
 )
+TREES = 3000  # functions whose trees are kept
 
 
 class ModuleInfo:
-    """One file: its definitions and imports at module level. Function bodies are not walked here."""
+    """One file: its definitions and imports at module level. Function bodies are not walked here.
+
+    `source` is the file as read. Asking for `file` counts as reading all of it, `lines` too.
+    """
 
     __slots__ = (
-        "_found",
+        "__weakref__",
+        "_built",
+        "_outline",
         "aliases",
         "assigns",
         "classes",
         "fallbacks",
-        "file",
         "folder",
         "functions",
         "is_package",
-        "lines",
         "name",
         "project",
+        "source",
         "stars",
     )
 
-    def __init__(self, project: Project, file: SourceFile, name: str) -> None:
+    functions: Names[FunctionUnit]
+    classes: Names[ClassInfo]
+    aliases: Names[str]
+    assigns: Assigns
+    fallbacks: dict[str, str]  # what a failed import is replaced by
+    stars: tuple[str, ...]
+
+    def __init__(self, project: Project, source: SourceFile, name: str, outline: ModuleOutline) -> None:
         self.project = project
-        self.file = file
+        self.source = source
         self.name = name
-        self.is_package = file.path.name == "__init__.py"
-        self.lines: Sequence[str] = file.lines
-        self.functions: dict[str, FunctionUnit] = {}
-        self.classes: dict[str, ClassInfo] = {}
-        self.assigns: dict[str, ast.Assign | ast.AnnAssign] = {}
-        self.aliases: dict[str, str] = {}
-        self.fallbacks: dict[str, str] = {}  # what a failed import is replaced by
-        self.stars: list[str] = []
-        self.folder = str(file.path.parent)
-        self._found: dict[str, ClassInfo | str | None] = {}
-        self._index(file.tree.body)
+        self.is_package = source.path.name == "__init__.py"
+        self.folder = str(source.path.parent)
+        self._outline = outline
 
-    def _index(self, body: Iterable[ast.stmt]) -> None:
-        for statement in body:
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self.functions[statement.name] = FunctionUnit(self, statement, statement.name, None)
-            elif isinstance(statement, ast.ClassDef):
-                self._add_class(statement, statement.name)
-            elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-                for name, target in imported(statement, self.name, self.is_package):
-                    if name == "*":
-                        self.stars.append(target)
-                    else:
-                        self.aliases[name] = target
-            elif isinstance(statement, ast.Assign):
-                for goal in statement.targets:
-                    if isinstance(goal, ast.Name):
-                        self.assigns[goal.id] = statement
-            elif isinstance(statement, ast.AnnAssign):
-                if isinstance(statement.target, ast.Name) and statement.value is not None:
-                    self.assigns[statement.target.id] = statement
-            elif isinstance(statement, ast.If):
-                self._index(statement.body)
-                self._index(statement.orelse)
-            elif isinstance(statement, ast.Try):
-                self._index(statement.body)
-                for handler in statement.handlers:
-                    # What a failed import falls back to does not replace what the import gives.
-                    before = dict(self.aliases)
-                    self._index(handler.body)
-                    self.fallbacks.update({n: t for n, t in self.aliases.items() if before.get(n, t) != t})
-                    self.aliases.update(before)
-                self._index(statement.orelse)
-            elif isinstance(statement, (ast.With, ast.AsyncWith)):
-                self._index(statement.body)
+    def __getattr__(self, name: str) -> object:
+        """Make what the outline tells of when it is first asked for: most modules of a large tree never are."""
+        if name not in _MADE:
+            raise AttributeError(name)
+        self._make()
+        return getattr(self, name)
 
-    def _add_class(self, node: ast.ClassDef, qualname: str) -> None:
-        info = ClassInfo(self, node, qualname)
-        self.classes[qualname] = info
-        for inner in nested_classes(info):
-            self._add_class(inner, f"{qualname}.{inner.name}")
+    def _make(self) -> None:
+        outline = self._outline
+        aliases: dict[str, str] = {}
+        fallbacks: dict[str, str] = {}
+        stars: list[str] = []
+        for found in outline.imports:
+            target = full_name(found, self.name, self.is_package)
+            if found.name == "*":
+                stars.append(target)
+            elif found.fallback and aliases.get(found.name, target) != target:
+                fallbacks[found.name] = target
+            else:
+                aliases[found.name] = target
+        self.functions = Names(self, {f.name: FunctionUnit(self, f, f.name, None) for f in outline.functions})
+        self.classes = Names(self, {c.qualname: ClassInfo(self, c, c.qualname) for c in outline.classes})
+        self.aliases = Names(self, aliases)
+        self.assigns = Assigns(self, outline.values)
+        self.fallbacks = fallbacks
+        self.stars = tuple(stars)
 
     def __repr__(self) -> str:
         return f"<module {self.name}>"
@@ -95,7 +90,25 @@ class ModuleInfo:
     @property
     def path(self) -> str:
         """The path that findings name."""
-        return self.file.display
+        return self.source.display
+
+    @property
+    def file(self) -> SourceFile:
+        """The file as read, all of it."""
+        self.note(WHOLE)
+        return self.source
+
+    @property
+    def outline(self) -> ModuleOutline:
+        """The record of the whole file."""
+        self.note(WHOLE)
+        return self._outline
+
+    def note(self, key: str) -> None:
+        """Tell the recording that is on, if one is, that a part of this module was read."""
+        reads = self.project.reads
+        if reads is not None:
+            reads.keys.add((self, key))
 
     def target(self, name: str) -> str:
         """The full dotted name of an imported name; its fallback where the import finds no file and no library."""
@@ -109,24 +122,27 @@ class ModuleInfo:
     def text_of(self, node: ast.AST) -> str:
         """The source lines that a node covers."""
         first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-        return "\n".join(self.lines[first - 1 : last])
+        return "\n".join(self.source.lines[first - 1 : last])
 
-    def resolve_class(self, expression: ast.expr) -> ClassInfo | str | None:
-        """The class a base expression means, or its dotted name where it is a library's, or None."""
-        if isinstance(expression, ast.Subscript):  # Generic[T], Base["x"]
-            return self.resolve_class(expression.value)
-        name = dotted(expression)
-        return self.lookup(name) if name else None
+    def statement(self, outline: ValueOutline) -> ast.Assign | ast.AnnAssign:
+        """The tree of an assignment, with the lines and columns of the file."""
+        for node in _nodes(self.source, outline.first, outline.last):
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+                continue
+            if (node.lineno, node.col_offset) == (outline.first, outline.column):  # several may stand on one line
+                return node
+        raise AssertionError(f"{self.path}:{outline.first}: no assignment")
 
     def lookup(self, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> ClassInfo | str | None:
         """A class by the dotted name it has here: of the project, or the canonical dotted name of a library's."""
-        if name in self._found:
-            return self._found[name]
+        known = self.project.session.lookups
+        if (self, name) in known:
+            return known[self, name]
         if (self.name, name) in seen:
             return None
         result = self._lookup(name, seen | {(self.name, name)})
         if result is not None or not seen:  # within a cycle, None may only mean: not on this way round
-            self._found[name] = result
+            known[self, name] = result
         return result
 
     def _lookup(self, name: str, seen: frozenset[tuple[str, str]]) -> ClassInfo | str | None:
@@ -136,9 +152,9 @@ class ModuleInfo:
         if head in self.aliases:
             full = self.target(head) + ("." + tail if tail else "")
             return self.project.lookup_class(full, self, seen)
-        if head in self.assigns and not tail:
-            bound = self.assigns[head].value
-            return self.lookup(dotted(bound), seen) if bound is not None and dotted(bound) else None
+        if not tail and head in self.assigns:
+            alias = self._outline.values[head].alias
+            return self.lookup(alias, seen) if alias else None
         for star in self.stars:
             origin = self.project.module(star, self)
             found = origin.lookup(name, seen) if origin is not None else None
@@ -147,26 +163,74 @@ class ModuleInfo:
         return None
 
 
+_MADE = frozenset({"functions", "classes", "aliases", "assigns", "fallbacks", "stars"})
+
+
+class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
+    """Assignments at module level, by the name they bind, parsed on demand."""
+
+    __slots__ = ("_known", "_module")
+
+    def __init__(self, module: ModuleInfo, known: Mapping[str, ValueOutline]) -> None:
+        self._module = module
+        self._known = known
+
+    def __getitem__(self, name: str) -> ast.Assign | ast.AnnAssign:
+        self._module.note(f"value:{name}")
+        return self._module.project.assignment(self._module, self._known[name])
+
+    def __contains__(self, name: object) -> bool:
+        self._module.note(f"name:{name}")
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        self._module.note(WHOLE)
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+class Session:
+    """What was resolved so far; a new recording starts a new one, so that nothing is known before it is read."""
+
+    __slots__ = ("lookups",)
+
+    def __init__(self) -> None:
+        self.lookups: dict[tuple[ModuleInfo, str], ClassInfo | str | None] = {}
+
+
 class Project:
     """Every module of a run. A file that a module imports is read on demand when the run can see it."""
 
     def __init__(self, read: Callable[[Path], SourceFile | None]) -> None:
         self._read = read
         self.modules: dict[Path, ModuleInfo] = {}
+        self.session = Session()
+        self.reads: Reads | None = None
+        self.definition = lru_cache(maxsize=TREES)(_definition)
+        self.assignment = lru_cache(maxsize=TREES)(ModuleInfo.statement)
         self._by_name: dict[tuple[str, str], ModuleInfo | None] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
 
-    def add(self, file: SourceFile) -> ModuleInfo:
-        """Index one parsed file."""
-        path = file.path
+    def add(self, source: SourceFile, outline: ModuleOutline | None = None) -> ModuleInfo:
+        """Index one file, by its outline if that is known."""
+        path = source.path
         if path not in self.modules:
             name, root = module_name(path)
-            self.modules[path] = ModuleInfo(self, file, name)
+            if outline is None:
+                outline = outline_of(source.tree, source.text, source.lines)
+            self.modules[path] = ModuleInfo(self, source, name, outline)
             self._tops.add(name.partition(".")[0])
             if root not in self._roots:
                 self._roots.append(root)
         return self.modules[path]
+
+    def record(self, reads: Reads | None) -> None:
+        """Write down in `reads` what is read from now on, and forget what was looked up before."""
+        self.reads = reads
+        self.session = Session()
 
     def module(self, name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
         """The module of that dotted name: below a source root of the run, or beside `importer` if that is a script."""
@@ -174,7 +238,10 @@ class Project:
         key = (name, beside)
         if key not in self._by_name:
             self._by_name[key] = self._find(name, Path(beside) if beside else None)
-        return self._by_name[key]
+        found = self._by_name[key]
+        if self.reads is not None:
+            self.reads.modules[key] = found.source.path if found is not None else None
+        return found
 
     def _find(self, name: str, beside: Path | None) -> ModuleInfo | None:
         if not name:
@@ -213,6 +280,29 @@ class Project:
             yield from info.classes.values()
 
 
+def _definition(unit: FunctionUnit) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """The tree of a function, from its own lines."""
+    for node in _nodes(unit.module.source, unit.first, unit.last):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno == unit.line:
+            return node
+    raise AssertionError(f"{unit.module.path}:{unit.line}: no function")
+
+
+def _nodes(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
+    """The nodes of a few lines of a file, where they stand there; those of the whole file if the lines need it."""
+    text = "\n".join(source.lines[first - 1 : last])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if text[:1].isspace():
+                tree = ast.parse("\n" * (first - 2) + "if 1:\n" + text + "\n")
+            else:
+                tree = ast.parse("\n" * (first - 1) + text + "\n")
+    except (SyntaxError, ValueError):  # such as `else: x = 1`
+        tree = source.tree
+    return ast.walk(tree)
+
+
 def module_name(path: Path) -> tuple[str, Path]:
     """The dotted name that a file is imported by, and the folder that has to be on sys.path for it."""
     parts = [] if path.name == "__init__.py" else [path.stem]
@@ -227,22 +317,16 @@ def module_name(path: Path) -> tuple[str, Path]:
 
 def imported(node: ast.Import | ast.ImportFrom, module: str, is_package: bool) -> Iterator[tuple[str, str]]:
     """Pairs of local name and full dotted name that an import statement binds; `*` for a star import."""
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            if alias.asname:
-                yield alias.asname, alias.name
-            else:
-                head = alias.name.partition(".")[0]
-                yield head, head
-        return
-    base = node.module or ""
-    if node.level:
+    for found in import_outlines(node):
+        yield found.name, full_name(found, module, is_package)
+
+
+def full_name(found: ImportOutline, module: str, is_package: bool) -> str:
+    """The full dotted name of what an import in a module binds."""
+    base = found.module
+    if found.level:
         parts = module.split(".") if module else []
-        up = node.level - (1 if is_package else 0)
+        up = found.level - (1 if is_package else 0)
         parts = parts[: len(parts) - up] if up else parts
         base = ".".join([*parts, base] if base else parts)
-    for alias in node.names:
-        if alias.name == "*":
-            yield "*", base
-        else:
-            yield alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name
+    return f"{base}.{found.target}" if base and found.target else base or found.target

@@ -9,7 +9,7 @@ import sys
 import tokenize
 import warnings
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from onnxlint.paths import display_path
@@ -20,20 +20,28 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 _REMEDY = "mend it, or leave it out with `exclude`"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SourceFile:
-    """One Python file as read. `display` is how reports write its path; `text` keeps its newlines, without a BOM."""
+    """One Python file as read. `display` is how reports write its path; `text` keeps its newlines, without a BOM.
+
+    Lines and tree are made of the text when asked for, and kept for the files used last: together they take many times
+    the memory of the text.
+    """
 
     path: Path
     display: str
     text: str
-    tree: ast.Module
     encoding: str = "utf-8"
 
-    @cached_property
+    @property
     def lines(self) -> tuple[str, ...]:
         """The lines as Python counts them (a form feed ends none), without their ends; the first has index 0."""
-        return tuple(_NEWLINE.split(self.text))
+        return _lines_of(self)
+
+    @property
+    def tree(self) -> ast.Module:
+        """The tree of the whole file."""
+        return _tree_of(self)
 
     def line(self, number: int) -> str:
         """Return a line by its number from 1; a line past the end is empty."""
@@ -80,10 +88,9 @@ def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnost
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         return Diagnostic("error", f"the file holds a null byte, so it is no Python source; {_REMEDY}", display, line)
+    source = SourceFile(path, display, text, encoding)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text, filename=display)
+        _tree_of(source)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         message = f"the file does not parse as Python {version}: {error.msg}; {_REMEDY}"
@@ -92,7 +99,19 @@ def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnost
         return Diagnostic("error", f"the source is nested too deeply to be parsed; {_REMEDY}", display)
     except ValueError as error:  # such as a lone surrogate out of an exotic encoding
         return Diagnostic("error", f"the file does not parse: {error}; {_REMEDY}", display)
-    return SourceFile(path, display, text, tree, encoding)
+    return source
+
+
+@lru_cache(maxsize=256)
+def _lines_of(source: SourceFile) -> tuple[str, ...]:
+    return tuple(_NEWLINE.split(source.text))
+
+
+@lru_cache(maxsize=16)
+def _tree_of(source: SourceFile) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source.text, filename=source.display)
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Places of nodes: functions are parsed alone, shared between equal texts, and stand where their file has them."""
+"""Places of nodes: functions are parsed alone, and stand where their file has them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from analysing import PRELUDE, facts_of, project_of, written
 
 from onnxlint.flow.facts import Branch, Fact
-from onnxlint.flow.tree import NOWHERE, Body, Trees
+from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 
 GATE = """\
 class Gate(nn.Module):
@@ -50,15 +50,17 @@ def test_equal_functions_of_two_files_are_found_at_their_own_lines(tmp_path: Pat
     assert found == {"a.py": first, "b.py": first + 3}
 
 
-def test_equal_functions_share_a_tree_and_no_place() -> None:
-    project = project_of({"a.py": PRELUDE + GATE, "b.py": "\n" + PRELUDE + GATE})
-    one, two = (info.classes["Gate"].methods["forward"] for info in project.modules.values())
-    trees = Trees()
-    a, b = trees.body(one), trees.body(two)
-    assert a.function is b.function
-    assert b.span(b.function).line == a.span(a.function).line + 1
-    assert a.text(a.function.body[0]) == b.text(b.function.body[0])
-    assert a.span(a.function.body[0]).path != b.span(b.function.body[0]).path
+def test_places_outlive_their_trees() -> None:
+    project = project_of(PRELUDE + GATE)
+    unit = next(iter(project.modules.values())).classes["Gate"].methods["forward"]
+    body = body_of(unit)
+    project.definition.cache_clear()
+    again = body_of(unit)
+    assert again.function is not body.function
+    one, other = (Place(b, b.function.body[0], b.function.body[0].lineno, "") for b in (body, again))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != Place(again, again.function.body[1], again.function.body[1].lineno, "")
 
 
 def test_a_decorated_function_starts_with_its_decorators() -> None:
@@ -117,7 +119,7 @@ def test_a_text_over_several_lines_is_folded_and_loses_the_brackets_around_it() 
 def test_a_function_is_parsed_however_it_is_indented(text: str) -> None:
     info = next(iter(project_of(text).modules.values()))
     unit = info.functions.get("f") or info.classes["A"].methods["f"]
-    function = Trees().body(unit).function
+    function = body_of(unit).function
     assert isinstance(function.body[0], ast.Return)
 
 

@@ -1,0 +1,224 @@
+"""What a file defines, as a small record made from its tree: the tree is dropped, the record is kept and cached.
+
+Bodies of functions are not in it: they are parsed again from their lines when the analysis enters them. Lines count
+from 1; `first` is the line of the first decorator, `line` that of the name, `last` the last line, all inclusive.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+_SWITCHES = ("enable_", "disable_")
+_SELF_WRITE = re.compile(r"\bself\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
+# A name with a capital that stands for a value: it is called, or handed on, or kept in a container.
+_MENTION = re.compile(r"(\.?)\b([A-Z]\w*)(?=\s*[(,)\]}\n])")
+
+
+class FunctionOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A function or method."""
+
+    name: str
+    first: int
+    line: int
+    last: int
+    decorators: tuple[str, ...] = ()
+
+
+class ValueOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A statement that binds a name to a value; `alias` is that value's dotted name, if it is one."""
+
+    first: int
+    last: int
+    column: int
+    alias: str = ""
+
+
+class ClassOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A class: `bases` as dotted names, `fields` that its body annotates, `late` what methods but `__init__` write."""
+
+    qualname: str
+    first: int
+    line: int
+    last: int
+    decorators: tuple[str, ...]
+    bases: tuple[str, ...]
+    fields: tuple[str, ...]
+    late: tuple[str, ...]
+    methods: tuple[FunctionOutline, ...]
+    attributes: dict[str, ValueOutline]
+
+
+class ImportOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What one import binds: `name` (`*` for a star import) to `target` of `module`; `fallback` in an except block."""
+
+    name: str
+    level: int
+    module: str
+    target: str
+    fallback: bool = False
+
+
+class ModuleOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file. Imports are kept as written: `level` dots, the module, the name there ("" for the module itself).
+
+    `mentions` are the capitalised names that its code calls or hands on; a name behind a dot starts with one.
+    """
+
+    functions: tuple[FunctionOutline, ...]
+    classes: tuple[ClassOutline, ...]
+    values: dict[str, ValueOutline]
+    imports: tuple[ImportOutline, ...]
+    mentions: tuple[str, ...]
+
+
+def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOutline:
+    """Take down what the module level of a file and the bodies of its classes define."""
+    found = _Outliner(lines)
+    found.block(tree.body)
+    dotted_names = {("." if dot else "") + name for dot, name in _MENTION.findall(text)}
+    imported = {i.name for i in found.imports}
+    return ModuleOutline(
+        tuple(found.functions.values()),
+        tuple(found.classes.values()),
+        found.values,
+        tuple(found.imports),
+        tuple(sorted(m for m in dotted_names if m[0] == "." or m in imported)),
+    )
+
+
+class _Outliner:
+    """Collects what is bound at module level, whichever branch of an `if` or a `try` binds it."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self.lines = lines
+        self.functions: dict[str, FunctionOutline] = {}
+        self.classes: dict[str, ClassOutline] = {}
+        self.values: dict[str, ValueOutline] = {}
+        self.imports: list[ImportOutline] = []
+
+    def block(self, body: Iterable[ast.stmt], fallback: bool = False) -> None:
+        """Take down the statements of a block."""
+        for s in body:
+            if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.functions[s.name] = function_outline(s)
+            elif isinstance(s, ast.ClassDef):
+                self.classes.update((c.qualname, c) for c in class_outlines(s, s.name, self.lines))
+            elif isinstance(s, (ast.Import, ast.ImportFrom)):
+                self.imports.extend(import_outlines(s, fallback))
+            elif isinstance(s, (ast.Assign, ast.AnnAssign)):
+                self.values.update(_values(s))
+            elif isinstance(s, ast.If):
+                self.block(s.body, fallback)
+                self.block(s.orelse, fallback)
+            elif isinstance(s, ast.Try):
+                self.block(s.body, fallback)
+                for handler in s.handlers:
+                    self.block(handler.body, True)
+                self.block(s.orelse, fallback)
+            elif isinstance(s, (ast.With, ast.AsyncWith)):
+                self.block(s.body, fallback)
+
+
+def function_outline(node: ast.FunctionDef | ast.AsyncFunctionDef) -> FunctionOutline:
+    """The record of a function."""
+    decorators = tuple(dotted(d) for d in node.decorator_list)
+    return FunctionOutline(node.name, first_line(node), node.lineno, node.end_lineno or node.lineno, decorators)
+
+
+def class_outlines(node: ast.ClassDef, qualname: str, lines: tuple[str, ...]) -> Iterator[ClassOutline]:
+    """The records of a class and of the classes in its body."""
+    methods: dict[str, FunctionOutline] = {}
+    attributes: dict[str, ValueOutline] = {}
+    _members(node.body, methods, attributes)
+    fields = (s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
+    last = node.end_lineno or node.lineno
+    yield ClassOutline(
+        qualname,
+        first_line(node),
+        node.lineno,
+        last,
+        tuple(dotted(d) for d in node.decorator_list),
+        tuple(dotted(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases),
+        tuple(fields),
+        _late_writes(methods.values(), "\n".join(lines[node.lineno - 1 : last]), lines),
+        tuple(methods.values()),
+        attributes,
+    )
+    for s in node.body:
+        if isinstance(s, ast.ClassDef):
+            yield from class_outlines(s, f"{qualname}.{s.name}", lines)
+
+
+def _members(
+    body: Iterable[ast.stmt], methods: dict[str, FunctionOutline], attributes: dict[str, ValueOutline]
+) -> None:
+    for s in body:
+        if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found = function_outline(s)
+            if not any(d.rpartition(".")[2] in ("setter", "deleter", "overload") for d in found.decorators):
+                methods[s.name] = found
+        elif isinstance(s, (ast.Assign, ast.AnnAssign)):
+            attributes.update(_values(s))
+        elif isinstance(s, (ast.If, ast.Try)):
+            _members(s.body, methods, attributes)
+
+
+def _late_writes(methods: Iterable[FunctionOutline], whole: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of attributes that methods other than `__init__` assign.
+
+    A setting that users turn on from outside (`enable_tiling`) and no method of the class does is not counted.
+    """
+    found: set[str] = set()
+    for method in methods:
+        name = method.name
+        if name == "__init__" or (name.startswith(_SWITCHES) and f"self.{name}(" not in whole):
+            continue
+        text = "\n".join(lines[method.line - 1 : method.last])
+        if "self." in text:
+            found.update(_SELF_WRITE.findall(text))
+    return tuple(sorted(found))
+
+
+def _values(s: ast.Assign | ast.AnnAssign) -> Iterator[tuple[str, ValueOutline]]:
+    if s.value is None:
+        return
+    made = ValueOutline(s.lineno, s.end_lineno or s.lineno, s.col_offset, dotted(s.value))
+    for target in s.targets if isinstance(s, ast.Assign) else [s.target]:
+        if isinstance(target, ast.Name):
+            yield target.id, made
+
+
+def import_outlines(s: ast.Import | ast.ImportFrom, fallback: bool = False) -> Iterator[ImportOutline]:
+    """The records of what an import statement binds."""
+    if isinstance(s, ast.ImportFrom):
+        for a in s.names:
+            yield ImportOutline(a.asname or a.name, s.level, s.module or "", "" if a.name == "*" else a.name, fallback)
+        return
+    for a in s.names:
+        head = a.name.partition(".")[0]
+        yield ImportOutline(a.asname or head, 0, a.name if a.asname else head, "", fallback)
+
+
+def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    """The line that a definition starts on, its decorators included."""
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` of a name, an attribute or the function of a call; "" for anything else."""
+    parts: list[str] = []
+    while True:
+        if isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Name):
+            parts.append(node.id)
+            return ".".join(reversed(parts))
+        else:
+            return ""
