@@ -99,7 +99,7 @@ def _ranges(diff: str, top: Path) -> dict[Path, Lines]:
         raise ChangedError(f"the diff of git cannot be read: {error}") from error
     found: dict[Path, Lines] = {}
     for patch in patches:
-        if patch.is_removed_file:
+        if patch.target_file == "/dev/null":  # its own `is_removed_file` is also true where the first lines went
             continue
         file = Path(os.path.realpath(top / _target(patch.target_file)))
         if patch.is_binary_file:

@@ -39,7 +39,7 @@ def annotate(source: SourceFile, wanted: Mapping[int, Sequence[str]], reason: st
 
     A `# noqa` that names codes is added to. Raises AnnotateError, so that no half of it is ever written.
     """
-    places = _places(source)
+    places, comments = _layout(source)
     by_line: dict[int, list[str]] = {}
     for line, codes in wanted.items():
         if line not in places:
@@ -47,7 +47,7 @@ def annotate(source: SourceFile, wanted: Mapping[int, Sequence[str]], reason: st
         by_line.setdefault(places[line], []).extend(codes)
     pieces = re.split(r"(\r\n|\r|\n)", source.text)
     for line, codes in by_line.items():
-        pieces[2 * (line - 1)] = _commented(pieces[2 * (line - 1)], sorted(set(codes)), reason)
+        pieces[2 * (line - 1)] = _commented(pieces[2 * (line - 1)], comments.get(line), sorted(set(codes)), reason)
     return _checked(source, "".join(pieces), wanted)
 
 
@@ -68,9 +68,8 @@ def _checked(source: SourceFile, text: str, wanted: Mapping[int, Sequence[str]])
     return data
 
 
-def _commented(line: str, codes: Sequence[str], reason: str) -> str:
-    """Return a line with the codes in its `# noqa`, or in a new one at its end."""
-    start = _comment_start(line)
+def _commented(line: str, start: int | None, codes: Sequence[str], reason: str) -> str:
+    """Return a line with the codes in its `# noqa`, or in a new one at its end; its comment begins at `start`."""
     known = next((m for m in NOQA.finditer(line, start) if m["codes"]), None) if start is not None else None
     if known is None:
         return f"{line.rstrip()}  # noqa: {', '.join(codes)}" + (f" {reason}" if reason else "")
@@ -84,31 +83,34 @@ def _commented(line: str, codes: Sequence[str], reason: str) -> str:
     return f"{head}{told}  {sign}{rest}" if sign else head + told
 
 
-def _comment_start(line: str) -> int | None:
-    """Return where the comment of a line begins that holds one; `line` need not be a statement of its own."""
-    found = [match.start() for match in re.finditer("#", line)]
-    return next((at for at in found if NOQA.match(line, at)), None)
+def _layout(source: SourceFile) -> tuple[dict[int, int], dict[int, int]]:
+    """Map every line of a statement to the line of it, not before, that a comment can be put behind.
 
-
-def _places(source: SourceFile) -> dict[int, int]:
-    """Map every line of a statement to the line of it, not before, that a comment can be put behind."""
+    The second map holds where the comment of a line begins, in characters from 0, for lines that have one.
+    """
     places: dict[int, int] = {}
-    for first, ends in _statements(source):
+    comments: dict[int, int] = {}
+    for first, ends in _statements(source, comments):
         last = ends[-1]
         for line in range(first, last + 1):
             places[line] = next((end for end in ends if end >= line), last)
-    return places
+    return places, comments
 
 
-def _statements(source: SourceFile) -> Iterator[tuple[int, list[int]]]:
-    """Yield the first line of every logical line, and the lines in it that do not end inside a token."""
+def _statements(source: SourceFile, comments: dict[int, int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the first line of every logical line, and the lines in it that do not end inside a token.
+
+    Where comments begin is put into `comments` on the way.
+    """
     first = depth = 0
     ends: list[int] = []
     starts, stops = {a for a, _ in _INSIDE_STRINGS}, {b for _, b in _INSIDE_STRINGS}
     try:
         for token in tokenize.generate_tokens(io.StringIO("\n".join(source.lines) + "\n").readline):
             depth += (token.type in starts) - (token.type in stops)
-            if token.type == tokenize.NL and first and not depth:
+            if token.type == tokenize.COMMENT:
+                comments[token.start[0]] = token.start[1]
+            elif token.type == tokenize.NL and first and not depth:
                 ends.append(token.start[0])
             elif token.type == tokenize.NEWLINE:
                 yield first or token.start[0], [*ends, token.start[0]]
@@ -117,7 +119,6 @@ def _statements(source: SourceFile) -> Iterator[tuple[int, list[int]]]:
                 tokenize.INDENT,
                 tokenize.DEDENT,
                 tokenize.NL,
-                tokenize.COMMENT,
                 tokenize.ENDMARKER,
             ):
                 first = token.start[0]
