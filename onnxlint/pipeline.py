@@ -18,6 +18,7 @@ import onnxlint
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.checks.registry import run_checks
 from onnxlint.config import Settings
+from onnxlint.fix.registry import with_fixes
 from onnxlint.flow.entries import Analysis, Declared, analyse
 from onnxlint.paths import display_path
 from onnxlint.probes.plan import Place, Plan, plan
@@ -87,8 +88,9 @@ def run_check(
         for f in (*findings, *needless)
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
+    files = sources.files()
     return Report(
-        findings=findings,
+        findings=with_fixes(findings, lambda path: files[path].text if path in files else None),
         models=(*(_told(r, settings) for r in results), *unprobed),
         diagnostics=tuple(diagnostics),
         files=sources.count,

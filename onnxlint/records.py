@@ -276,7 +276,10 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used."""
+    """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used.
+
+    `fixed` counts what `--fix` mended, by code.
+    """
 
     findings: tuple[Finding, ...] = ()
     models: tuple[ModelReport, ...] = ()
@@ -284,6 +287,7 @@ class Report:
     files: int = 0
     tool: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    fixed: Mapping[str, int] = field(default_factory=dict)
 
 
 def to_json(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,8 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags
     if fault is not None:
         raise click.UsageError(fault)
     if watch:
+        if flags["fix"] or flags["diff"]:
+            raise click.UsageError("--watch only looks: it goes without --fix and --diff")
         from onnxlint.cli.watch import watch_and_check
 
         return watch_and_check(ctx.obj, asked.scopes(), stdin=asked.stdin)
@@ -76,6 +78,8 @@ class Asked:
             return "`-` stands alone: without other paths, a baseline to write, --add-noqa or --changed-since"
         if self["add_noqa"] and baseline:
             return "--add-noqa and a baseline to write are one or the other"
+        if (self["fix"] or self["diff"]) and (self.stdin or baseline or self["add_noqa"]):
+            return "--fix and --diff go without `-`, --add-noqa and a baseline to write"
         if self["statistics"] and self["output_format"] not in ("full", "concise", "json"):
             return "--statistics has the output formats full and json"
         if self["reason"] is not None:
@@ -129,6 +133,10 @@ def check(asked: Asked) -> int:
     if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
         raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
     changed = asked.changed(scopes[0])
+    if asked["fix"] or asked["diff"]:
+        from onnxlint.cli import fixes
+
+        return fixes.run(asked, scopes, changed, unkept)
     overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
 
     from onnxlint import session  # after the mistakes in the flags, which need not wait for it
@@ -148,12 +156,13 @@ def check(asked: Asked) -> int:
         report, code = actions.prune_baselines(report, done.ledgers)
         if code:
             return code
+    return conclude(report, asked, scopes, overlay)
+
+
+def conclude(report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Mapping[Path, bytes]) -> int:
+    """Write the report to where it should go, and return the exit code. `overlay` is what was read for some files."""
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
-    return _conclude(report, asked, fail_on, _lines(overlay))
-
-
-def _conclude(report: Report, asked: Asked, fail_on: str, sources: Callable[[str], list[str]]) -> int:
-    """Write the report to where it should go, and return the exit code."""
+    sources = _lines(overlay)
     from onnxlint.report import render, statistics
 
     form = asked["output_format"]

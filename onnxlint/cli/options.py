@@ -159,6 +159,9 @@ _CHECK = (
     click.option("--baseline", type=_PATH, callback=_absolute, help="Report only what this file does not know."),
     click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline; report none of them."),
     click.option("--prune-baseline", is_flag=True, help="Remove from the baseline what occurs no more."),
+    click.option("--fix", is_flag=True, help="Fix what can be fixed without changing what PyTorch computes."),
+    click.option("--unsafe-fixes", is_flag=True, help="Count fixes that may change it as well; with --fix or --diff."),
+    click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing."),
     click.option("--add-noqa", is_flag=True, help="Write a `# noqa` comment for every finding."),
     click.option("--reason", metavar="TEXT", help="What --add-noqa writes behind the codes."),
     click.option(

@@ -31,3 +31,6 @@ def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Ite
     if not quiet:
         told = words.summary(whole, show_all=show_all)
         yield told[:1].upper() + told[1:]
+        fixes = words.fixes(whole, show_all=show_all)
+        if fixes:
+            yield fixes

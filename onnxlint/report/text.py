@@ -90,6 +90,8 @@ def text(
         console.print()
     if not quiet:
         page.lines([_summary(whole, show_all=show_all)])
+        fixes = words.fixes(whole, show_all=show_all)
+        page.lines([Text(fixes)] if fixes else [])
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)

@@ -17,6 +17,7 @@ from onnxlint.records import (
     ModelStatus,
     Outcome,
     Report,
+    Safety,
     Severity,
     VerdictKind,
 )
@@ -184,6 +185,25 @@ def summary(report: Report, *, show_all: bool) -> str:
     if failures:
         found += f", {count(failures, 'export')} failed without a finding"
     return f"{found} in {count(report.files, 'file')}; {_models(report)}; {seconds(report.seconds)}"
+
+
+def fixes(report: Report, *, show_all: bool) -> str:
+    """What was fixed, and what could be, in one line; empty where there is neither."""
+    shown = [f.fix for f in report.findings if f.fix is not None and f.fix.edits and (show_all or not hidden(f))]
+    safe = sum(fix.safety is Safety.SAFE for fix in shown)
+    unsafe = len(shown) - safe
+    parts = []
+    if report.fixed:
+        codes = ", ".join(f"{number} {code}" for code, number in sorted(report.fixed.items()))
+        parts.append(f"fixed {sum(report.fixed.values())} ({codes})")
+    if safe:
+        parts.append(f"{safe} {'fix' if safe == 1 else 'fixes'} available with --fix")
+    if unsafe and parts:
+        parts.append(f"{unsafe} more with --unsafe-fixes")
+    elif unsafe:
+        parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with --fix --unsafe-fixes")
+    told = "; ".join(parts)
+    return told[:1].upper() + told[1:]
 
 
 def _models(report: Report) -> str:

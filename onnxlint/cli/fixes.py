@@ -1,0 +1,59 @@
+"""`--fix` and `--diff`: fixed files in the place of those that were read, or the difference on standard output."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from onnxlint.cli import FAILED
+from onnxlint.cli.output import deliver
+from onnxlint.fix.write import unified_diff, write
+from onnxlint.records import Diagnostic, Report
+from onnxlint.repair import Repaired, repair
+from onnxlint.report.words import fixes, hidden
+
+if TYPE_CHECKING:
+    from onnxlint.changed import Changed
+    from onnxlint.cli.check import Asked
+    from onnxlint.scopes import Scope
+
+
+def run(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, unkept: tuple[Diagnostic, ...]) -> int:
+    """Fix in memory, then write the files and the report, or show the difference. Return the exit code."""
+    from onnxlint.cli.check import conclude
+    from onnxlint.report.progress import open_progress
+
+    show_all = asked["show"] == "all"
+    with open_progress() as progress:
+        done = repair(
+            scopes,
+            unsafe=asked["unsafe_fixes"],
+            hidden=lambda finding: hidden(finding) and not show_all,
+            progress=progress,
+            changed=changed,
+        )
+    report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
+    if asked["diff"]:
+        return _show(done, report, show_all)
+    faults = tuple(Diagnostic("error", fault, c.path) for c in done.changes if (fault := write(c)) is not None)
+    report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *faults))
+    return conclude(report, asked, scopes, done.overlay)
+
+
+def _show(done: Repaired, report: Report, show_all: bool) -> int:
+    """Print the difference; what was and was not fixed goes to standard error. Return 1 where there is a difference."""
+    code = deliver("".join(row for change in done.changes for row in unified_diff(change)), "full")
+    errors = [d for d in report.diagnostics if d.level == "error"]
+    for diagnostic in (d for d in report.diagnostics if d.level == "error" or "undone" in d.message):
+        place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
+        click.echo(f"onnxlint: {place}{diagnostic.message}", err=True)
+    told = fixes(report, show_all=show_all)
+    if done.changes:
+        told = f"Would fix{told.removeprefix('Fixed')}"
+    if told:
+        click.echo(told, err=True)
+    return FAILED if errors else max(code, int(bool(done.changes)))

@@ -1,0 +1,1 @@
+"""What to write instead: one remedy per rule, edits that are put together, files that are replaced."""

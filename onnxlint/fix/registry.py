@@ -1,0 +1,102 @@
+"""Remedies by rule: one function from a finding's site to a fix, registered by the rule's code."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from onnxlint.fix.edits import apply_edits
+from onnxlint.fix.site import Page, Site, parsed
+from onnxlint.records import Finding, Fix, Safety
+
+log = logging.getLogger(__name__)
+
+Write = Callable[[Site], Fix | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """How findings of one rule are fixed. `safety` is the most that its fixes promise; one may promise less."""
+
+    code: str
+    safety: Safety
+    write: Write
+
+
+_REMEDIES: dict[str, Remedy] = {}
+
+
+def remedy(code: str, safety: Safety) -> Callable[[Write], Write]:
+    """Register the remedy of a rule. Raises TypeError if it has one already, or if it would promise nothing."""
+
+    def register(function: Write) -> Write:
+        if code in _REMEDIES:
+            raise TypeError(f"{code} has two remedies")
+        if safety is Safety.MANUAL:
+            raise TypeError(f"the remedy of {code} writes nothing: leave it out")
+        _REMEDIES[code] = Remedy(code, safety, function)
+        return function
+
+    return register
+
+
+@cache
+def all_remedies() -> Mapping[str, Remedy]:
+    """Every remedy by code; a module beside this one that starts with `onx` holds one."""
+    package = importlib.import_module("onnxlint.fix")
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.name.startswith("onx"):
+            importlib.import_module(f"onnxlint.fix.{found.name}")
+    return dict(sorted(_REMEDIES.items()))
+
+
+def with_fixes(findings: Iterable[Finding], text_of: Callable[[str], str | None]) -> tuple[Finding, ...]:
+    """The findings, each with the fix that its rule's remedy writes, if it writes one.
+
+    `text_of(path)` is the text that was checked, without a BOM; None where it cannot be had.
+    """
+    pages: dict[str, Page | None] = {}
+    remedies = all_remedies()
+    told: list[Finding] = []
+    for finding in findings:
+        path = finding.span.path
+        known = remedies.get(finding.code)
+        if known is not None and path not in pages:
+            text = text_of(path)
+            pages[path] = Page(path, text) if text is not None else None
+        page = pages.get(path)
+        fix = _written(known, finding, page) if known is not None and page is not None else None
+        told.append(replace(finding, fix=fix) if fix is not None else finding)
+    return tuple(told)
+
+
+def _written(known: Remedy, finding: Finding, page: Page) -> Fix | None:
+    """The fix, if it fits and what it leaves parses; edits are of the finding's own file."""
+    try:
+        fix = known.write(Site(finding, page))
+        if fix is None or not fix.edits:
+            return None
+        check_region(page, fix, finding.span.line)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        log.debug("no fix for %s at %s:%s: %s", finding.code, finding.span.path, finding.span.line, error)
+        return None
+    return fix
+
+
+def check_region(page: Page, fix: Fix, line: int) -> None:
+    """Raise SyntaxError or ValueError unless the piece of the file that holds the edits parses after them."""
+    region = page.region(line)
+    within = [e for e in fix.edits if region.first <= e.start[0] and e.end[0] <= region.last]
+    if len(within) < len(fix.edits):
+        parsed(apply_edits(page.text, fix.edits))
+        return
+    start, end = page.lines.start(region.first), page.lines.start(region.last + 1)
+    grown = sum(
+        len(e.text) - page.lines.offset(e.end) + page.lines.offset(e.start)
+        for e in {(e.start, e.end, e.text): e for e in within}.values()
+    )
+    parsed(apply_edits(page.text, within)[start : end + grown])

@@ -1,0 +1,291 @@
+"""Where a finding stands, as a remedy sees it: the nodes around its span, their exact text, and edits of that text."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TypeVar
+
+from onnxlint.fix.edits import Lines
+from onnxlint.records import Edit, Finding, Fix, Safety, Span
+
+N = TypeVar("N", bound=ast.AST)
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+_HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
+_TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
+
+
+class Page:
+    """One file as text. What a finding stands in is parsed when it is looked at: a class, a function, or all of it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.lines = Lines(text)
+        self._ascii = text.isascii()
+        self._regions: list[Region] = []
+
+    def region(self, line: int) -> Region:
+        """The class or function at top level that holds a line. Raises SyntaxError, ValueError or RecursionError."""
+        known = next((r for r in self._regions if r.first <= line <= r.last), None)
+        if known is None:
+            known = self._cut(line) or Region(1, len(self.lines), parsed(self.text))
+            self._regions.append(known)
+        return known
+
+    def _cut(self, line: int) -> Region | None:
+        """The lines from the last `class` or `def` at the margin to the next thing there, if they parse alone."""
+        head = next(reversed([m.start() for m in _HEAD.finditer(self.text, 0, self.lines.start(line + 1))]), None)
+        if head is None:
+            return None
+        first = self.lines.place(head)[0]
+        found = _TOP.search(self.text, self.lines.start(first + 1))
+        end = found.start() if found else len(self.text)
+        last = self.lines.place(end - 1)[0]
+        if not first <= line <= last:
+            return None
+        try:
+            tree = parsed(self.text[head:end])
+        except SyntaxError:
+            return None  # the margin lies within a string, say
+        ast.increment_lineno(tree, first - 1)
+        return Region(first, last, tree)
+
+    def offset(self, line: int, byte: int) -> int:
+        """The offset in the text of an `ast` position (line from 1, UTF-8 byte from 0)."""
+        start = self.lines.start(line)
+        if self._ascii:
+            return start + byte
+        row = self.text[start : self.lines.start(line + 1)]
+        return start + len(row.encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace"))
+
+    def range(self, node: ast.AST) -> tuple[int, int]:
+        """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
+        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
+        decorators = getattr(node, "decorator_list", ())
+        if decorators:
+            line, column = decorators[0].lineno, decorators[0].col_offset - 1
+        return self.offset(line, column), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def source(self, node: ast.AST) -> str:
+        """The exact text of a node."""
+        start, end = self.range(node)
+        return self.text[start:end]
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """What the file imports at its top level, by full name: the name it is known by there."""
+        found: dict[str, str] = {}
+        for row in _IMPORT.findall(self.text):
+            try:
+                (node,) = parsed(row).body
+            except (SyntaxError, ValueError):
+                continue
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    found.setdefault(alias.name, alias.asname or alias.name)
+                    if alias.asname is None:
+                        head = alias.name.partition(".")[0]
+                        found.setdefault(head, head)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    found.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
+        return found
+
+
+class Region:
+    """A parsed piece of a file; its nodes carry the lines of the file."""
+
+    def __init__(self, first: int, last: int, tree: ast.Module) -> None:
+        self.first = first
+        self.last = last
+        self.tree = tree
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Every node's parent."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def nodes(self) -> dict[int, list[ast.AST]]:
+        """Nodes that have a place, by the line they begin at, outermost first."""
+        found: dict[int, list[ast.AST]] = {}
+        for node in ast.walk(self.tree):
+            line = getattr(node, "lineno", None)
+            if line is not None:
+                found.setdefault(line, []).append(node)
+        return found
+
+
+def parsed(text: str) -> ast.Module:
+    """Parse without warnings. Raises SyntaxError, ValueError or RecursionError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+class Site:
+    """A finding and the page it stands on."""
+
+    def __init__(self, finding: Finding, page: Page) -> None:
+        self.finding = finding
+        self.page = page
+        self.region = page.region(finding.span.line)
+
+    def hint(self, name: str) -> str:
+        """What the check passed along as text; empty where it did not."""
+        value = self.finding.hints.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> int | None:
+        """What the check passed along as a number."""
+        value = self.finding.hints.get(name)
+        return value if isinstance(value, int) else None
+
+    # ------------------------------------------------------------------------------------------------- nodes
+
+    def at_span(self, kind: type[N]) -> N | None:
+        """The innermost node of a kind that begins and ends where the finding does."""
+        wanted = self._range(self.finding.span)
+        found: N | None = None
+        for node in self.region.nodes.get(self.finding.span.line, ()):
+            if isinstance(node, kind) and self.page.range(node) == wanted:
+                found = node
+        return found
+
+    def inside(self, kind: type[N]) -> Iterator[N]:
+        """The nodes of a kind within the finding's span, in source order."""
+        start, end = self._range(self.finding.span)
+        for line in range(self.finding.span.line, self.finding.span.end_line + 1):
+            for node in self.region.nodes.get(line, ()):
+                if isinstance(node, kind):
+                    low, high = self.page.range(node)
+                    if start <= low and high <= end:
+                        yield node
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes that hold a node, innermost first."""
+        parent = self.region.parents.get(node)
+        while parent is not None:
+            yield parent
+            parent = self.region.parents.get(parent)
+
+    def holder(self, node: ast.AST, *kinds: type[N]) -> N | None:
+        """The innermost node of these kinds around a node."""
+        return next((outer for outer in self.around(node) if isinstance(outer, kinds)), None)
+
+    def statement(self, node: ast.AST) -> ast.stmt | None:
+        """The statement that a node is, or stands in."""
+        return node if isinstance(node, ast.stmt) else self.holder(node, ast.stmt)
+
+    def function(self, node: ast.AST) -> FunctionNode | None:
+        """The function that a node stands in; a lambda is none."""
+        found = self.holder(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        return found if isinstance(found, FunctionNode) else None
+
+    def owner(self, node: ast.AST) -> str | None:
+        """The name of the object whose method a node stands in (`self`); None outside of methods."""
+        function = self.function(node)
+        while function is not None and not isinstance(self.region.parents.get(function), ast.ClassDef):
+            function = self.function(function)
+        if function is None or any(
+            isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod") for d in function.decorator_list
+        ):
+            return None
+        first = [*function.args.posonlyargs, *function.args.args][:1]
+        return first[0].arg if first else None
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that a statement stands in."""
+        parent = self.region.parents[statement]
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(parent, name, None)
+            if isinstance(body, list) and statement in body:
+                return body
+        return [statement]
+
+    def is_module(self, node: ast.AST) -> bool:
+        """Whether the class around a node is given a `training` flag: an `nn.Module`, as far as its own text tells."""
+        cls = self.holder(node, ast.ClassDef)
+        return cls is not None and not any(ast.unparse(base).endswith("autograd.Function") for base in cls.bases)
+
+    # -------------------------------------------------------------------------------------------------- text
+
+    def source(self, node: ast.AST) -> str:
+        """The exact text of a node."""
+        return self.page.source(node)
+
+    def operand(self, node: ast.expr) -> str:
+        """The text of an expression, in parentheses where it binds weaker than a call's receiver."""
+        text = self.source(node)
+        tight = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple, ast.Dict)
+        if isinstance(node, tight):
+            return text
+        return f"({text})"
+
+    def indent(self, statement: ast.stmt) -> str:
+        """The white space in front of a statement; of one behind a semicolon, of its line."""
+        row = self.page.text[self.page.lines.start(statement.lineno) :].split("\n", 1)[0]
+        return row[: len(row) - len(row.lstrip())]
+
+    def comments(self, start: int, end: int) -> list[tuple[int, str]]:
+        """The comments between two offsets: where each begins, and its text."""
+        found = []
+        text = self.page.text
+        first = self.page.lines.place(start)[0]
+        base = self.page.lines.start(first)
+        reader = io.StringIO(text[base:end] + "\n", newline="").readline
+        try:
+            lines = Lines(text[base:end] + "\n")
+            for token in tokenize.generate_tokens(reader):
+                if token.type == tokenize.COMMENT:
+                    at = base + lines.offset((token.start[0], token.start[1] + 1))
+                    if start <= at < end:
+                        found.append((at, token.string.rstrip()))
+        except (tokenize.TokenError, SyntaxError, ValueError):
+            pass  # a piece of a file need not be whole: what was read before it ended is what counts
+        return found
+
+    # ------------------------------------------------------------------------------------------------- edits
+
+    def replace(self, node: ast.AST, text: str) -> Edit:
+        """Put `text` in the place of a node."""
+        return self.splice(*self.page.range(node), text)
+
+    def splice(self, start: int, end: int, text: str) -> Edit:
+        """Put `text` in the place of what stands between two offsets."""
+        lines = self.page.lines
+        return Edit(self.page.path, lines.place(start), lines.place(end), text)
+
+    def insert_before(self, statement: ast.stmt, text: str) -> Edit:
+        """A new statement in front of another, on a line of its own."""
+        start = self.page.lines.start(statement.lineno)
+        return self.splice(start, start, f"{self.indent(statement)}{text}\n")
+
+    def remove(self, statement: ast.stmt) -> Edit:
+        """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`."""
+        if len(self.block(statement)) == 1:
+            return self.replace(statement, "pass")
+        start, end = self.page.range(statement)
+        first = self.page.lines.start(self.page.lines.place(start)[0])
+        after = self.page.lines.start(self.page.lines.place(end)[0] + 1)
+        rest = self.page.text[end:after].strip()
+        if self.page.text[first:start].strip() or (rest and not rest.startswith("#")):
+            return self.replace(statement, "pass")
+        return self.splice(first, after, "")
+
+    def fix(self, title: str, safety: Safety, *edits: Edit) -> Fix:
+        """A fix made of these edits, in source order."""
+        return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
+
+    def _range(self, span: Span) -> tuple[int, int]:
+        lines = self.page.lines
+        return lines.offset((span.line, span.column)), lines.offset((span.end_line, span.end_column))
