@@ -21,6 +21,9 @@ import torch
 
 from onnxlint.records import Outcome
 
+_STATE = ort.capi.onnxruntime_pybind11_state
+LOADING = (_STATE.Fail, _STATE.InvalidArgument, _STATE.InvalidGraph, _STATE.NotImplemented)
+
 
 def main(folder: Path, module: str, probe: str) -> dict[str, Any]:
     """Measure one contract's call."""
@@ -59,14 +62,16 @@ def measure(case: Any, asked: Any, exporter: str | None, path: Path) -> Outcome:
     return compare(path, model.eval(), names, (asked.example, asked.witness))
 
 
-def _flat(shapes: dict[str, Any]) -> dict[str, Any]:
+def _flat(shapes: dict[str, Any] | tuple[Any, ...]) -> dict[str, Any]:
     """`dynamic_shapes` as `dynamic_axes`: nested dicts by their leaves' names, inputs without dynamic axes left out."""
     axes: dict[str, Any] = {}
+    if isinstance(shapes, tuple):
+        return axes
     for name, value in shapes.items():
         if value and all(isinstance(key, str) for key in value):
             axes |= _flat(value)
         elif value:
-            axes[name] = value
+            axes[name] = {axis: getattr(dim, "__name__", dim) for axis, dim in value.items()}  # a Dim by its name
     return axes
 
 
@@ -74,7 +79,12 @@ def compare(path: Path, model: torch.nn.Module, names: list[str], inputs: tuple[
     """The first fault, in the order: random, wrong values, refused size."""
     plain = ort.SessionOptions()
     plain.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(str(path), plain, providers=["CPUExecutionProvider"])
+    try:
+        session = ort.InferenceSession(str(path), plain, providers=["CPUExecutionProvider"])
+    except LOADING:
+        return Outcome.RUNTIME_ERROR
+    if {i.name for i in session.get_inputs()} - set(names):
+        return Outcome.RUNTIME_ERROR  # it wants to be fed more than the model's inputs
     outcomes = [_one(session, model, names, args) for args in inputs]
     order = (Outcome.NONDETERMINISTIC, Outcome.WRONG_VALUES, Outcome.SHAPE_ERROR, Outcome.OK)
     return min(outcomes, key=order.index)
@@ -83,7 +93,7 @@ def compare(path: Path, model: torch.nn.Module, names: list[str], inputs: tuple[
 def _one(session: ort.InferenceSession, model: torch.nn.Module, names: list[str], args: tuple[Any, ...]) -> Outcome:
     with torch.no_grad():
         wanted = model(*args).numpy()
-    leaves = [leaf for value in args for leaf in (value.values() if isinstance(value, dict) else (value,))]
+    leaves = [leaf for value in args for leaf in _leaves(value)]
     feed = {name: leaf.numpy() for name, leaf in zip(names, leaves, strict=True)}
     try:
         first, second = (session.run(None, feed)[0] for _ in range(2))
@@ -94,6 +104,13 @@ def _one(session: ort.InferenceSession, model: torch.nn.Module, names: list[str]
     if first.shape != wanted.shape:
         return Outcome.SHAPE_ERROR
     return Outcome.OK if np.allclose(first, wanted, rtol=1e-4, atol=1e-5) else Outcome.WRONG_VALUES
+
+
+def _leaves(value: Any) -> tuple[torch.Tensor, ...]:
+    """The tensors of one argument, which may be a dict or a tuple of them."""
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, tuple) else (value,)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,12 @@ class CallSite:
     # --------------------------------------------------------------------------------------------- names
 
     def name_of(self, node: ast.AST) -> str:
-        """The full dotted name of `np.random.rand` or of the function of a call; "" for anything else."""
+        """The full dotted name of `np.random.rand`; "" for anything but a name and its attributes."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return ""
         head, dot, rest = dotted(node).partition(".")
         if self._aliases is None:
             self._aliases = dict(self.module.aliases)
@@ -286,7 +291,7 @@ class CallSite:
         if isinstance(made, ast.Constant):
             kind = "name" if isinstance(made.value, str) else "none" if made.value is None else "number"
             return AskedDim(which, axis, kind, str(made.value), (node.lineno, node.col_offset))
-        name = self.name_of(made) if made is not None else ""
+        name = self.name_of(made.func if isinstance(made, ast.Call) else made) if made is not None else ""
         if name.endswith("Dim") and name.startswith("torch.export") and isinstance(made, ast.Call):
             low = next((_integer(k.value) for k in made.keywords if k.arg == "min"), None)
             high = next((_integer(k.value) for k in made.keywords if k.arg == "max"), None)
