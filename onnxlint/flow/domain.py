@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from onnxlint.records import EXPORTERS, Step
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onnxlint.project.classes import ClassInfo, FunctionUnit
     from onnxlint.project.modules import ModuleInfo
 
+Key = TypeVar("Key")
 UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
 
 
@@ -44,15 +45,25 @@ class Trace:
         return tuple(found if len(found) <= limit else [found[0], *found[-(limit - 1) :]])
 
 
+WEIGHT = 1000  # values that one value may hold; in a heavier one, what is held in what it holds is forgotten
+
+
+class _Plain:
+    """A value that holds no other: each weighs 1, one that holds others as much as all of them and 1."""
+
+    __slots__ = ()
+    weight: ClassVar[int] = 1
+
+
 @dataclass(slots=True, unsafe_hash=True)
-class Unknown:
+class Unknown(_Plain):
     """Nothing is known; no rule fires on it."""
 
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Const:
+class Const(_Plain):
     """A Python literal, or a static size whose number is known."""
 
     value: Hashable
@@ -85,14 +96,14 @@ class _Typed:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Config:
+class Config(_Plain):
     """A Python value fixed when the model is built: a constructor argument, an attribute, a static size, a dtype."""
 
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Dim:
+class Dim(_Plain):
     """A Python integer (or a comparison of some) that depends on the dynamic axes `axes`; `example` is its value there.
 
     `site` is set once the exporter's symbol was turned into a plain Python number: where, and by what.
@@ -112,7 +123,7 @@ class Dim:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Shape:
+class Shape(_Plain):
     """`tensor.shape`."""
 
     tensor: Tensor
@@ -120,7 +131,7 @@ class Shape:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Data:
+class Data(_Plain):
     """A Python scalar or list read out of a tensor at `site`; `fixed` if that tensor does not depend on the inputs."""
 
     site: Site
@@ -130,7 +141,7 @@ class Data:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Array:
+class Array(_Plain):
     """A numpy array made from a tensor at `site`."""
 
     site: Site
@@ -142,7 +153,7 @@ Extent: TypeAlias = "Dim | Const | Config | Data"
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Tensor:
+class Tensor(_Plain):
     """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
 
     `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
@@ -179,6 +190,13 @@ class Tuple:
     items: tuple[Value, ...]
     kind: str = "tuple"
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = 1 + sum([v.weight for v in self.items])
+        if self.weight > WEIGHT + len(self.items):
+            self.items = _flat(self.items)
+            self.weight = 1 + len(self.items)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -188,6 +206,13 @@ class Seq:
     item: Value
     size: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = 1 + self.item.weight
+        if self.weight > WEIGHT:
+            self.item = UNKNOWN
+            self.weight = 2
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -197,6 +222,15 @@ class Dict:
     items: tuple[tuple[Hashable, Value], ...] = ()
     rest: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        rest = self.rest.weight if self.rest is not None else 0
+        self.weight = 1 + rest + sum([v.weight for _, v in self.items])
+        if self.weight > WEIGHT + len(self.items):
+            self.items = _flat_pairs(self.items)
+            self.rest = None if self.rest is None else UNKNOWN
+            self.weight = 2 + len(self.items)
 
     def get(self, key: Hashable) -> Value | None:
         """The value under a known key, else what any key may hold."""
@@ -226,7 +260,7 @@ _SERIALS = itertools.count()
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Instance:
+class Instance(_Plain):
     """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known."""
 
     object: Object
@@ -242,6 +276,15 @@ class Layer:
     args: tuple[tuple[str | int, Value], ...] = ()
     items: Tuple | Seq | Dict | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        items = self.items.weight if self.items is not None else 0
+        self.weight = 1 + items + sum([v.weight for _, v in self.args])
+        if self.weight > WEIGHT + len(self.args):
+            self.args = _flat_pairs(self.args)
+            self.items = None if self.items is None else Seq(UNKNOWN)
+            self.weight = 3 + len(self.args)
 
     def arg(self, position: int, name: str) -> Value | None:
         """The argument given by position or by name."""
@@ -257,9 +300,14 @@ class Function:
     scope: Scope | None = field(default=None, compare=False, repr=False)
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def weight(self) -> int:
+        """How many values this one holds, itself included."""
+        return 1 + (self.bound.weight if self.bound is not None else 0)
+
 
 @dataclass(slots=True, unsafe_hash=True)
-class Lambda:
+class Lambda(_Plain):
     """A lambda, with the file it stands in and the frame that it evaluates its body in."""
 
     node: Any
@@ -269,7 +317,7 @@ class Lambda:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class ClassRef:
+class ClassRef(_Plain):
     """A class of the project."""
 
     info: ClassInfo
@@ -277,7 +325,7 @@ class ClassRef:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class PyModule:
+class PyModule(_Plain):
     """A module of the project."""
 
     info: ModuleInfo
@@ -285,7 +333,7 @@ class PyModule:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class External:
+class External(_Plain):
     """Something from a library, by its canonical dotted name: `torch.nn.functional.relu`."""
 
     name: str
@@ -300,6 +348,11 @@ class Method:
     name: str
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def weight(self) -> int:
+        """How many values this one holds, itself included."""
+        return 1 + self.receiver.weight
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Partial:
@@ -309,6 +362,15 @@ class Partial:
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    weight: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = 1 + self.function.weight + sum([v.weight for v in self.args])
+        self.weight += sum([v.weight for _, v in self.kwargs])
+        if self.weight > WEIGHT + len(self.args) + len(self.kwargs):
+            self.args, self.kwargs = _flat(self.args), _flat_pairs(self.kwargs)
+            self.function = self.function if self.function.weight < WEIGHT // 2 else UNKNOWN
+            self.weight = 1 + self.function.weight + len(self.args) + len(self.kwargs)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -319,9 +381,14 @@ class Super:
     bound: Value
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def weight(self) -> int:
+        """How many values this one holds, itself included."""
+        return 1 + self.bound.weight
+
 
 @dataclass(slots=True, unsafe_hash=True)
-class Truth:
+class Truth(_Plain):
     """A condition that the exporter itself decides: true in the exporters named, false in the others.
 
     In those that are `undecided` it depends on something else too.
@@ -381,6 +448,15 @@ class Site:
 UNKNOWN = Unknown()
 NONE = Const(None)
 CONFIG = Config()
+
+
+def _flat(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    return tuple([v if v.weight == 1 else UNKNOWN for v in values])
+
+
+def _flat_pairs(pairs: tuple[tuple[Key, Value], ...]) -> tuple[tuple[Key, Value], ...]:
+    return tuple([(k, v if v.weight == 1 else UNKNOWN) for k, v in pairs])
+
 
 _PRIORITY: dict[type, int] = {
     kind: rank

@@ -344,3 +344,30 @@ def test_a_forward_of_many_lines_ends() -> None:
     lines = "".join(f"        x = x + {i}\n" for i in range(3_000))
     source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if x.any() else -x\n"
     assert told(source) == ["Branch ternary data: x.any()"]
+
+
+DOUBLINGS = {
+    "a constructor": """
+        class M(nn.Module):
+            def __init__(self, x=1):
+                super().__init__()
+                self.a = M((x, x))
+            def forward(self, x):
+                return x
+    """,
+    "a recursion": """
+        def f(x, n):
+            return f((x, {"a": x}), n)
+        class M(nn.Module):
+            def forward(self, x):
+                return f(x, partial(f, x, x))
+    """,
+    "a straight line": "class M(nn.Module):\n    def forward(self, x):\n        y = (x, x)\n"
+    + "        y = [y, *y, y]\n        y = partial(y, y, y=y)\n        y = (y.append, nn.Sequential(y, y))\n" * 15
+    + "        return self.f(y)\n    def f(self, y):\n        return y\n",
+}
+
+
+@pytest.mark.parametrize("source", DOUBLINGS.values(), ids=DOUBLINGS)
+def test_a_value_that_doubles_with_every_step_stays_small(source: str) -> None:
+    assert facts_of(source) == ()
