@@ -72,7 +72,7 @@ def render(
 
 def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
     """How often each rule was found, with which severities and verdicts: a table, or JSON for a machine."""
-    from onnxlint.report.statistics import as_json, table
+    from onnxlint.report.tally import as_json, table
 
     return (as_json if machine else table)(report, show_all=show_all)
 
