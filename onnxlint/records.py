@@ -158,7 +158,7 @@ class Finding:
     verdict: VerdictKind = VerdictKind.SUSPECTED
     evidence: tuple[Evidence, ...] = ()
     text: str = ""  # the source text under the span, whitespace folded: what a fingerprint is made of
-    hints: Mapping[str, str | int] = field(default_factory=dict)  # what a remedy needs to know that the text hides
+    hints: Mapping[str, str | int] = field(default_factory=dict)  # for the remedy; `$name` tells of a variable
 
     @property
     def fingerprint(self) -> str:

@@ -136,7 +136,7 @@ def _finding(rule: Rule, fact: Fact, objection: Objection, exporters: Sequence[s
         effects=effects,
         fix=Fix(objection.advice),
         text=fact.text,
-        hints=objection.hints,
+        hints={**{f"${name}": told for name, told in fact.known.items()}, **objection.hints},
     )
 
 

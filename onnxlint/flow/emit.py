@@ -24,6 +24,7 @@ from onnxlint.flow.domain import (
     as_int,
 )
 from onnxlint.flow.facts import Fact
+from onnxlint.flow.known import describe, known_names
 from onnxlint.flow.tree import NOWHERE, Body, Place
 from onnxlint.records import EXPORTERS
 
@@ -64,22 +65,26 @@ class Emitter:
         sure: bool = True,
         exporters: tuple[str, ...] | None = None,
         always: bool = False,
+        about: Value | None = None,
         **fields: Any,
     ) -> None:
-        """Record a fact, or widen the one of the same kind at the same place."""
+        """Record a fact, or widen the one of the same kind at the same place. `about` is the value that it is about."""
         if not (self.tracing or always):
             return
         self.changes += 1
         place = at if isinstance(at, Place) else self.place(at)
         mask = exporters if exporters is not None else self.exporters
         key = (fact, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
-        known = self.facts.get(key)
-        if known is not None:
-            both = tuple(e for e in EXPORTERS if e in known.exporters or e in mask)
-            if (sure and not known.sure) or both != known.exporters:
-                self.facts[key] = replace(known, sure=known.sure or sure, exporters=both)
+        before = self.facts.get(key)
+        if before is not None:
+            both = tuple(e for e in EXPORTERS if e in before.exporters or e in mask)
+            if (sure and not before.sure) or both != before.exporters:
+                self.facts[key] = replace(before, sure=before.sure or sure, exporters=both)
             return
         steps = trace.steps() if trace is not None else ()
+        known = {} if about is None else {"": describe(about)}
+        if self.frames and self.frames[-1].symbol == place.symbol:
+            known |= known_names(self.frames[-1].scope.names)
         self.facts[key] = fact(
             span=place.span,
             text=place.text,
@@ -88,6 +93,7 @@ class Emitter:
             sure=sure,
             exporters=mask,
             statement=place.line,
+            known=known,
             **fields,
         )
 
@@ -205,6 +211,7 @@ class Emitter:
             facts.ShapeLiteral,
             call.node,
             t.trace,
+            about=t,
             call=call.op,
             literal=number,
             axis=axis,

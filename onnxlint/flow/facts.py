@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,8 @@ class Fact:
     """Something at a span, in the function `symbol`; `trace` tells how the value came there.
 
     `sure` is False where nobody declared which axes are dynamic and this axis only may be one.
-    `exporters` are those whose trace comes through here (a guard may keep one of them out).
+    `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
+    the variables there (see flow/known.py), and under the empty name of the value that it is about.
     """
 
     span: Span
@@ -23,6 +25,7 @@ class Fact:
     sure: bool = True
     exporters: tuple[str, ...] = EXPORTERS
     statement: int = 0  # first line of the statement
+    known: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
