@@ -294,6 +294,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
                 call.node,
                 trace,
                 op=call.name,
+                about=t,
                 hazard="squeeze",
                 sure=any(d.sure for d in known) if t.dims is not None else engine.axes.declared is None,
             )
@@ -301,7 +302,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         index = call.arg(2, "index")
         # What `where` and `nonzero` give along an axis mostly has each index once.
         sure = not (isinstance(index, Tensor) and index.ragged is not None)
-        engine.emit(facts.OpCall, call.node, trace, sure=sure, op=call.name, hazard="index-add")
+        source = call.arg(3, "source")
+        engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
     if op in _RANDOM:
         engine.emit(facts.OpCall, call.node, op=call.name, random=True)
     if isinstance(entry, Op):
