@@ -42,8 +42,8 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags
     if fault is not None:
         raise click.UsageError(fault)
     if watch:
-        if flags["fix"] or flags["diff"]:
-            raise click.UsageError("--watch only looks: it goes without --fix and --diff")
+        if any(flags[flag] for flag in ("fix", "diff", "add_noqa", "write_baseline", "prune_baseline")):
+            raise click.UsageError("--watch only looks: it goes without flags that write")
         from onnxlint.cli.watch import watch_and_check
 
         return watch_and_check(ctx.obj, asked.scopes(), stdin=asked.stdin)
