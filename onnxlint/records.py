@@ -278,7 +278,7 @@ class ProbeResult:
 class Report:
     """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used.
 
-    `fixed` counts what `--fix` mended, by code.
+    `fixed` counts what `--fix` mended, by code; `known` what was found and is in the baseline.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -288,6 +288,7 @@ class Report:
     tool: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     fixed: Mapping[str, int] = field(default_factory=dict)
+    known: int = 0
 
 
 def to_json(value: Any) -> Any:

@@ -103,6 +103,7 @@ def _merged(reports: Sequence[Report]) -> Report:
         files=sum(report.files for report in reports),
         tool={name: version for report in reports for name, version in report.tool.items()},
         seconds=sum(report.seconds for report in reports),
+        known=sum(report.known for report in reports),
     )
 
 
@@ -118,7 +119,7 @@ def _held_against(
     settled = ledger.settled
     wanted = scopes[0].settings.selection.matches(UNUSED, catalogue[UNUSED].name)
     slack = [_slack(file, entry, number, catalogue[UNUSED]) for entry, number in settled.slack] if wanted else []
-    return replace(report, findings=(*settled.new, *slack)), ledger
+    return replace(report, findings=(*settled.new, *slack), known=settled.known), ledger
 
 
 def _slack(file: Path, entry: baseline.Entry, number: int, rule: Rule) -> Finding:

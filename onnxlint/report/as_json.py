@@ -128,5 +128,6 @@ def _summary(report: Report) -> dict[str, Any]:
         "confirmed": tally(VerdictKind.CONFIRMED),
         "suspected": tally(VerdictKind.SUSPECTED),
         "not_reproduced": tally(VerdictKind.NOT_REPRODUCED),
+        "baseline": report.known,
         "seconds": round(report.seconds, 3),
     }

@@ -181,6 +181,8 @@ def summary(report: Report, *, show_all: bool) -> str:
     found = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
     if concealed:
         found += f" ({count(concealed, 'note')} hidden, --show all)"
+    if report.known:
+        found += f" ({report.known} in the baseline)"
     failures = len(unexplained(report))
     if failures:
         found += f", {count(failures, 'export')} failed without a finding"

@@ -124,7 +124,8 @@ class TestBaseline:
 
     def test_what_it_knows_is_not_reported(self) -> None:
         done = check("--baseline", "known.json", "--output-format", "json")
-        assert (done.code, done.found) == (0, [])
+        assert (done.code, done.found, json.loads(done.out)["summary"]["baseline"]) == (0, [], 2)
+        assert "Nothing found (2 in the baseline) in 2 files" in check("--baseline", "known.json").out
 
     def test_the_configuration_may_name_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("onnxlint.toml").write_text('baseline = "known.json"\n')
