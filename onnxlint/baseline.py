@@ -108,6 +108,8 @@ def without(known: Sequence[Entry], slack: Iterable[tuple[Entry, int]]) -> list[
 def read(file: Path) -> list[Entry]:
     """Read a baseline. Raises BaselineError."""
     try:
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise BaselineError("the baseline cannot be read: this is no file; name one")
         size = file.stat().st_size
         if size > MAX_BYTES:
             raise BaselineError(f"the baseline is {size / 1e6:.0f} MB long, the limit is {MAX_BYTES / 1e6:.0f} MB")

@@ -20,6 +20,7 @@ __all__ = [
     "FAIL_ON",
     "FILE_NAMES",
     "INLINE",
+    "TYPED",
     "FileIgnore",
     "FileIgnores",
     "ModelConfig",

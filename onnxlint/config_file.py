@@ -15,6 +15,7 @@ from onnxlint.paths import display_path
 from onnxlint.toml_lines import Key, key_lines
 
 FILE_NAMES = (".onnxlint.toml", "onnxlint.toml", "pyproject.toml")  # in this order within a folder
+MAX_BYTES = 5_000_000
 INLINE = "--config"  # the place of a mistake in `--config KEY=VALUE`
 
 
@@ -77,8 +78,8 @@ def inline_layers(assignments: Sequence[str], root: Path) -> list[Layer]:
         problems = Problems(INLINE)
         try:
             table = tomllib.loads(assignment)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            problems.add(f"`{assignment}` is not an assignment as in the file, such as `opset = 18`: {error}")
+        except (ValueError, RecursionError) as error:  # ValueError alone: such as an integer of 5,000 digits
+            problems.add(f"`{assignment[:80]}` is not an assignment as in the file, such as `opset = 18`: {error}")
             table = {}
         layers.append(Layer(table, problems, None, root))
     return layers
@@ -91,28 +92,33 @@ def _parts(layer: Layer) -> tuple[Path, Any, Problems]:
 
 def _chain(file: Path, table: Any, problems: Problems) -> list[Layer]:
     """Return the layers of a file: those of the file that it extends, and so on, then its own."""
-    layers = [Layer(table, problems, file, file.resolve().parent)]
-    seen = {file.resolve()}
+    layers = [Layer(table, problems, file, _folder(file))]
+    seen = {os.path.realpath(file)}
     while isinstance(table, dict) and "extend" in table:
         named = table["extend"]
-        if not isinstance(named, str) or not named:
+        if not isinstance(named, str) or not named or "\0" in named:
             problems.add("the path of another configuration file is expected", ("extend",))
             break
         other = Path(os.path.abspath(file.parent / os.path.expanduser(os.path.expandvars(named))))
-        if other.resolve() in seen:
+        if os.path.realpath(other) in seen:
             problems.add(f"`{named}` extends this file in turn; break the circle", ("extend",))
             break
-        seen.add(other.resolve())
+        seen.add(os.path.realpath(other))
         below, found = read_file(other)
         if below is None and not found.found:
             problems.add(f"there is no [tool.onnxlint] table in `{named}`", ("extend",))
             break
-        if not other.is_file():
+        if not os.path.isfile(other):
             problems.add(f"there is no file `{named}`", ("extend",))
             break
         file, table, problems = other, below or {}, found
-        layers.insert(0, Layer(table, problems, file, file.resolve().parent))
+        layers.insert(0, Layer(table, problems, file, _folder(file)))
     return layers
+
+
+def _folder(file: Path) -> Path:
+    """Return the folder that the paths in a file are relative to; of a link, that of the file it leads to."""
+    return Path(os.path.realpath(file)).parent
 
 
 def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
@@ -120,6 +126,12 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
     problems = Problems(display_path(file))
     pyproject = file.name == "pyproject.toml"
     try:
+        if file.exists() and not file.is_file():  # a folder, a pipe, or a device that never ends
+            problems.add("this is no file; name the configuration file itself")
+            return None, problems
+        if file.stat().st_size > MAX_BYTES:
+            problems.add(f"the configuration is longer than {MAX_BYTES / 1e6:.0f} MB; nothing of this file is used")
+            return None, problems
         content = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         problems.add(
@@ -132,7 +144,7 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
         return None, problems
     try:
         data = tomllib.loads(content)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         # A broken pyproject.toml that never mentions onnxlint is other tools' business.
         if not pyproject or "onnxlint" in content:
             found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,15 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
         if names is None:
             return None
         for name in names:
-            if not (root / name).is_dir():
+            if not os.path.isdir(root / name):
                 node.fail(f"there is no folder `{name}` in {display_path(root)}")
-        return tuple(root / name for name in names if (root / name).is_dir())
+        return tuple(root / name for name in names if os.path.isdir(root / name))
 
     def file(node: Node) -> Path | None:
         name = text(node)
+        if name is not None and "\0" in name:
+            node.fail("a path holds no null byte")
+            return None
         return None if name is None else root / name
 
     return {
@@ -113,14 +117,14 @@ def _file_ignores(node: Node, root: Path, rules: Mapping[str, str] | None) -> li
 
 def _required_version(node: Node) -> None:
     """Check a specifier such as `>=0.2,<1` against the version that runs; nothing is kept of it."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.specifiers import SpecifierSet
 
     wanted = text(node)
     if wanted is None:
         return
     try:
         fits = SpecifierSet(wanted if wanted[0] in "<>=!~" else f"=={wanted}").contains(__version__, prereleases=True)
-    except InvalidSpecifier:
+    except ValueError:  # InvalidSpecifier is one; a number of 5,000 digits is another
         node.fail(f"a version such as `>={__version__}` is expected, not `{wanted}`")
         return
     if not fits:

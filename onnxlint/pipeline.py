@@ -17,7 +17,7 @@ from typing import Protocol
 import onnxlint
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.checks.registry import run_checks
-from onnxlint.config import Settings
+from onnxlint.config import TYPED, Settings
 from onnxlint.fix.registry import with_fixes
 from onnxlint.flow.entries import Analysis, Declared, analyse
 from onnxlint.paths import display_path
@@ -272,6 +272,8 @@ def _without_suppressed(
     names = {rule.code: rule.name for rule in catalogue.values()}
 
     def ran(code: str, name: str) -> bool:
+        if settings.origins.get("exporters") == TYPED:  # what the other exporter has to say was not asked
+            return False
         return settings.selection.matches(code, name) and (dynamic or not code.startswith("ONX7"))
 
     kept, _, unused = apply(findings, sources.files(), names, ran)

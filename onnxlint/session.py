@@ -12,15 +12,13 @@ from types import MappingProxyType
 from onnxlint import baseline
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.changed import Changed
-from onnxlint.config import Settings
+from onnxlint.config import TYPED, Settings
 from onnxlint.paths import display_path
 from onnxlint.pipeline import UNUSED, Watcher, missing_packages, run_check
 from onnxlint.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source
 from onnxlint.source.statements import statement_at, statement_spans
-
-TYPED = "command line"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -92,8 +93,8 @@ def _is_assignment(text: str) -> bool:
         return False
     try:
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return not Path(text).exists()
+    except (ValueError, RecursionError):
+        return not os.path.exists(text)
     return True
 
 

@@ -1,0 +1,178 @@
+"""Hostile input on the command line and in configurations: it ends, with one message, and without a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GATE = """import torch
+
+
+class Gate(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+"""
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    Path("gate.py").write_text(GATE)
+
+
+def check(*arguments: str | bytes, form: str = "concise") -> tuple[int, str, str]:
+    """Run in a process of its own, since that is where bytes that are no text come in."""
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxlint", "check", "--static-only", "--output-format", form, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "backslashreplace")
+    assert "Traceback" not in out + err
+    assert "internal error" not in out + err
+    return done.returncode, out, err
+
+
+def errors(out: str) -> list[str]:
+    return [line for line in out.splitlines() if ": error: " in line]
+
+
+class TestArguments:
+    def test_a_path_that_is_no_text_is_checked(self) -> None:
+        os.rename("gate.py", b"caf\xe9.py")
+        code, out, _ = check(b"caf\xe9.py", form="json")
+        assert code == 1
+        (finding,) = json.loads(out)["findings"]
+        assert os.fsencode(finding["path"]) == b"caf\xe9.py"
+
+    def test_it_is_found_in_a_folder_and_shown_in_text(self) -> None:
+        os.rename("gate.py", b"caf\xe9.py")
+        code, out, _ = check(form="full")
+        assert code == 1
+        assert "caf\\xe9.py:6" in out or "caf\\udce9.py:6" in out
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [b"\xff\xfe"],
+            ["--select", b"\xff"],
+            ["--config", b"\xff"],
+            ["--config", b"opset=\xff"],
+            ["--baseline", b"\xff"],
+            ["--changed-since", b"\xff"],
+            ["--per-file-ignores", b"\xff:ONX1", "--select", "\x1b[31m"],
+            ["--config", "=" * 10_000],
+            ["--config", "x=" + "[" * 10_000],
+            ["--select", "ONX" * 10_000],
+            ["--exclude", "[" * 100 + "!"],
+            ["--config", "opset=" + "9" * 5000],
+        ],
+        ids=range(12),
+    )
+    def test_a_value_that_is_no_text_or_has_no_end_is_one_message(self, arguments: list[str | bytes]) -> None:
+        code, out, err = check(*arguments)
+        assert code in (1, 2)
+        assert len(errors(out)) + err.count("Error: ") == (code == 2)
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"x = " + b"[" * 100_000, "not valid TOML"),
+            (b"x = " + b"{a=" * 50_000, "not valid TOML"),
+            (b"\x00\x01", "not valid TOML"),
+            (b"\xff\xfeo\x00", "not UTF-8"),
+            (b"opset = " + b"9" * 5000, "not valid TOML"),
+            (b"#" * 6_000_000, "longer than 5 MB"),
+            (b'extend = "/dev/zero"', "no file"),
+            (b'extend = "."', "no file"),
+            (b'extend = "' + b"a" * 5000 + b'"', "extend"),
+            (b'extend = "a\\u0000b"', "extend"),
+            (b'baseline = "a\\u0000b"', "baseline"),
+            (b'baseline = "/dev/zero"', "no file"),
+            (b'source-roots = ["a\\u0000b"]', "source-roots"),
+            (b'exclude = ["' + b"[" * 50 + b'"]\nopset = 1', "opset"),
+            (b'[per-file-ignores]\n"\\u0000" = ["ONX9999"]\n', "per-file-ignores"),
+            (b'required-version = "' + b"9" * 5000 + b'"', "required-version"),
+        ],
+        ids=range(16),
+    )
+    def test_one_that_makes_no_sense_is_one_message_and_the_rest_is_done(self, content: bytes, words: str) -> None:
+        Path("onnxlint.toml").write_bytes(content)
+        code, out, err = check()
+        assert (code, err) == (2, "")
+        (message,) = errors(out)
+        assert words in message
+        assert len(message) < 20_000
+        assert "gate.py:6:12: ONX101" in out
+
+    def test_a_long_one_is_read(self) -> None:
+        rows = "".join(f'"f{n}.py" = ["ONX1"]\n' for n in range(20_000))
+        Path("onnxlint.toml").write_text(f'[per-file-ignores]\n{rows}"gate.py" = ["ONX1"]\n')
+        code, out, _ = check("gate.py")
+        assert (code, errors(out)) == (0, [])
+
+    @pytest.mark.parametrize("name", ["onnxlint.toml", "pyproject.toml", ".onnxlint.toml"])
+    def test_a_folder_of_its_name_is_none(self, name: str) -> None:
+        Path(name).mkdir()
+        code, out, _ = check()
+        assert (code, errors(out)) == (1, [])
+
+    def test_a_pipe_of_its_name_is_none(self) -> None:
+        os.mkfifo("onnxlint.toml")
+        assert check()[0] == 1
+
+    @pytest.mark.parametrize("name", [".", "/dev/zero", "pipe", "gate.py"])
+    def test_one_that_is_named_and_is_none_is_one_message(self, name: str) -> None:
+        os.mkfifo("pipe")
+        code, out, _ = check("--config", name, "gate.py")
+        assert code == 2
+        assert len(errors(out)) == 1
+        assert "gate.py:6:12: ONX101" in out
+
+    def test_links_that_loop_are_none(self) -> None:
+        os.symlink("onnxlint.toml", "onnxlint.toml")
+        assert check()[0] == 1
+        code, out, _ = check("--config", "onnxlint.toml")
+        assert (code, len(errors(out))) == (2, 1)
+
+    def test_a_chain_of_extensions_that_comes_back_ends(self) -> None:
+        for n in range(50):
+            Path(f"{n}.toml").write_text(f'extend = "{(n + 1) % 50}.toml"\n')
+        code, out, _ = check("--config", "0.toml", "gate.py")
+        assert code == 2
+        (message,) = errors(out)
+        assert message.startswith("49.toml:1:1: error: extend: ")
+
+
+class TestStandardInput:
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [(b"", None), (b"\x00", "null byte"), (b"(" * 100_000, "parse"), (b"import torch\n" + b"\xff", "UTF-8")],
+    )
+    def test_whatever_comes_is_answered(self, given: bytes, words: str | None) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "onnxlint", "check", "-", "--output-format", "concise"],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            input=given,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        out = done.stdout.decode()
+        assert done.stderr == b""
+        assert (done.returncode, len(errors(out))) == ((0, 0) if words is None else (2, 1))
+        assert words is None or words in out
