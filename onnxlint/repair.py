@@ -42,6 +42,7 @@ class Repaired:
 class _Draft:
     """The files as they are so far, what was fixed in them, and what was undone, with the reason."""
 
+    writing: bool = True
     sources: dict[str, SourceFile] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     fixed: list[Finding] = field(default_factory=list)
@@ -55,7 +56,7 @@ class _Draft:
         if path in self.refused:
             return False
         source = read_source(Path(path))
-        reason = source.message if isinstance(source, Diagnostic) else unwritable(Path(path))
+        reason = source.message if isinstance(source, Diagnostic) else unwritable(Path(path)) if self.writing else None
         if reason is not None or isinstance(source, Diagnostic):
             self.refused[path] = reason or ""
             return False
@@ -84,8 +85,9 @@ def repair(
     hidden: Callable[[Finding], bool],
     progress: Watcher | None = None,
     changed: Changed | None = None,
+    writing: bool = True,
 ) -> Repaired:
-    """Fix what can be fixed in the files of `scopes`, in memory: nothing is written.
+    """Fix what can be fixed in the files of `scopes`, in memory: nothing is written, though it may be meant to be.
 
     Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
     """
@@ -109,7 +111,7 @@ def repair(
     def look(overlay: Mapping[Path, bytes]) -> Report:
         return session.run(static, changed=None, overlay=overlay).report
 
-    draft = _converge(before.report, look, wanted)
+    draft = _converge(_Draft(writing), before.report, look, wanted)
     after = before
     if draft.changes():
         after = session.run(scopes, progress=progress, overlay=draft.overlay())
@@ -129,9 +131,8 @@ def repair(
     return Repaired(replace(after, report=report), tuple(draft.fixed), draft.changes())
 
 
-def _converge(first: Report, look: Callable[[Mapping[Path, bytes]], Report], wanted: Wanted) -> _Draft:
+def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]], Report], wanted: Wanted) -> _Draft:
     """Fix round after round until nothing is left to fix, or a bound is reached."""
-    draft = _Draft()
     report = first
     for _ in range(ROUNDS):
         todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone and _loaded(draft, f)]

@@ -25,6 +25,7 @@ def tensor_branch(branch: Branch) -> Iterator[Objection]:
         yield Objection(
             f"{WORDS[branch.keyword]} branches on {what}: `{branch.text}`",
             "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo exporter",
+            hints={"sized": int(branch.sized)},
         )
     elif branch.reads == "weight":
         yield Objection(

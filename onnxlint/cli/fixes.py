@@ -35,6 +35,7 @@ def run(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, unkept: 
             hidden=lambda finding: hidden(finding) and not show_all,
             progress=progress,
             changed=changed,
+            writing=not asked["diff"],
         )
     report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
     if asked["diff"]:

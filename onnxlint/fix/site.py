@@ -8,6 +8,7 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
 _TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_TORCH = re.compile(r"(?<![\w.])torch\.")
 _IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
 
 
@@ -283,8 +285,28 @@ class Site:
         return self.splice(first, after, "")
 
     def fix(self, title: str, safety: Safety, *edits: Edit) -> Fix:
-        """A fix made of these edits, in source order."""
-        return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
+        """A fix made of these edits, in source order; what they write of `torch` is imported where it is not."""
+        done = list(edits)
+        if any(_TORCH.search(edit.text) for edit in edits):
+            name = self.page.imports.get("torch")
+            if name is None:
+                done.append(self._import("torch"))
+            elif name != "torch":
+                done = [replace(edit, text=_TORCH.sub(f"{name}.", edit.text)) for edit in done]
+        return Fix(title, safety, tuple(sorted(done, key=lambda e: (e.start, e.end))))
+
+    def _import(self, module: str) -> Edit:
+        """An import in front of the first one, or behind the docstring."""
+        text = self.page.text
+        found = next((m for m in _IMPORT.finditer(text) if not m[0].startswith("from __future__")), None)
+        if found is not None:
+            return self.splice(found.start(), found.start(), f"import {module}\n")
+        body = parsed(text).body
+        heads = [s for s in body if isinstance(s, ast.ImportFrom) or s is body[0]][:2]
+        documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        ends = [s.end_lineno or s.lineno for s in heads if isinstance(s, ast.ImportFrom) or documented]
+        at = self.page.lines.start(max(ends, default=0) + 1)
+        return self.splice(at, at, f"import {module}\n")
 
     def _range(self, span: Span) -> tuple[int, int]:
         lines = self.page.lines
