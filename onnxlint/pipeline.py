@@ -68,7 +68,7 @@ def run_check(
         if dynamic and settings.models:
             pool.warm()  # takes seconds, which the static pass uses
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay)
-        analysis = _analyse(sources.project, settings)
+        analysis = _analyse(sources.project, settings, dynamic)
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
         if missing:
@@ -216,9 +216,9 @@ def _mentions_torch(path: Path) -> bool:
     return False
 
 
-def _analyse(project: Project, settings: Settings) -> Analysis:
+def _analyse(project: Project, settings: Settings, probing: bool) -> Analysis:
     declared = [Declared(m.factory, m.inputs, m.dynamic) for m in settings.models]
-    return analyse(project, declared, settings.opset, settings.exporters, settings.debug)
+    return analyse(project, declared, settings.opset, settings.exporters, settings.debug, probing)
 
 
 def _problems(analysis: Analysis) -> list[Diagnostic]:

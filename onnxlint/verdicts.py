@@ -130,6 +130,8 @@ def join(
     if it is compound). `is_checked(path)` says whether a file is the user's own, by default: it lies in the working
     directory and in no site-packages. `source_line(path, line)` is the text of a line, for the columns of ONX7xx.
     """
+    if not results:  # no evidence, so nobody has to know where statements begin and end
+        return tuple(sorted((_judge(f, (), (), statement_lines) for f in findings), key=place))
     is_checked = is_checked or _in_working_directory
     table = _Table(findings, statement_lines, is_checked)
     every = [evidence for result in results for evidence in result.evidence]
@@ -336,8 +338,10 @@ def _judge(
     failures = tuple(evidence for evidence in attached if failing(evidence))
     if failures:
         return dataclasses.replace(finding, verdict=VerdictKind.CONFIRMED, severity=Severity.ERROR, evidence=failures)
-    first, last = _statement_of(finding, statement_lines)
-    reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
+    reached_by: list[ModelReport] = []
+    if results:
+        first, last = _statement_of(finding, statement_lines)
+        reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
     if reached_by and all(_all_right(model, finding) for model in reached_by):
         return dataclasses.replace(
             finding, verdict=VerdictKind.NOT_REPRODUCED, severity=Severity.NOTE, evidence=tuple(attached)

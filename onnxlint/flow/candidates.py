@@ -93,7 +93,7 @@ def required(unit: FunctionUnit | None, skip: int = 1) -> tuple[str, ...]:
     """Names of the parameters (past self, or past `skip` of them) that a call has to give."""
     if unit is None:
         return ()
-    a = unit.node.args
+    a = unit.args
     names = [p.arg for p in [*a.posonlyargs, *a.args]][skip:]
     open_names = names[: len(names) - len(a.defaults)] if len(a.defaults) <= len(names) else []
     return (*open_names, *(p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is None))

@@ -70,8 +70,9 @@ def analyse(
     opset: int = 18,
     exporters: tuple[str, ...] = EXPORTERS,
     debug: bool = False,
+    probing: bool = True,
 ) -> Analysis:
-    """Run every entry point of a project and return the facts."""
+    """Run every entry point of a project and return the facts, and with `probing` the models found."""
     engine = Interpreter(project, OpTable.load(), opset, exporters)
     problems: list[Problem] = []
     for job in _jobs(engine, declared):
@@ -89,9 +90,11 @@ def analyse(
                 raise
             problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
+    seen, told = tuple(engine.facts.values()), tuple(problems)
+    if not probing:
+        return Analysis(seen, told)
     roots = frozenset(c for c in project.classes() if c not in engine.created)
-    found = candidates(project, roots, iter(engine.exported))
-    return Analysis(tuple(engine.facts.values()), tuple(problems), found)
+    return Analysis(seen, told, candidates(project, roots, iter(engine.exported)))
 
 
 @dataclass(slots=True)
@@ -131,9 +134,13 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
     for c in engine.project.classes():
         if any(b.startswith("torch.autograd.") for b in c.external_bases()):
             unit = c.find_method("forward")
-            used = any(f"{c.name}.apply" in info.file.text for info in engine.project.modules.values())
-            if unit is not None and unit.key not in engine.reached and not used:
+            if unit is not None and unit.key not in engine.reached and not _is_applied(engine.project, c):
                 yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
+
+
+def _is_applied(project: Project, cls: ClassInfo) -> bool:
+    """True where some file calls `Class.apply`: then it is a part of what runs there, or of nothing."""
+    return any(f"{cls.name}.apply" in info.file.text for info in project.modules.values())
 
 
 def _is_mode_switch(unit: FunctionUnit) -> bool:
@@ -210,15 +217,15 @@ class _Autograd(_Job):
 
 
 def _positional(unit: FunctionUnit) -> list[ast.arg]:
-    return [*unit.node.args.posonlyargs, *unit.node.args.args]
+    return [*unit.args.posonlyargs, *unit.args.args]
 
 
 def _variadic(unit: FunctionUnit) -> bool:
-    return unit.node.args.vararg is not None
+    return unit.args.vararg is not None
 
 
 def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
-    a = unit.node.args
+    a = unit.args
     positional = [*a.posonlyargs, *a.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
     defaults.extend(a.defaults)
@@ -241,7 +248,7 @@ class _Mode(_Job):
         unit = self.cls.methods[self.method]
         instance = Instance(engine.default_instance(self.cls))
         args: list[Value] = [Const(False)] if self.method == "train" else []
-        if len(unit.node.args.args) < 2:
+        if len(unit.args.args) < 2:
             args = []
         body = body_of(unit)
         scope = Scope(engine.bind(unit, [instance, *args], {}))
@@ -267,7 +274,7 @@ class _ExportScript(_Job):
 
 
 def _script_arguments(unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
-    a = unit.node.args
+    a = unit.args
     names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
     required = len(names) - len(a.defaults)
     kwargs: dict[str, Value] = {p.arg: CONFIG for p in a.kwonlyargs}
@@ -341,7 +348,7 @@ class _DeclaredModel(_Job):
 
     def _inputs(self, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value], shapes.Axes]:
         engine = self.engine
-        a = unit.node.args
+        a = unit.args
         names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
         spec = self.model.inputs
         if isinstance(spec, Mapping):

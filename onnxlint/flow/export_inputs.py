@@ -22,7 +22,7 @@ def signature(model: Value) -> dict[str, Any]:
     unit = model.object.cls.find_method("forward") if isinstance(model, Instance) else None
     if unit is None or unit.node.decorator_list:
         return {}
-    a = unit.node.args
+    a = unit.args
     positional = len(a.posonlyargs) + len(a.args) - 1
     return {"required": positional - len(a.defaults), "variadic": a.vararg is not None or a.kwarg is not None}
 

@@ -180,7 +180,7 @@ def _candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str
 
 
 def _every_parameter(unit: FunctionUnit) -> list[str]:
-    a = unit.node.args
+    a = unit.args
     return [p.arg for p in [*a.posonlyargs, *a.args]][1:]
 
 
@@ -302,7 +302,7 @@ def _parameters(model: Value) -> tuple[str, ...] | None:
     unit = model.object.cls.find_method("forward")
     if unit is None:
         return None
-    a = unit.node.args
+    a = unit.args
     if a.vararg is not None or a.kwarg is not None:
         return None
     return tuple(p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs][1:])

@@ -243,7 +243,7 @@ class Interpreter(Objects):
 
     def bind(self, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
         """Arguments by the names of the parameters; defaults for what was not given."""
-        a = unit.node.args
+        a = unit.args
         positional = [*a.posonlyargs, *a.args]
         values: dict[str, Value] = {}
         left = dict(kwargs)

@@ -134,7 +134,7 @@ class Objects(Emitter):
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         if unit is not None:
-            a = unit.node.args
+            a = unit.args
             names = [*a.posonlyargs, *a.args][1:]
             defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
             for parameter, default in zip(names, defaults[1:], strict=True):

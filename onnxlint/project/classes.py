@@ -43,7 +43,7 @@ class FunctionUnit:
     units are the same function if their `key` is the same.
     """
 
-    __slots__ = ("_node", "_noted", "cls", "decorators", "first", "key", "last", "line", "module", "qualname")
+    __slots__ = ("_args", "_node", "_noted", "cls", "decorators", "first", "key", "last", "line", "module", "qualname")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class FunctionUnit:
         cls: ClassInfo | None,
     ) -> None:
         self._node = None if isinstance(definition, FunctionOutline) else definition
+        self._args: ast.arguments | None = None
         outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition)
         self._noted = f"text:{qualname}" if self._node is None else ""
         self.key = id(self if self._node is None else self._node)
@@ -79,6 +80,15 @@ class FunctionUnit:
             return self._node
         self.module.note(self._noted)
         return self.module.project.definition(self)
+
+    @property
+    def args(self) -> ast.arguments:
+        """The parameters; they are kept, being asked for by every call."""
+        if self._args is None:
+            self._args = self.node.args
+        elif self._noted:
+            self.module.note(self._noted)
+        return self._args
 
     @property
     def text(self) -> str:
