@@ -55,9 +55,6 @@ _DOUBLE_MAKERS = frozenset(
 )
 _FROM_NUMPY = frozenset(("torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray"))
 _LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|model|params|parameters|state)\w*")
-_COMPARES = re.compile(
-    r"onnxruntime|InferenceSession|onnx\.checker|check_model|assert_close|allclose|assert_allclose|verify|polygraphy"
-)
 
 
 class CallSite:
@@ -338,11 +335,6 @@ class CallSite:
         path = _path(self.scope.body, self.call)
         for block, index in reversed(path):
             yield from block[index + 1 :]
-
-    @property
-    def compared(self) -> bool:
-        """True where anything in the file looks like a comparison or a check of the exported file."""
-        return _COMPARES.search(self.module.file.text) is not None
 
 
 def _own(scope: Scope) -> Iterator[ast.AST]:

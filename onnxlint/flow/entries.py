@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,8 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, TensorSpec
 from onnxlint.specs import SpecError, parse_spec
+
+_EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
     for model in declared:
         yield _DeclaredModel(engine, model.factory, model.factory, model)
     for info in list(engine.project.modules.values()):
-        if "onnx" in info.file.text and "export" in info.file.text:
+        text = info.file.text
+        if ("onnx" in text or "torch.export" in text) and _EXPORTS.search(text):
             yield from _export_scripts(engine, info)
     modules = [c for c in engine.project.classes() if c.is_module()]
     yield from (
@@ -165,8 +169,7 @@ def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
 
 def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:
     for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
-        text = unit.text
-        if "export" in text and "onnx" in text:
+        if _EXPORTS.search(unit.text):
             yield _ExportScript(engine, info.path, unit.qualname, unit)
     yield _ModuleScript(engine, info.path, "<module>", info)
 
@@ -295,7 +298,7 @@ class _ModuleScript(_Job):
             for s in self.info.file.tree.body
             if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
         ]
-        if not any("export(" in self.info.text_of(s) for s in statements):
+        if not any(_EXPORTS.search(self.info.text_of(s)) for s in statements):
             return
         body = Body(self.info, "<module>", 1)
         frame = Frame(engine, self.info, body, Scope({}), self.info.name)

@@ -90,7 +90,6 @@ def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[
         "shapes_keys": keys,
         "shapes_size": size,
         "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
-        "compared": site.compared,
     }
 
 

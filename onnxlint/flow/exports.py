@@ -137,6 +137,24 @@ def record_program(engine: Interpreter, args: list[Value], kwargs: dict[str, Val
     )
 
 
+def record_lightning(
+    engine: Interpreter, model: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> None:
+    """Emit an ExportCall for `model.to_onnx(file_path, input_sample, **options)`, which exports in eval mode."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    names = {"file_path": "f", "input_sample": "args"}
+    options = {names.get(k, k): v for k, v in kwargs.items()}
+    sample = {"args": engine.attribute(model, "example_input_array", node)}
+    keywords = [ast.keyword(names.get(k.arg or "", k.arg), k.value) for k in node.keywords]
+    keywords += [ast.keyword(n, a) for n, a in zip(names.values(), node.args, strict=False)]
+    call = ast.copy_location(ast.Call(node.func, [node.func.value], keywords), node)
+    for k in keywords:
+        ast.copy_location(k, k.value)
+    given = {**sample, **dict(zip(names.values(), args, strict=False)), **options}
+    record(engine, "torch.onnx.export", [Instance(model.object, model.trace, "eval")], given, call)
+
+
 def _setting(v: Value) -> object:
     """The literal, or the name of the enum member, that an argument is."""
     if isinstance(v, Const):

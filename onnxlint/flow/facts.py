@@ -209,4 +209,3 @@ class ExportCall(Fact):
     shapes_keys: tuple[str, ...] = ()
     shapes_size: int = 0
     later_loads: tuple[tuple[Span, str], ...] = ()
-    compared: bool = True

@@ -29,6 +29,7 @@ from onnxlint.flow.domain import (
     join,
     join_all,
 )
+from onnxlint.flow.exports import record_lightning
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.transfer import Call, dict_values
 
@@ -89,6 +90,8 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
     if isinstance(owner, (Tuple, Seq)):
         return _sequence_method(engine, owner, name, args, node)
     if isinstance(owner, Instance):
+        if name == "to_onnx" and any("ightning" in b for b in owner.object.cls.external_bases()):
+            record_lightning(engine, owner, args, kwargs, node)
         return engine.module_method(owner, name, args, kwargs, node)
     if isinstance(owner, Super):
         if name == "train" and args and isinstance(args[0], Const) and args[0].literal is True:

@@ -261,6 +261,7 @@ class Objects(Emitter):
                 "bfloat16",
                 "post_init",
                 "init_weights",
+                "to_onnx",
             ):
                 return Method(owner, name)
             return obj.attrs.get("*", UNKNOWN)

@@ -27,7 +27,6 @@ class ModuleInfo:
 
     __slots__ = (
         "__weakref__",
-        "_built",
         "_outline",
         "aliases",
         "assigns",
@@ -49,7 +48,9 @@ class ModuleInfo:
     fallbacks: dict[str, str]  # what a failed import is replaced by
     stars: tuple[str, ...]
 
-    def __init__(self, project: Project, source: SourceFile, name: str, outline: ModuleOutline) -> None:
+    def __init__(
+        self, project: Project, source: SourceFile, name: str, outline: ModuleOutline | Callable[[], ModuleOutline]
+    ) -> None:
         self.project = project
         self.source = source
         self.name = name
@@ -65,7 +66,7 @@ class ModuleInfo:
         return getattr(self, name)
 
     def _make(self) -> None:
-        outline = self._outline
+        outline = self.known
         aliases: dict[str, str] = {}
         fallbacks: dict[str, str] = {}
         stars: list[str] = []
@@ -99,9 +100,10 @@ class ModuleInfo:
         return self.source
 
     @property
-    def outline(self) -> ModuleOutline:
-        """The record of the whole file."""
-        self.note(WHOLE)
+    def known(self) -> ModuleOutline:
+        """What the file defines. Asking is not noted: who reads more of it than a name has to be noted on his own."""
+        if not isinstance(self._outline, ModuleOutline):
+            self._outline = self._outline()
         return self._outline
 
     def note(self, key: str) -> None:
@@ -153,7 +155,7 @@ class ModuleInfo:
             full = self.target(head) + ("." + tail if tail else "")
             return self.project.lookup_class(full, self, seen)
         if not tail and head in self.assigns:
-            alias = self._outline.values[head].alias
+            alias = self.known.values[head].alias
             return self.lookup(alias, seen) if alias else None
         for star in self.stars:
             origin = self.project.module(star, self)
@@ -210,21 +212,23 @@ class Project:
         self.reads: Reads | None = None
         self.definition = lru_cache(maxsize=TREES)(_definition)
         self.assignment = lru_cache(maxsize=TREES)(ModuleInfo.statement)
-        self._by_name: dict[tuple[str, str], ModuleInfo | None] = {}
+        self.late: set[Path] = set()  # files that were read because another one imports them
+        self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[Path, ...]]] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
 
-    def add(self, source: SourceFile, outline: ModuleOutline | None = None) -> ModuleInfo:
-        """Index one file, by its outline if that is known."""
+    def add(self, source: SourceFile, outline: ModuleOutline | Callable[[], ModuleOutline] | None = None) -> ModuleInfo:
+        """Index one file, by its outline if that is known (or what gives it, when it is needed)."""
         path = source.path
         if path not in self.modules:
             name, root = module_name(path)
             if outline is None:
                 outline = outline_of(source.tree, source.text, source.lines)
             self.modules[path] = ModuleInfo(self, source, name, outline)
-            self._tops.add(name.partition(".")[0])
-            if root not in self._roots:
-                self._roots.append(root)
+            if path not in self.late:  # what is found must not depend on what was looked for before
+                self._tops.add(name.partition(".")[0])
+                if root not in self._roots:
+                    self._roots.append(root)
         return self.modules[path]
 
     def record(self, reads: Reads | None) -> None:
@@ -234,34 +238,40 @@ class Project:
 
     def module(self, name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
         """The module of that dotted name: below a source root of the run, or beside `importer` if that is a script."""
-        beside = importer.folder if importer is not None and "." not in importer.name else ""
+        return self.find(name, importer.folder if importer is not None and "." not in importer.name else "")
+
+    def find(self, name: str, beside: str) -> ModuleInfo | None:
+        """The same, with the folder of a script ("" for a module of a package)."""
         key = (name, beside)
         if key not in self._by_name:
             self._by_name[key] = self._find(name, Path(beside) if beside else None)
-        found = self._by_name[key]
+        found, probed = self._by_name[key]
         if self.reads is not None:
             self.reads.modules[key] = found.source.path if found is not None else None
+            self.reads.probed.update(probed)
         return found
 
-    def _find(self, name: str, beside: Path | None) -> ModuleInfo | None:
-        if not name:
-            return None
+    def _find(self, name: str, beside: Path | None) -> tuple[ModuleInfo | None, tuple[Path, ...]]:
+        """A module, and the paths past the files of the run that were looked at for it."""
         top = name.partition(".")[0]
-        if top in LIBRARIES:
-            return None
+        if not name or top in LIBRARIES:
+            return None, ()
+        probed: list[Path] = []
         relative = Path(*name.split("."))
         roots = ([beside] if beside is not None else []) + self._roots
         # Installed packages are libraries to a project, except the one that is being checked itself.
         roots = [r for r in roots if r.name not in ("site-packages", "dist-packages") or top in self._tops]
         for root in roots:
             for candidate in (root / relative / "__init__.py", (root / relative).with_suffix(".py")):
-                if candidate in self.modules:
-                    return self.modules[candidate]
+                if candidate in self.modules and candidate not in self.late:
+                    return self.modules[candidate], tuple(probed)
+                probed.append(candidate)
                 if candidate.is_file():
                     file = self._read(candidate)
                     if file is not None:
-                        return self.add(file)
-        return None
+                        self.late.add(file.path)
+                        return self.add(file), tuple(probed)
+        return None, tuple(probed)
 
     def lookup_class(
         self, full: str, importer: ModuleInfo, seen: frozenset[tuple[str, str]] = frozenset()

@@ -14,8 +14,6 @@ import msgspec
 
 _SWITCHES = ("enable_", "disable_")
 _SELF_WRITE = re.compile(r"\bself\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
-# A name with a capital that stands for a value: it is called, or handed on, or kept in a container.
-_MENTION = re.compile(r"(\.?)\b([A-Z]\w*)(?=\s*[(,)\]}\n])")
 
 
 class FunctionOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -53,7 +51,10 @@ class ClassOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ImportOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one import binds: `name` (`*` for a star import) to `target` of `module`; `fallback` in an except block."""
+    """What one import binds: `name` (`*` for a star import) to `target` of `module` (or to the module, if it is "").
+
+    `level` counts the dots before the module; `fallback` stands for an import in an `except` block.
+    """
 
     name: str
     level: int
@@ -63,10 +64,7 @@ class ImportOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ModuleOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file. Imports are kept as written: `level` dots, the module, the name there ("" for the module itself).
-
-    `mentions` are the capitalised names that its code calls or hands on; a name behind a dot starts with one.
-    """
+    """A file. `mentions` are the imported names with a capital that its code calls, assigns or has for a default."""
 
     functions: tuple[FunctionOutline, ...]
     classes: tuple[ClassOutline, ...]
@@ -79,14 +77,14 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
     """Take down what the module level of a file and the bodies of its classes define."""
     found = _Outliner(lines)
     found.block(tree.body)
-    dotted_names = {("." if dot else "") + name for dot, name in _MENTION.findall(text)}
-    imported = {i.name for i in found.imports}
+    names = sorted({i.name for i in found.imports if i.name[0].isupper() and i.module.partition(".")[0] != "torch"})
+    mentions = (n for n in names if f"{n}(" in text or f"={n}" in text or f"= {n}" in text)
     return ModuleOutline(
         tuple(found.functions.values()),
         tuple(found.classes.values()),
         found.values,
         tuple(found.imports),
-        tuple(sorted(m for m in dotted_names if m[0] == "." or m in imported)),
+        tuple(mentions),
     )
 
 

@@ -18,13 +18,17 @@ WHOLE = "*"  # the key of all of a file
 
 
 class Reads:
-    """One recording. Keys: `*` (all of a file), `name:x`, `text:qualname`, `value:qualname` or `class:qualname`."""
+    """One recording: parts of modules, names of modules with the file that each meant, and other files looked at.
 
-    __slots__ = ("keys", "modules")
+    The key of a part is `*` (all of a file), `name:x`, `text:qualname`, `value:qualname` or `class:qualname`.
+    """
+
+    __slots__ = ("keys", "modules", "probed")
 
     def __init__(self) -> None:
         self.keys: set[tuple[ModuleInfo, str]] = set()
         self.modules: dict[tuple[str, str], Path | None] = {}
+        self.probed: set[Path] = set()
 
 
 class Names(dict[str, V]):

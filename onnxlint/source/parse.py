@@ -67,20 +67,31 @@ class SourceFile:
 
 def read_source(path: Path) -> SourceFile | Diagnostic:
     """Read and parse one file. What cannot be read comes back as a Diagnostic with the line and the remedy."""
+    data = read_bytes(path)
+    return data if isinstance(data, Diagnostic) else parse_source(path, data, display_path(path))
+
+
+def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnostic:
+    """Decode and parse the bytes of a file."""
+    source = decode_source(path, data, display)
+    return source if isinstance(source, Diagnostic) else syntax_fault(source) or source
+
+
+def read_bytes(path: Path) -> bytes | Diagnostic:
+    """The bytes of a file that is not too long."""
     display = display_path(path)
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             limit = f"the limit is {MAX_BYTES / 1e6:.0f} MB"
             return Diagnostic("warning", f"the file is {size / 1e6:.1f} MB long, {limit}; it is left out", display)
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         return Diagnostic("error", f"the file cannot be read: {error.strerror}; check the rights on it", display)
-    return parse_source(path, data, display)
 
 
-def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnostic:
-    """Decode and parse the bytes of a file."""
+def decode_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnostic:
+    """Decode the bytes of a file, which may not parse yet."""
     decoded = _decode(data, display)
     if isinstance(decoded, Diagnostic):
         return decoded
@@ -88,18 +99,22 @@ def parse_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnost
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         return Diagnostic("error", f"the file holds a null byte, so it is no Python source; {_REMEDY}", display, line)
-    source = SourceFile(path, display, text, encoding)
+    return SourceFile(path, display, text, encoding)
+
+
+def syntax_fault(source: SourceFile) -> Diagnostic | None:
+    """Parse a file: what keeps it from being parsed, if something does."""
     try:
         _tree_of(source)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         message = f"the file does not parse as Python {version}: {error.msg}; {_REMEDY}"
-        return Diagnostic("error", message, display, error.lineno)
+        return Diagnostic("error", message, source.display, error.lineno)
     except (RecursionError, MemoryError):
-        return Diagnostic("error", f"the source is nested too deeply to be parsed; {_REMEDY}", display)
+        return Diagnostic("error", f"the source is nested too deeply to be parsed; {_REMEDY}", source.display)
     except ValueError as error:  # such as a lone surrogate out of an exotic encoding
-        return Diagnostic("error", f"the file does not parse: {error}; {_REMEDY}", display)
-    return source
+        return Diagnostic("error", f"the file does not parse: {error}; {_REMEDY}", source.display)
+    return None
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,145 @@
+"""Recordings that can be kept: what was read, with a hash of each part, and whether it is all still so.
+
+A part that only moved (lines were added above it) is still the same; where to is told, so that places can follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from onnxlint.cache import digest
+from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.outline import FunctionOutline, ValueOutline
+from onnxlint.project.reads import WHOLE, Reads
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+
+
+class Part(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A part of a file: the hash of what it says, and its lines; none (0, 0) for what has no place."""
+
+    digest: bytes
+    first: int = 0
+    last: int = 0
+
+
+class FileRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What was read of one file. `digest` is that of all of it; `parts` is empty where all of it was read."""
+
+    path: str
+    module: str
+    display: str
+    digest: bytes
+    parts: dict[str, Part]
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A recording. `modules` are names with the folder of the script that asked, and the path that was found, or ""."""
+
+    modules: list[tuple[str, str, str]]
+    files: list[FileRecord]
+
+
+Moves = dict[str, list[tuple[int, int, int]]]  # by display path: first and last line of a part, and how far it moved
+
+
+class Fingerprints:
+    """Hashes of the parts of modules, each made once."""
+
+    def __init__(self, project: Project, digest_of: Callable[[Path], bytes | None]) -> None:
+        self._project = project
+        self._digest_of = digest_of
+        self._known: dict[tuple[ModuleInfo, str], Part] = {}
+
+    def record(self, reads: Reads) -> Record:
+        """A recording in a form that can be kept."""
+        keys: dict[ModuleInfo, list[str]] = {}
+        for info, key in reads.keys:
+            keys.setdefault(info, []).append(key)
+        files = []
+        for info in sorted(keys, key=lambda m: str(m.source.path)):
+            found = {} if WHOLE in keys[info] else {key: self.part(info, key) for key in sorted(keys[info])}
+            path = info.source.path
+            files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path) or b"", found))
+        modules = sorted((name, beside, str(path or "")) for (name, beside), path in reads.modules.items())
+        return Record(modules, files)
+
+    def moves(self, record: Record) -> Moves | None:
+        """Where the parts of a recording are by now; None if one of them is not as it was."""
+        for name, beside, path in record.modules:
+            found = self._project.find(name, beside)
+            if (str(found.source.path) if found is not None else "") != path:
+                return None
+        moves: Moves = {}
+        for file in record.files:
+            info = self._project.modules.get(Path(file.path))
+            if info is None or (info.name, info.path) != (file.module, file.display):
+                return None
+            if self._digest_of(info.source.path) == file.digest:
+                continue
+            if not file.parts:
+                return None
+            moves[file.display] = moved = []
+            for key, part in file.parts.items():
+                now = self.part(info, key)
+                if now.digest != part.digest:
+                    return None
+                if part.first:
+                    moved.append((part.first, part.last, now.first - part.first))
+        return moves
+
+    def part(self, info: ModuleInfo, key: str) -> Part:
+        """The hash and the lines of a part of a module."""
+        if (info, key) not in self._known:
+            self._known[info, key] = _part(info, key)
+        return self._known[info, key]
+
+
+def _part(info: ModuleInfo, key: str) -> Part:
+    kind, _, name = key.partition(":")
+    if kind == "name":
+        return Part(_binding(info, name))
+    spot = _lines(info, kind, name)
+    if spot is None:
+        return Part(b"")
+    first, last = spot
+    return Part(digest("\n".join(info.source.lines[first - 1 : last]))[:8], first, last)
+
+
+def _lines(info: ModuleInfo, kind: str, name: str) -> tuple[int, int] | None:
+    """First and last line of a function, an assignment or a class."""
+    found: FunctionOutline | ValueOutline | None
+    owner, _, member = name.rpartition(".")
+    cls = next((c for c in info.known.classes if c.qualname == (name if kind == "class" else owner)), None)
+    if kind == "class":
+        return (cls.first, cls.last) if cls is not None else None
+    if kind == "value":
+        found = cls.attributes.get(member) if cls is not None else info.known.values.get(name) if not owner else None
+    else:
+        functions = cls.methods if cls is not None else info.known.functions if not owner else ()
+        found = next((f for f in functions if f.name == member), None)
+    return (found.first, found.last) if found is not None else None
+
+
+def _binding(info: ModuleInfo, name: str) -> bytes:
+    """A hash of what a module binds a name to: all but the text of bodies and the place in the file."""
+    known = info.known
+    functions = [f.decorators for f in known.functions if f.name == name]
+    classes = [
+        (
+            c.decorators,
+            c.bases,
+            c.fields,
+            c.late,
+            [(m.name, m.decorators) for m in c.methods],
+            [(n, v.alias) for n, v in c.attributes.items()],
+        )
+        for c in known.classes
+        if c.qualname == name
+    ]
+    values = [known.values[name].alias] if name in known.values else []
+    imports = [i for i in known.imports if i.name in (name, "*")]
+    return digest(_encode((functions, classes, values, imports)))[:8]

@@ -1,0 +1,173 @@
+"""The files of a run, read once: their texts, what they define (parsed, or as an earlier run kept it), their faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from onnxlint import workers
+from onnxlint.cache import Store, digest
+from onnxlint.paths import display_path
+from onnxlint.project.modules import Project
+from onnxlint.project.outline import ModuleOutline, outline_of
+from onnxlint.records import Diagnostic
+from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
+
+KIND = "outline"
+CHUNK = 1_000_000  # characters that a process parses at a time
+WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are worth their start
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class _Parsed(msgspec.Struct, array_like=True):
+    """What parsing a file gave: its outline, or what is wrong with it."""
+
+    outline: bytes = b""
+    fault: Diagnostic | None = None
+
+
+_parsed = msgspec.msgpack.Decoder(list[_Parsed])
+_outlines = msgspec.msgpack.Decoder(ModuleOutline)
+
+
+class Index:
+    """Files by resolved path. A file that never mentions torch is of interest only if another one imports it.
+
+    `own` are those of the run that are of interest, `sources` these and what they import; `digests` are the hashes of
+    all that were looked at; `diagnostics` tell of those that cannot be read, `faulty` of those that do not parse.
+    """
+
+    def __init__(self, store: Store, overlay: Mapping[Path, bytes], processes: int = 1) -> None:
+        self.own: list[Path] = []
+        self.sources: dict[Path, SourceFile] = {}
+        self.digests: dict[Path, bytes] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self.faulty: dict[Path, Diagnostic] = {}
+        self.project = Project(self._on_demand)
+        self._store = store
+        self._overlay = overlay
+        self._processes = processes
+        self._unreadable: set[Path] = set()
+
+    def read(self, paths: Iterable[Path], tell: Callable[[], None] = lambda: None) -> None:
+        """Read files, and decode those that mention torch. A file that cannot be decoded counts, for its diagnostic."""
+        for path in paths:
+            path = path.resolve()
+            if self._read(path, only_torch=True) is not None:
+                self.own.append(path)
+            tell()
+
+    def parse(self) -> None:
+        """Take down what every file of interest defines, in other processes if that is worth it."""
+        known = {path: self._store.get(KIND, self.digests[path]) for path in self.own}
+        missing = [self.sources[path] for path, outline in known.items() if outline is None]
+        for source, parsed in zip(missing, self._parse(missing), strict=True):
+            if parsed.fault is not None:
+                self.faulty[source.path] = parsed.fault
+            else:
+                known[source.path] = parsed.outline
+                self._store.put(KIND, self.digests[source.path], parsed.outline)
+        for path, outline in known.items():
+            if outline is not None:
+                self.project.add(self.sources[path], partial(_decoded, outline, self.sources[path]))
+
+    def files(self) -> dict[str, SourceFile]:
+        """Every file of interest that parses, by the path that findings name."""
+        return {s.display: s for path, s in self.sources.items() if path not in self.faulty}
+
+    def digest_of(self, path: Path) -> bytes | None:
+        """The hash of a file that may not be one of the run; None where there is no such file."""
+        if path not in self.digests and path not in self._unreadable and path.is_file():
+            self._read(path, only_torch=False)
+        return self.digests.get(path)
+
+    def _parse(self, missing: Sequence[SourceFile]) -> list[_Parsed]:
+        chunks: list[list[SourceFile]] = []
+        size = CHUNK
+        for source in missing:
+            if size >= CHUNK:
+                chunks.append([])
+                size = 0
+            chunks[-1].append(source)
+            size += len(source.text)
+        worth = sum(len(s.text) for s in missing) >= WORTH_PROCESSES
+        results: dict[int, list[_Parsed]] = {}
+
+        def work(number: int) -> bytes:
+            return _encoder.encode([_parse_one(source) for source in chunks[number]])
+
+        for number, told in workers.run(work, range(len(chunks)), self._processes if worth else 1):
+            results[number] = _parsed.decode(told)
+        return [parsed for number in range(len(chunks)) for parsed in results[number]]
+
+    def _on_demand(self, path: Path) -> SourceFile | None:
+        """A file that another one imports."""
+        path = path.resolve()
+        source = self.sources.get(path) or self._read(path, only_torch=False)
+        if source is None or path in self.faulty:
+            return None
+        fault = syntax_fault(source)
+        if fault is not None:
+            self.faulty[path] = fault
+            return None
+        return source
+
+    def _read(self, path: Path, only_torch: bool) -> SourceFile | None:
+        if path in self._unreadable:
+            return None
+        data = self._overlay.get(path)
+        given = data is not None
+        if data is None:
+            found = read_bytes(path)
+            if isinstance(found, Diagnostic):
+                self._unreadable.add(path)
+                self.diagnostics.append(found)
+                return None
+            data = found
+        self.digests[path] = digest(data)
+        if only_torch and not given and b"torch" not in data and _is_text(data):
+            return None
+        source = decode_source(path, data, display_path(path))
+        if isinstance(source, Diagnostic):
+            self._unreadable.add(path)
+            self.diagnostics.append(source)
+            return None
+        self.sources[path] = source
+        return source
+
+
+def _parse_one(source: SourceFile) -> _Parsed:
+    fault = syntax_fault(source)
+    if fault is not None:
+        return _Parsed(fault=fault)
+    return _Parsed(_encoder.encode(outline_of(source.tree, source.text, source.lines)))
+
+
+def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:
+    """An outline as it was kept; made again where that cannot be read, or tells of lines that the file has not."""
+    try:
+        found = _outlines.decode(outline)
+    except (msgspec.MsgspecError, RecursionError):
+        return outline_of(source.tree, source.text, source.lines)
+    lines = len(source.lines)
+    spans = [(c.first, c.line, c.last) for c in found.classes]
+    spans += [(f.first, f.line, f.last) for f in found.functions]
+    spans += [(m.first, m.line, m.last) for c in found.classes for m in c.methods]
+    spans += [(v.first, v.first, v.last) for v in found.values.values()]
+    spans += [(v.first, v.first, v.last) for c in found.classes for v in c.attributes.values()]
+    if all(1 <= first <= line <= last <= lines for first, line, last in spans):
+        return found
+    return outline_of(source.tree, source.text, source.lines)
+
+
+def _is_text(data: bytes) -> bool:
+    """False for bytes that are no UTF-8: such a file is read in full, so that its reason gets told."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,265 @@
+"""Export calls as they are written in scripts: what the rules on them object to, and what they leave alone."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import PRELUDE, facts_of, project_of
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.checks.registry import run_checks
+from onnxlint.records import EXPORTERS
+
+MODELS = """
+class One(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 3)
+    def forward(self, x):
+        return self.body(x)
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+    def forward(self, x, y, scale=None):
+        return self.body(x) + y, y
+class Caster(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 3)
+    def forward(self, x):
+        return self.body(x.float())
+"""
+
+
+def codes(body: str, before: str = "") -> set[tuple[str, int]]:
+    """The codes of the findings in a function with this body, each with its line there (the first one is 1)."""
+    head = PRELUDE + MODELS + before + "def main(path):\n"
+    source = head + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
+    found, broken = run_checks(facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda code, name: True)
+    assert broken == ()
+    return {(f.code, f.span.line - head.count("\n")) for f in found if f.code.startswith("ONX5")}
+
+
+def call(model: str = "One().eval()", args: str = "(torch.randn(2, 8),)", options: str = "") -> str:
+    """An export call; the shapes of one input are dynamic unless the options speak of shapes."""
+    shapes = "" if "dynamic_" in options else ", dynamic_shapes=({0: 'b'},)"
+    return f"torch.onnx.export({model}, {args}, path{', ' if options else ''}{options}{shapes})"
+
+
+OLD = "dynamo=False, input_names=['x'], dynamic_axes={'x': {0: 'b'}}"
+PAIR = "(torch.randn(2, 8), torch.randn(2, 8))"
+BAD = {
+    "an opset that dynamo converts down to": (call(options="opset_version=17"), "ONX506"),
+    "an opset that no runtime knows": (call(options="opset_version=30"), "ONX506"),
+    "an opset that TorchScript does not know": (call(options=f"{OLD}, opset_version=25"), "ONX506"),
+    "an opset before initializers": (call(options=f"{OLD}, opset_version=7"), "ONX506"),
+    "a removed argument": (call(options="example_outputs=None"), "ONX507"),
+    "options by position": (
+        "torch.onnx.export(One().eval(), torch.randn(2, 8), path, True, dynamic_shapes=({0: 'b'},))",
+        "ONX507",
+    ),
+    "a removed function": ("torch.onnx.dynamo_export(One().eval(), torch.randn(2, 8))", "ONX507"),
+    "operators of PyTorch in the file": (
+        call(options=f"{OLD}, operator_export_type=torch.onnx.OperatorExportTypes.ONNX_ATEN"),
+        "ONX508",
+    ),
+    "verify with TorchScript": (call(options=f"{OLD}, verify=True"), "ONX508"),
+    "constant folding off": (call(options="do_constant_folding=False"), "ONX508"),
+    "a Dim over one row": (
+        call(args="(torch.randn(1, 8),)", options="dynamic_shapes={'x': {0: torch.export.Dim('b')}}"),
+        "ONX509",
+    ),
+    "a Dim over one row, by position": (
+        call(args="torch.randn(1, 8)", options="dynamic_shapes=({0: torch.export.Dim('b', min=1)},)"),
+        "ONX509",
+    ),
+    "AUTO over one row in torch.export": (
+        "torch.export.export(One().eval(), (torch.randn(1, 8),), dynamic_shapes={'x': {0: torch.export.Dim.AUTO}})",
+        "ONX509",
+    ),
+    "one name twice": (
+        call("Two().eval()", PAIR, "input_names=['x', 'x'], dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}"),
+        "ONX512",
+    ),
+    "one name for input and output": (call(options="input_names=['x'], output_names=['x']"), "ONX512"),
+    "a string of names": (call(options="output_names='out'"), "ONX512"),
+    "more input names than inputs": (
+        call(options="dynamo=False, input_names=['x', 'y'], dynamic_axes={'x': {0: 'b'}}"),
+        "ONX512",
+    ),
+    "more output names than outputs": (call(options=f"{OLD}, output_names=['a', 'b']"), "ONX512"),
+    "three names for a pair": (
+        call(
+            "Two().eval()",
+            PAIR,
+            "dynamo=False, input_names=['x', 'y'], output_names=['a', 'b', 'c'], dynamic_axes={'x': [0], 'y': [0]}",
+        ),
+        "ONX512",
+    ),
+    "a scripted model": (call("torch.jit.script(One().eval())"), "ONX513"),
+    "a traced model": (call("torch.jit.trace(One().eval(), torch.randn(2, 8))"), "ONX513"),
+    "a compiled model": (call("torch.compile(One().eval())"), "ONX513"),
+    "a compiled model in TorchScript": (call("torch.compile(One().eval())", options=OLD), "ONX513"),
+    "a parallel model": (call("nn.DataParallel(One()).eval()"), "ONX514"),
+    "a double example": (call(args="(torch.from_numpy(np.random.rand(2, 8)),)"), "ONX515"),
+    "a double example by tensor()": (call(args="(torch.tensor(np.zeros((2, 8))),)"), "ONX515"),
+    "a half model": (call("One().half().eval()"), "ONX515"),
+    "a model in bfloat16": (call("One().eval().to(torch.bfloat16)", "(torch.randn(2, 8).bfloat16(),)"), "ONX515"),
+    "an entry too few": (call("Two().eval()", PAIR, "dynamic_shapes=({0: 'b'},)"), "ONX516"),
+    "an input without an entry": (call("Two().eval()", PAIR, "dynamic_shapes={'x': {0: 'b'}}"), "ONX516"),
+    "an input that is not given": (
+        call("Two().eval()", PAIR, "dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}, 'scale': None}"),
+        "ONX516",
+    ),
+    "an axis that is not there": (call(options="dynamic_shapes={'x': {2: 'b'}}"), "ONX516"),
+    "an axis from the end": (call(options="dynamic_shapes={'x': {-2: 'b'}}"), "ONX516"),
+    "an example outside of the range": (
+        call(options="dynamic_shapes={'x': {0: torch.export.Dim('b', min=4)}}"),
+        "ONX516",
+    ),
+    "shapes for TorchScript": (call(options="dynamo=False, dynamic_shapes={'x': {0: 'b'}}"), "ONX516"),
+    "axes without names": (call(options="dynamo=False, dynamic_axes={'x': {0: 'b'}}"), "ONX516"),
+    "axes from the end": (
+        call(options="dynamo=False, input_names=['x'], dynamic_axes={'x': {-2: 'b'}}"),
+        "ONX516",
+    ),
+    "a string in torch.export": (
+        "torch.export.export(One().eval(), (torch.randn(2, 8),), dynamic_shapes={'x': {0: 'b'}})",
+        "ONX516",
+    ),
+    "an input too many": (call(args=PAIR, options="dynamic_shapes=({0: 'b'}, {0: 'b'})"), "ONX517"),
+    "an input too few": (call("Two().eval()"), "ONX517"),
+    "a keyword that forward lacks": (
+        call(options="kwargs={'z': torch.randn(2, 8)}, dynamic_shapes={'x': {0: 'b'}, 'z': {0: 'b'}}"),
+        "ONX517",
+    ),
+    "a list of inputs": (call(args="[torch.randn(2, 8)]"), "ONX517"),
+    "a file without weights": (call(options="export_params=False"), "ONX518"),
+}
+
+
+@pytest.mark.parametrize(("body", "code"), BAD.values(), ids=BAD.keys())
+def test_an_objection_to(body: str, code: str) -> None:
+    assert code in {c for c, _ in codes(body)}
+
+
+GOOD = {
+    "shapes by name": call(options="dynamic_shapes={'x': {0: 'b'}}"),
+    "shapes by Dim": call(options="dynamic_shapes={'x': {0: torch.export.Dim('b')}}"),
+    "axes for TorchScript": call(options=OLD),
+    "one row and a string": call(args="(torch.randn(1, 8),)", options="dynamic_shapes={'x': {0: 'b'}}"),
+    "one row and a fixed axis": call(
+        args="(torch.randn(1, 8),)", options="dynamic_shapes={'x': {1: torch.export.Dim('w')}}"
+    ),
+    "constant folding on": call(options="do_constant_folding=True"),
+    "the default kind of operators": call(options=f"{OLD}, operator_export_type=torch.onnx.OperatorExportTypes.ONNX"),
+    "an old opset of TorchScript": call(options=f"{OLD}, opset_version=11"),
+    "a new opset of dynamo": call(options="opset_version=20"),
+    "names that fit": call(options=f"{OLD}, output_names=['y']"),
+    "fewer names than inputs": call("Two().eval()", PAIR, "input_names=['x'], dynamic_shapes=({0: 'b'}, {0: 'b'})"),
+    "names for a pair of outputs": call(
+        "Two().eval()", PAIR, "output_names=['a', 'b'], dynamic_shapes=({0: 'b'}, {0: 'b'})"
+    ),
+    "inputs by name": call(
+        "Two().eval()",
+        "()",
+        "kwargs={'x': torch.randn(2, 8), 'y': torch.randn(2, 8)}, dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}",
+    ),
+    "the last input by name": call(
+        "Two().eval()",
+        "(torch.randn(2, 8),)",
+        "kwargs={'y': torch.randn(2, 8)}, dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}",
+    ),
+    "a scripted model in TorchScript": call("torch.jit.script(One().eval())", options=OLD),
+    "a parallel model unwrapped": "m = nn.DataParallel(One()).eval()\n" + call("m.module"),
+    "a compiled model beside": "m = One().eval()\nfast = torch.compile(m)\n" + call("m"),
+    "half on both sides": call("One().half().eval()", "(torch.randn(2, 8).half(),)"),
+    "half by a statement": "m = One().eval()\nm.half()\nx = torch.randn(2, 8, dtype=torch.float16)\n"
+    + call("m", "(x,)"),
+    "an example in single precision": call(args="(torch.from_numpy(np.random.rand(2, 8)).float(),)"),
+    "an example in single precision by numpy": call(
+        args="(torch.from_numpy(np.random.rand(2, 8).astype(np.float32)),)"
+    ),
+    "a model that casts its input": call("Caster().eval()", "(torch.from_numpy(np.random.rand(2, 8)),)"),
+    "inputs of which nothing is known": call("Two().eval()", "batch()", "dynamic_shapes=shapes()"),
+    "a model of which nothing is known": call("load()", "(torch.randn(1, 8), torch.randn(2, 8))", "dynamic_shapes=s()"),
+    "two tensors of one kind": "x = torch.randn(2, 8)\n"
+    + call("Two().eval()", "(x, x.clone())", "dynamic_shapes=({0: 'b'}, {0: 'b'})"),
+    "one Dim for axes that are equal": "b = torch.export.Dim('b')\n"
+    + call("Two().eval()", PAIR, "dynamic_shapes={'x': {0: b}, 'y': {0: b}}"),
+    "an exported program": "p = torch.export.export(One().eval(), (torch.randn(2, 8),),"
+    " dynamic_shapes=({0: torch.export.Dim('b')},))\ntorch.onnx.export(p, (), path)",
+}
+
+
+@pytest.mark.parametrize("body", GOOD.values(), ids=GOOD.keys())
+def test_no_objection_to(body: str) -> None:
+    assert codes(body) == set()
+
+
+def test_one_tensor_for_two_inputs_in_the_dynamo_exporter_alone() -> None:
+    body = "x = torch.randn(2, 8)\n"
+    shapes = "dynamic_shapes=({0: 'b'}, {0: 'b'})"
+    axes = "dynamo=False, input_names=['x', 'y'], dynamic_axes={'x': {0: 'b'}, 'y': {0: 'b'}}"
+    assert codes(body + call("Two().eval()", "(x, x)", shapes)) == {("ONX519", 2)}
+    assert codes(body + call("Two().eval()", "(x, x)", axes)) == set()
+
+
+def test_one_dim_for_axes_that_differ() -> None:
+    body = "n = torch.export.Dim('n')\n"
+    options = "dynamic_shapes={'x': {0: n}, 'y': {0: n}}"
+    assert codes(body + call("Two().eval()", "(torch.randn(2, 8), torch.randn(3, 8))", options)) == {("ONX516", 2)}
+
+
+AFTER = {
+    "in the same block": ("m.load_state_dict(state)", {("ONX511", 3)}),
+    "by a helper": ("load_weights(m, 'w.pt')", {("ONX511", 3)}),
+    "in an arm that follows": ("if path:\n    m.load_state_dict(state)", {("ONX511", 4)}),
+    "of another model": ("other.load_state_dict(state)", set()),
+    "of a new model of that name": ("m = One()\nm.load_state_dict(state)", set()),
+    "for the next file": ("m.load_state_dict(state)\n" + call("m"), set()),
+    "of an optimizer": ("load_state(optimizer)", set()),
+}
+
+
+@pytest.mark.parametrize(("rest", "expected"), AFTER.values(), ids=AFTER.keys())
+def test_weights_loaded_after_the_export(rest: str, expected: set[tuple[str, int]]) -> None:
+    assert codes("m = One().eval()\n" + call("m") + "\n" + rest) == expected
+
+
+def test_weights_loaded_in_the_other_arm_or_before() -> None:
+    arms = f"m = One().eval()\nif path:\n    {call('m')}\nelse:\n    m.load_state_dict(state)"
+    loop = f"m = One().eval()\nfor state in states:\n    m.load_state_dict(state)\n    {call('m')}"
+    left = f"m = One().eval()\nif path:\n    {call('m')}\n    return\nm.load_state_dict(state)"
+    assert codes(arms) == codes(loop) == codes(left) == set()
+
+
+def test_bfloat16_by_autocast_on_the_cpu_alone() -> None:
+    assert codes(f"with torch.autocast('cpu'):\n    {call()}") == {("ONX515", 2)}
+    assert codes(f"with torch.autocast('cuda'):\n    {call()}") == set()
+    assert codes(f"with torch.autocast('cpu', dtype=torch.float16):\n    {call()}") == set()
+
+
+LIGHTNING = """
+import lightning
+class Lit(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 3)
+    def forward(self, x):
+        return self.body(x)
+"""
+
+
+def test_the_export_method_of_a_lightning_module() -> None:
+    assert codes("Lit().to_onnx(path, torch.randn(2, 8))", LIGHTNING) == {("ONX501", 1)}
+    assert codes("Lit().to_onnx(path, torch.randn(2, 8), dynamic_shapes=({0: 'b'},))", LIGHTNING) == set()
+    assert codes("Lit().to_onnx(path, torch.randn(2, 8), export_params=False, dynamic_shapes=({0: 'b'},))", LIGHTNING)
+    assert codes("One().to_onnx(path, torch.randn(2, 8))") == set()
+
+
+def test_an_exporter_imported_by_name() -> None:
+    source = "from torch.onnx import export\nexport(One().eval(), torch.randn(2, 8), path)"
+    assert codes(source) == {("ONX501", 2)}
