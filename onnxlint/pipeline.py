@@ -33,6 +33,7 @@ from onnxlint.verdicts import join
 
 DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "psutil")
 UNUSED = "ONX901"
+UNKNOWN_MODEL = "no model of that name was found"
 
 
 class Watcher(Protocol):
@@ -231,7 +232,7 @@ def _off(missing: Sequence[str]) -> Diagnostic:
 
 
 def _unplanned(todo: Plan) -> list[Diagnostic]:
-    found = [Diagnostic("error", f"--model {name}: no model of that name was found") for name in todo.unknown]
+    found = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
     if todo.unnamed:
         found.append(
             Diagnostic(

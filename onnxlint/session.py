@@ -14,7 +14,7 @@ from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.changed import Changed
 from onnxlint.config import TYPED, Settings
 from onnxlint.paths import display_path
-from onnxlint.pipeline import UNUSED, Watcher, missing_packages, run_check
+from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Watcher, missing_packages, run_check
 from onnxlint.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source
@@ -97,12 +97,17 @@ def _merged(reports: Sequence[Report]) -> Report:
     return Report(
         findings=tuple(findings.values()),
         models=tuple(model for report in reports for model in report.models),
-        diagnostics=tuple(dict.fromkeys(d for report in reports for d in report.diagnostics)),
+        diagnostics=tuple(dict.fromkeys(d for report in reports for d in report.diagnostics if _holds(d, reports))),
         files=sum(report.files for report in reports),
         tool={name: version for report in reports for name, version in report.tool.items()},
         seconds=sum(report.seconds for report in reports),
         known=sum(report.known for report in reports),
     )
+
+
+def _holds(diagnostic: Diagnostic, reports: Sequence[Report]) -> bool:
+    """Tell whether what one scope says holds for all: a model that it does not know may be that of another."""
+    return not diagnostic.message.endswith(UNKNOWN_MODEL) or all(diagnostic in r.diagnostics for r in reports)
 
 
 def _held_against(
