@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from onnxlint.source.discover import DEFAULT_EXCLUDES
 SUFFIXES = (".py", ".toml")
 NAMES = (".gitignore",)
 QUIET = 200  # milliseconds without a further change before a check begins
-_FLAGS = ("--watch", "-w")
 
 
 def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool) -> int:
@@ -53,12 +53,24 @@ def watched_folders(scopes: Sequence[Scope]) -> list[Path]:
     return sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
 
 
+def without_flag(argv: Sequence[str]) -> list[str]:
+    """Return the arguments without `--watch`, `-w`, or the `w` among several short flags such as `-qw`."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    kept = []
+    for argument in argv[:end]:
+        short = re.fullmatch(r"-[a-z]+", argument)
+        bare = argument.replace("w", "") if short else argument
+        if bare not in ("-", "--watch") or argument == "-":
+            kept.append(bare)
+    return [*kept, *argv[end:]]
+
+
 def _check(argv: Sequence[str]) -> None:
     """Check once. The process is a new one: it reads the settings afresh, and leaves nothing behind."""
     if sys.stdout.isatty():
         click.clear()
-    rest = [argument for argument in argv if argument not in _FLAGS]
-    command = [sys.executable, "-P", "-m", "onnxlint", *rest]  # -P: the working directory is no place to import from
+    # -P: the working directory is no place to import from.
+    command = [sys.executable, "-P", "-m", "onnxlint", *without_flag(argv)]
     with subprocess.Popen(command) as process:
         try:
             process.wait()
