@@ -68,7 +68,11 @@ def _git(folder: Path, *arguments: str, none_is_fine: bool = False) -> str:
     environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, check=False, env=environment, timeout=300
+            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],  # which may name a command to run
+            capture_output=True,
+            check=False,
+            env=environment,
+            timeout=300,
         )
     except FileNotFoundError as error:
         raise ChangedError("git is not installed, so nothing is known about changes") from error

@@ -1,4 +1,4 @@
-"""Living with findings: the baseline, changed lines, comments, per-file settings, standard input, counts, watching.
+"""Living with findings: the baseline, changed lines, comments, per-file settings, standard input, counts.
 
 Every test runs the command as a user does, in a project of two files with one finding each.
 """
@@ -8,21 +8,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
 from onnxlint.cli import main
-from onnxlint.cli.watch import without_flag
-
-ROOT = Path(__file__).resolve().parents[2]
 
 GATE = """import torch
 
@@ -417,91 +410,3 @@ class TestReport:
         monkeypatch.setenv("ONNXLINT_OUTPUT_FORMAT", "json")
         assert check().found == [AT_GATE, AT_ITEM]
         assert check("--output-format", "concise").out.startswith("gate.py:6:12: ONX101")
-
-
-class Watching:
-    """A real `onnxlint check --watch`, and what it has written so far."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.out = Path("out.txt")
-        self.err = Path("err.txt")
-        command = [sys.executable, "-m", "onnxlint", "check", "--watch", "--static-only", "--output-format", "concise"]
-        with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [*command, *arguments],
-                stdout=out,
-                stderr=err,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                start_new_session=True,
-            )
-
-    def until(self, holds: Callable[[str], bool]) -> str:
-        """Wait until what was written fulfils a condition; the limit is there for a run that hangs."""
-        for _ in range(1200):
-            text = self.out.read_text()
-            if holds(text):
-                return text
-            assert self.process.poll() is None, self.err.read_text()
-            time.sleep(0.05)
-        raise AssertionError(f"waited for a minute:\n{self.out.read_text()}\n{self.err.read_text()}")
-
-    def runs(self) -> int:
-        return self.err.read_text().count("watching for changes")
-
-
-@pytest.fixture
-def watching() -> Iterator[Watching]:
-    pytest.importorskip("watchfiles")
-    made = Watching("gate.py")
-    made.until(lambda _: made.runs() == 1)
-    time.sleep(0.5)  # for the watch to begin, of which nothing is written
-    yield made
-    if made.process.poll() is None:
-        os.killpg(made.process.pid, signal.SIGKILL)
-        made.process.wait()
-
-
-class TestWatch:
-    def test_it_checks_again_when_a_file_changes_whatever_is_in_it(self, watching: Watching) -> None:
-        assert "gate.py:6:12: ONX101" in watching.out.read_text()
-        Path("gate.py").write_text("import torch\ndef f(:\n")
-        watching.until(lambda text: "gate.py:2:1: error: the file does not parse" in text)
-        Path("gate.py").write_text(CLEAN)
-        watching.until(lambda text: "Nothing found in 1 file" in text)
-        Path("onnxlint.toml").write_text("opset = 1\n")
-        watching.until(lambda text: "onnxlint.toml:1:1: error: opset" in text)
-        assert watching.process.poll() is None
-
-    def test_what_is_no_source_is_not_waited_for(self, watching: Watching) -> None:
-        Path("notes.txt").write_text("x")
-        Path(".onnxlint").mkdir()
-        Path(".onnxlint/repro.py").write_text(GATE)
-        Path("gate.py").write_text(CLEAN)
-        watching.until(lambda text: "Nothing found in 1 file" in text)
-        watching.until(lambda _: watching.runs() == 2)
-
-    def test_an_interrupt_ends_it_without_a_word(self, watching: Watching) -> None:
-        before = watching.err.read_text()
-        os.killpg(watching.process.pid, signal.SIGINT)
-        assert watching.process.wait(60) == 0
-        assert watching.err.read_text() == before
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        (["check", "--watch", "src"], ["check", "src"]),
-        (["check", "-w", "-q"], ["check", "-q"]),
-        (["check", "-qwe", "weights.py"], ["check", "-qe", "weights.py"]),
-        (["check", "-w", "--show", "all", "--", "-w"], ["check", "--show", "all", "--", "-w"]),
-    ],
-)
-def test_a_watched_run_does_not_watch(given: list[str], kept: list[str]) -> None:
-    assert without_flag(given) == kept
-
-
-def test_without_watchfiles_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "watchfiles", None)
-    done: Any = check("--watch")
-    assert done.code == 2
-    assert "pip install 'onnxlint[watch]'" in done.err
