@@ -19,7 +19,8 @@ from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.checks.registry import run_checks
 from onnxlint.config import TYPED, Settings
 from onnxlint.fix.registry import with_fixes
-from onnxlint.flow.entries import Analysis, Declared, analyse
+from onnxlint.flow.entries import Analysis, analyse
+from onnxlint.flow.parts import Declared
 from onnxlint.paths import display_path
 from onnxlint.probes.plan import Place, Plan, plan
 from onnxlint.probes.pool import ProbePool

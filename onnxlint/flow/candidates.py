@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from onnxlint.flow.parts import name_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
-from onnxlint.project.modules import ModuleInfo, Project, module_name
+from onnxlint.project.modules import ModuleInfo, module_name
 from onnxlint.records import TensorSpec
 
 CONVENTIONS = ("example_input_array", "dummy_inputs", "default_cfg")
@@ -31,17 +32,19 @@ class Candidate:
     eval: bool = False
 
 
-def candidates(project: Project, roots: frozenset[ClassInfo], exported: Iterator[Candidate]) -> tuple[Candidate, ...]:
-    """Every model that the source marks, exports or feeds; of the rest, those that no other module builds (`roots`)."""
+def candidates(
+    modules: Iterable[ModuleInfo], built: frozenset[str], exported: Iterable[Candidate]
+) -> tuple[Candidate, ...]:
+    """Every model that the source marks, exports or feeds; of the rest, those that no other module builds."""
     found: dict[str, Candidate] = {}
     for c in exported:
         found.setdefault(c.factory, c)
-    for info in list(project.modules.values()):  # looking at a base may read one more file
+    for info in list(modules):  # looking at a base may read one more file
         for cls in info.classes.values():
             if "." in cls.qualname or not cls.is_module() or cls.find_method("forward") is None:
                 continue
             candidate = _of_class(info, cls)
-            if candidate.source or cls in roots:
+            if candidate.source or name_of(cls) not in built:
                 known = found.get(candidate.factory)
                 if known is None or (not known.source and candidate.source):
                     found[candidate.factory] = candidate

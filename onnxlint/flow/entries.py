@@ -31,6 +31,7 @@ from onnxlint.flow.frame import Frame
 from onnxlint.flow.interpret import STARRED, Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import used_as_tensor, vararg_value
+from onnxlint.flow.parts import Declared, Part, name_of
 from onnxlint.flow.tree import NOWHERE, Body, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
@@ -38,15 +39,6 @@ from onnxlint.records import EXPORTERS, TensorSpec
 from onnxlint.specs import SpecError, parse_spec
 
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A model of the configuration, as the static pass needs it."""
-
-    factory: str
-    inputs: str | Mapping[str, TensorSpec] | None
-    dynamic: Mapping[str, Mapping[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +69,28 @@ def analyse(
 ) -> Analysis:
     """Run every entry point of a project and return the facts, and with `probing` the models found."""
     engine = Interpreter(project, OpTable.load(), opset, exporters)
+    run = run_part(engine, Part(tuple(project.modules.values()), tuple(declared)), debug)
+    seen = tuple(engine.facts.values())
+    if not probing:
+        return Analysis(seen, run.problems)
+    built = frozenset(name_of(c) for c in engine.created)
+    return Analysis(seen, run.problems, candidates(project.modules.values(), built, engine.exported))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a part went. `left` are functions that other parts may run, with the classes that they are entered for."""
+
+    problems: tuple[Problem, ...]
+    left: Mapping[str, Sequence[str]]
+
+
+def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
+    """Run the entry points of a part; the engine holds what they saw. With `debug`, what a job raises is raised."""
+    exporters = engine.all_exporters
     problems: list[Problem] = []
-    for job in _jobs(engine, declared):
+    left: dict[str, list[str]] = {}
+    for job in _jobs(engine, part, left):
         engine.steps = 0
         engine.tracing = False
         engine.exporters = exporters
@@ -93,11 +105,7 @@ def analyse(
                 raise
             problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
-    seen, told = tuple(engine.facts.values()), tuple(problems)
-    if not probing:
-        return Analysis(seen, told)
-    roots = frozenset(c for c in project.classes() if c not in engine.created)
-    return Analysis(seen, told, candidates(project, roots, iter(engine.exported)))
+    return Run(tuple(problems), left)
 
 
 @dataclass(slots=True)
@@ -111,14 +119,18 @@ class _Job:
         raise NotImplementedError
 
 
-def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
-    for model in declared:
+def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterator[_Job]:
+    classes = [c for info in part.modules for c in info.classes.values()]
+    if part.only is not None:
+        yield from _asked_for(engine, [c for c in classes if name_of(c) in part.only])
+        return
+    for model in part.declared:
         yield _DeclaredModel(engine, model.factory, model.factory, model)
-    for info in list(engine.project.modules.values()):
+    for info in part.modules:
         text = info.file.text
         if ("onnx" in text or "torch.export" in text) and _EXPORTS.search(text):
             yield from _export_scripts(engine, info)
-    modules = [c for c in engine.project.classes() if c.is_module()]
+    modules = [c for c in classes if c.is_module()]
     yield from (
         _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
         for c in modules
@@ -128,23 +140,55 @@ def _jobs(engine: Interpreter, declared: Sequence[Declared]) -> Iterator[_Job]:
     traced = [c for c in modules if c.find_method("forward") is not None and not _beside_the_model(engine, c)]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
-    roots = [c for c in traced if c not in engine.created]
-    rest = [c for c in traced if c in engine.created]
-    for c in (*roots, *rest):
+    names = {c: name_of(c) for c in traced}
+    built = part.built | part.foreign
+    roots = [c for c in traced if c not in engine.created and names[c] not in built]
+    for c in roots:
+        yield _forward(engine, c)
+    for c in traced:
         unit = c.find_method("forward")
         assert unit is not None
-        if c in roots or unit.key not in engine.reached:
-            yield _Forward(engine, unit.module.path, f"{c.qualname}.forward", c, unit)
-    for c in engine.project.classes():
-        if any(b.startswith("torch.autograd.") for b in c.external_bases()):
+        if c in roots or unit.key in engine.reached or name_of(unit) in part.run:
+            continue
+        if names[c] in part.foreign:
+            left.setdefault(name_of(unit), []).append(names[c])
+        else:
+            yield _forward(engine, c)
+    for c in classes:
+        if _is_autograd(c):
             unit = c.find_method("forward")
-            if unit is not None and unit.key not in engine.reached and not _is_applied(engine.project, c):
+            if unit is None or unit.key in engine.reached or name_of(unit) in part.run or _is_applied(part, c):
+                continue
+            if name_of(c) in part.foreign:
+                left.setdefault(name_of(unit), []).append(name_of(c))
+            else:
                 yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
 
 
-def _is_applied(project: Project, cls: ClassInfo) -> bool:
+def _asked_for(engine: Interpreter, classes: Sequence[ClassInfo]) -> Iterator[_Job]:
+    """The forwards of classes that other parts mention and none of them ran."""
+    for c in classes:
+        unit = c.find_method("forward")
+        if unit is not None and unit.key not in engine.reached:
+            if _is_autograd(c):
+                yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
+            else:
+                yield _forward(engine, c)
+
+
+def _forward(engine: Interpreter, cls: ClassInfo) -> _Job:
+    unit = cls.find_method("forward")
+    assert unit is not None
+    return _Forward(engine, unit.module.path, f"{cls.qualname}.forward", cls, unit)
+
+
+def _is_autograd(cls: ClassInfo) -> bool:
+    return any(b.startswith("torch.autograd.") for b in cls.external_bases())
+
+
+def _is_applied(part: Part, cls: ClassInfo) -> bool:
     """True where some file calls `Class.apply`: then it is a part of what runs there, or of nothing."""
-    return any(f"{cls.name}.apply" in info.file.text for info in project.modules.values())
+    return any(f"{cls.name}.apply" in info.file.text for info in part.modules)
 
 
 def _is_mode_switch(unit: FunctionUnit) -> bool:

@@ -98,7 +98,7 @@ class Interpreter(Objects):
         self.building: set[Any] = set()
         self.created: set[ClassInfo] = set()
         self.attribute_places: dict[tuple[int, str], Place] = {}
-        self.reached: set[int] = set()
+        self.reached: dict[int, FunctionUnit] = {}
         self.mode_root: Frame | None = None
         self.last_train: Place | None = None
         self._globals: dict[tuple[int, str], Value] = {}
@@ -128,7 +128,7 @@ class Interpreter(Objects):
     def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
-        self.reached.add(unit.key)
+        self.reached[unit.key] = unit
         if unit.has_decorator("contextmanager", "asynccontextmanager"):
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -648,7 +648,7 @@ class Interpreter(Objects):
     def rehearse(self, model: Instance, fed: list[Value]) -> tuple[dict[str, str], Value]:
         """Run a model for the axes that its layers fix and what it gives: no fact, no function counts as reached."""
         held = self.facts, self.fixed, self.axes, self.tracing, self.reached
-        self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, set()
+        self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, {}
         try:
             result = self.apply(model, fed, {}, NOWHERE)
             return self.fixed, result

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import Function, Value
-from onnxlint.flow.entries import Analysis, Declared, analyse
+from onnxlint.flow.entries import Analysis, analyse
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
+from onnxlint.flow.parts import Declared
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS
 from onnxlint.source.parse import SourceFile, parse_source

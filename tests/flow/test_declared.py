@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from analysing import PRELUDE, project_of, told
 
-from onnxlint.flow.entries import Declared
+from onnxlint.flow.parts import Declared
 from onnxlint.records import DimSpec, TensorSpec
 
 MODEL = """\
