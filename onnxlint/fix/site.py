@@ -55,10 +55,9 @@ class Page:
         if not first <= line <= last:
             return None
         try:
-            tree = parsed(self.text[head:end])
+            tree = parsed("\n" * (first - 1) + self.text[head:end])
         except SyntaxError:
             return None  # the margin lies within a string, say
-        ast.increment_lineno(tree, first - 1)
         return Region(first, last, tree)
 
     def offset(self, line: int, byte: int) -> int:

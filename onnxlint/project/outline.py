@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 _SWITCHES = ("enable_", "disable_")
-_SELF_WRITE = re.compile(r"\bself\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
+# Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
+_SELF_WRITE = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
 
 
 class FunctionOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -119,7 +119,8 @@ def syntax_fault(source: SourceFile) -> Diagnostic | None:
 
 @lru_cache(maxsize=256)
 def _lines_of(source: SourceFile) -> tuple[str, ...]:
-    return tuple(_NEWLINE.split(source.text))
+    text = source.text
+    return tuple(text.split("\n") if "\r" not in text else _NEWLINE.split(text))
 
 
 @lru_cache(maxsize=16)
