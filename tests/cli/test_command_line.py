@@ -139,7 +139,7 @@ class TestFlags:
             (["--config", "opset=", "--config", "opset=+"], ["opset=", "is not an assignment"]),
             (["--config", "a.toml", "--config", "b.toml"], ["--config", "only one file"]),
             (["--per-file-ignores", "tests/"], ["--per-file-ignores", "`PATTERN:CODE` is expected, not `tests/`"]),
-            (["--per-file-ignores", "tests/:ONX110"], ["--per-file-ignores", "did you mean `ONX108`"]),
+            (["--per-file-ignores", "tests/:ONX199"], ["--per-file-ignores", "`ONX199`; did you mean `ONX1"]),
             (["--extend-exclude", "!"], ["--extend-exclude", "is not a pattern"]),
             (["--write-baseline"], ["name the baseline to write", "--baseline FILE"]),
             (["--write-baseline", "--prune-baseline"], ["one or the other"]),
