@@ -21,6 +21,7 @@ def dynamic_axes_mismatch(call: ExportCall) -> Iterator[Objection]:
             f"axis {axis} of `{name}` is asked for as dynamic, but {why}",
             "count the axes from 0, batch first: an NCHW image has its height and width on axes 2 and 3",
             span=call.axes_spans.get(name, at),
+            hints={"fixed": axis, "rank": _rank(call, name)},
         )
     known = _names(call)
     if known is None:
@@ -33,7 +34,16 @@ def dynamic_axes_mismatch(call: ExportCall) -> Iterator[Objection]:
                 f"`{argument}` names `{name}`, which is no input or output of the export",
                 hint,
                 span=call.axes_spans.get(name, at),
+                hints={"name": name, "near": near[0] if near else ""},
             )
+
+
+def _rank(call: ExportCall, name: str) -> int:
+    """How many axes the example of an input has; of anything else, as many as the example of the first input."""
+    names = call.input_names or call.parameters or ()
+    at = names.index(name) if name in names else 0
+    sizes = call.examples[at].sizes if call.examples is not None and at < len(call.examples) else None
+    return len(sizes) if sizes is not None else 0
 
 
 def _names(call: ExportCall) -> tuple[str, ...] | None:

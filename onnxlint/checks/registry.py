@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from onnxlint.catalogue import Rule
-from onnxlint.flow.facts import Fact
+from onnxlint.flow.facts import ExportCall, Fact
 from onnxlint.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span
 
 
@@ -136,8 +136,22 @@ def _finding(rule: Rule, fact: Fact, objection: Objection, exporters: Sequence[s
         effects=effects,
         fix=Fix(objection.advice),
         text=fact.text,
-        hints={**{f"${name}": told for name, told in fact.known.items()}, **objection.hints},
+        hints={**_hints(fact), **objection.hints},
     )
+
+
+def _hints(fact: Fact) -> dict[str, str | int]:
+    """What every remedy may ask for: the variables that were known, and the names around an export call."""
+    hints: dict[str, str | int] = {f"${name}": told for name, told in fact.known.items()}
+    if isinstance(fact, ExportCall):
+        names = {"parameters": fact.parameters, "inputs": fact.input_names, "outputs": fact.output_names}
+        hints |= {key: ",".join(told) for key, told in names.items() if told is not None}
+        hints["model"] = fact.model
+        if fact.dynamo is not None:
+            hints["dynamo"] = int(fact.dynamo)
+        if fact.examples is not None:
+            hints["examples"] = ",".join("" if e.sizes is None else str(len(e.sizes)) for e in fact.examples)
+    return hints
 
 
 def _one_per_cause(found: Sequence[tuple[Fact, Finding]]) -> list[Finding]:

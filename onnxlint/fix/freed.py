@@ -44,7 +44,8 @@ def takes_tensor(site: Site, node: ast.expr) -> bool:
     if isinstance(parent, ast.UnaryOp):
         return takes_tensor(site, parent)
     if isinstance(parent, ast.BinOp):
-        return not _is_text(parent) and takes_tensor(site, parent)
+        other = parent.right if parent.left is node else parent.left
+        return not _is_text(parent) and (Values(site).is_tensor(other) or takes_tensor(site, parent))
     if isinstance(parent, ast.Compare):
         return all(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)) for op in parent.ops)
     if isinstance(parent, ast.Assign):

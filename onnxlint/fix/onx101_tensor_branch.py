@@ -17,11 +17,11 @@ _CHOOSE = "compute both arms and choose with `torch.where`"
 @remedy("ONX101", Safety.UNSAFE)
 def choose_with_where(site: Site) -> Fix | None:
     """Unsafe: both arms run on every input, so one that fails, or divides by zero, where it did not run is felt."""
-    branch = _branch_of(site)
+    branch = branch_of(site)
     if branch is None:
         return None
     if site.number("sized"):
-        return _without_guard(site, branch) if isinstance(branch, ast.If) else None
+        return without_guard(site, branch)
     edits = free_names(site, branch.test)
     if edits is None:
         return None
@@ -37,7 +37,7 @@ def choose_with_where(site: Site) -> Fix | None:
     return _returns(site, branch, values, before)
 
 
-def _branch_of(site: Site) -> ast.If | ast.IfExp | None:
+def branch_of(site: Site) -> ast.If | ast.IfExp | None:
     """The branch whose test the finding underlines; an `elif` is part of the `if` above it."""
     node = site.at_span(ast.expr)
     if node is None:
@@ -118,9 +118,9 @@ def _chosen_value(site: Site, values: Values, test: str, first: ast.expr, second
     return where(test, site.source(first), site.source(second))
 
 
-def _without_guard(site: Site, node: ast.If) -> Fix | None:
+def without_guard(site: Site, node: ast.If | ast.IfExp) -> Fix | None:
     """A test for an empty selection: what is done with it does no harm when nothing is selected."""
-    if node.orelse or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
+    if not isinstance(node, ast.If) or node.orelse or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
         return None
     limit = node.test.comparators[0]
     if not isinstance(limit, ast.Constant) or limit.value not in (0, 1):

@@ -23,14 +23,29 @@ def take_the_size(site: Site) -> Fix | None:
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     named = receiver.id if isinstance(receiver, ast.Name) else ""
     size = size_named(site, site.hint("axis"), named)
+    sure = size is not None
+    size = size or (_leading(site, call, receiver) if position == 0 else None)
     if size is None:
         return None
     sizes = argument_list(call)
     infers = any(literal(a) == -1 for a in sizes)
     repeats = site.hint("call") in ("expand", "repeat", "tile", "repeat_interleave")
     one = site.number("literal") == 1
-    safety = Safety.UNSAFE if infers or repeats or one else Safety.SAFE
+    safety = Safety.SAFE if sure and not (infers or repeats or one) else Safety.UNSAFE
     return site.fix(f"take the size from the tensor: `{size}`", safety, site.replace(argument, size))
+
+
+def _leading(site: Site, call: ast.Call, receiver: ast.expr | None) -> str | None:
+    """The first size of the tensor itself, or of the first input of the forward that it is computed in."""
+    if site.hint("call") not in ("view", "reshape") or receiver is None:
+        return None
+    if isinstance(receiver, ast.Name):
+        return f"{receiver.id}.shape[0]"
+    function = site.function(call)
+    if function is None or function.name != "forward":
+        return None
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1:2]
+    return f"{names[0]}.shape[0]" if names and site.hint(f"${names[0]}").startswith("tensor") else None
 
 
 def argument_list(call: ast.Call) -> list[ast.expr]:
