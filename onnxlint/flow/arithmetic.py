@@ -188,6 +188,8 @@ class Arithmetic(Activation):
             return CONFIG  # no example is empty
         if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
             return _dtype_test(operator, b)
+        if _asks_device(node.left):
+            return _device_test(operator, b)
         if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, Const) and isinstance(b, Const):
@@ -248,6 +250,21 @@ def _dtype_test(operator: ast.cmpop, wanted: Value) -> Value:
     """`x.dtype == torch.float16`: models are exported in single precision unless somebody says otherwise."""
     names = [getattr(v, "name", "") for v in (wanted.items if isinstance(wanted, Tuple) else (wanted,))]
     if not names or not all(n in _HALF for n in names):
+        return CONFIG
+    return Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
+
+
+def _asks_device(node: ast.expr) -> bool:
+    """True for `x.device.type`."""
+    if not isinstance(node, ast.Attribute) or node.attr != "type":
+        return False
+    return (node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")) == "device"
+
+
+def _device_test(operator: ast.cmpop, wanted: Value) -> Value:
+    """`x.device.type == "mps"`: models are exported on the processor or on a CUDA device."""
+    names = [v.literal for v in (wanted.items if isinstance(wanted, Tuple) else (wanted,)) if isinstance(v, Const)]
+    if not names or any(not isinstance(n, str) or n in ("cpu", "cuda") for n in names):
         return CONFIG
     return Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
 

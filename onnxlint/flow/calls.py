@@ -24,6 +24,7 @@ from onnxlint.flow.domain import (
     element,
     join_all,
 )
+from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.transfer import Call, numpy_result, result_by_table
 
@@ -100,11 +101,11 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         return frozen(engine, args, node, f"{name}()")
     if root == "numpy":
         if name.startswith("numpy.random.") and not name.endswith(("Generator", "default_rng", "seed", "RandomState")):
-            engine.emit(facts.OpCall, node, op=name, random=True, hazard="python-random")
+            _drawn(engine, node, name, "python-random")
             return CONFIG
         return numpy_result(Call(engine, name.rpartition(".")[2], name, args, kwargs, node))
     if root == "random" and name.count(".") == 1 and not name.endswith((".seed", ".Random")):
-        engine.emit(facts.OpCall, node, op=name, random=True, hazard="python-random")
+        _drawn(engine, node, name, "python-random")
         return args[0] if name == "random.choice" and args and isinstance(args[0], Tensor) else CONFIG
     if name in ("functools.partial",) and args:
         return Partial(args[0], tuple(args[1:]), tuple(sorted(kwargs.items())))
@@ -305,7 +306,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         source = call.arg(3, "source")
         engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
     if op in _RANDOM:
-        engine.emit(facts.OpCall, call.node, op=call.name, random=True)
+        _drawn(engine, call.node, call.name)
     if isinstance(entry, Op):
         refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
         detail = ""
@@ -318,7 +319,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
                 refused.append(condition.exporter)
                 detail = condition.when
         # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
-        quiet = op.endswith("_") or entry.random or entry.reads_data or op in _NO_OPERATORS
+        # An exported model computes no loss.
+        quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
         if refused and not quiet:
             engine.emit(
                 facts.OpCall,
@@ -330,6 +332,13 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
                 detail=detail,
                 exporters=tuple(dict.fromkeys(refused)),
             )
+
+
+def _drawn(engine: Interpreter, node: ast.AST, name: str, hazard: str = "") -> None:
+    """A draw from a generator: a fact, unless only training reads what is drawn."""
+    frame = engine.frames[-1]
+    if engine.tracing and not (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)):
+        engine.emit(facts.OpCall, node, op=name, random=True, hazard=hazard)
 
 
 def _holds(call: Call, condition: str) -> bool:

@@ -48,7 +48,9 @@ class Conditions(Arithmetic):
             return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()})
         if isinstance(node, ast.BoolOp):
             result = self.test(node.values[0])
-            for value in node.values[1:]:
+            for i, value in enumerate(node.values[1:], 1):
+                if isinstance(node.op, ast.And) and _tells_forms(node.values[i - 1], value):
+                    continue
                 result = self._test_both(result, value, isinstance(node.op, ast.Or))
             return result
         self.engine.testing += 1
@@ -193,10 +195,28 @@ def _last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def _tells_forms(before: ast.expr, test: ast.expr) -> bool:
+    """True for `x.shape[0] == 4` after `x.ndim == 3`: two forms of an input, of which an export has one."""
+    if not (isinstance(before, ast.Compare) and isinstance(test, ast.Compare)):
+        return False
+    sizes, number = test.left, test.comparators[0]
+    if not (isinstance(sizes, ast.Subscript) and isinstance(number, ast.Constant) and isinstance(test.ops[0], ast.Eq)):
+        return False
+    if not (isinstance(sizes.value, ast.Attribute) and sizes.value.attr == "shape") or number.value in (0, 1):
+        return False
+    rank = before.left.func if isinstance(before.left, ast.Call) else before.left
+    asks = isinstance(rank, ast.Attribute) and rank.attr in ("ndim", "dim")
+    return asks and isinstance(rank, ast.Attribute) and ast.dump(rank.value) == ast.dump(sizes.value.value)
+
+
 def _only_talks(statement: ast.stmt) -> bool:
     """True for statements that cannot change what is computed: log, warn, print, pass."""
     if isinstance(statement, ast.Pass):
         return True
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):  # x = x.contiguous()
+        f, target = statement.value.func, statement.targets[0]
+        same = isinstance(f, ast.Attribute) and ast.dump(f.value) == ast.dump(target).replace("Store()", "Load()")
+        return same and isinstance(f, ast.Attribute) and f.attr == "contiguous"
     if isinstance(statement, ast.Expr):
         if isinstance(statement.value, ast.Constant):
             return True

@@ -220,8 +220,10 @@ class Emitter:
         )
 
     def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
-        """`expand`/`repeat` of a weight to a literal batch."""
+        """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""
         number = as_int(sizes[0]) if sizes else None
+        if t.source == "made" and number != self.example_batch:
+            return
         if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.batches:
             return
         if self.example_batch in (None, number) and (

@@ -32,6 +32,7 @@ from onnxlint.flow.interpret import STARRED, Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import used_as_tensor, vararg_value
 from onnxlint.flow.parts import Declared, Part, name_of
+from onnxlint.flow.training import never_exported
 from onnxlint.flow.tree import NOWHERE, Body, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
@@ -137,7 +138,9 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterat
         for name in ("eval", "train")
         if name in c.methods and _is_mode_switch(c.methods[name])
     )
-    traced = [c for c in modules if c.find_method("forward") is not None and not _beside_the_model(engine, c)]
+    traced = [c for c in modules if c.find_method("forward") is not None]
+    beside = never_exported(engine, traced)
+    traced = [c for c in traced if c not in beside]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
     names = {c: name_of(c) for c in traced}
@@ -195,20 +198,6 @@ def _is_mode_switch(unit: FunctionUnit) -> bool:
     """True for `eval(self)` and `train(self, mode=True)`, as opposed to a method that runs a training."""
     names = [p.arg for p in _positional(unit)]
     return len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value")
-
-
-def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
-    """True for a loss, and for a transform of images without weights: modules that are never exported."""
-    if (
-        "Loss" in cls.name
-        or cls.name.endswith(("Criterion", "Matcher"))
-        or any(".loss." in b for b in cls.external_bases())
-    ):
-        return True
-    if not any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values()):
-        return False
-    attrs = engine.default_instance(cls).attrs.values()
-    return not any(isinstance(v, (Layer, Instance, Tensor)) for v in attrs)
 
 
 def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:

@@ -48,7 +48,7 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.objects import Objects
 from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parameters import entry_value
+from onnxlint.flow.parameters import by_annotation, entry_value
 from onnxlint.flow.transfer import Call
 from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -261,9 +261,9 @@ class Interpreter(Objects):
         defaults.extend(a.defaults)
         for i, parameter in enumerate(positional):
             if i < len(flat):
-                values[parameter.arg] = self.argument(unit, parameter.arg, flat[i])
+                values[parameter.arg] = self.argument(unit, parameter, flat[i])
             elif parameter.arg in left:
-                values[parameter.arg] = self.argument(unit, parameter.arg, left.pop(parameter.arg))
+                values[parameter.arg] = self.argument(unit, parameter, left.pop(parameter.arg))
             elif isinstance(filler, Tensor) and filler.guessed:
                 values[parameter.arg] = self.entry_value(unit, parameter, defaults[i])
             elif filler is not None:
@@ -275,15 +275,20 @@ class Interpreter(Objects):
             values[a.vararg.arg] = Tuple(tuple(rest)) if filler is None else Seq(join_all([*rest, filler]) or UNKNOWN)
         for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
             if parameter.arg in left:
-                values[parameter.arg] = self.argument(unit, parameter.arg, left.pop(parameter.arg))
+                values[parameter.arg] = self.argument(unit, parameter, left.pop(parameter.arg))
             else:
                 values[parameter.arg] = self.missing(unit, parameter, default, loose)
         if a.kwarg is not None:
             values[a.kwarg.arg] = Dict(tuple(sorted(left.items())), loose)
         return values
 
-    def argument(self, unit: FunctionUnit, name: str, v: Value) -> Value:
-        """An argument, with a step that says where it was handed over."""
+    def argument(self, unit: FunctionUnit, parameter: ast.arg, v: Value) -> Value:
+        """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
+        name = parameter.arg
+        if isinstance(v, Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
+            trace = v.trace or Trace(unit.module.path, parameter.lineno, f"`{name}` is given")
+            told = by_annotation(self, parameter.annotation, trace)
+            return told if isinstance(told, Dict) else UNKNOWN
         if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
             frame = self.frames[-1]
             step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
@@ -687,6 +692,13 @@ def _plain_value(v: Value) -> bool:
     if isinstance(v, Partial):
         return isinstance(v.function, External)
     return isinstance(v, (Unknown, Const, Config, External, ClassRef))
+
+
+def _names_a_dict(annotation: ast.expr) -> bool:
+    """True for `dict[...]` and `dict[...] | None`."""
+    if isinstance(annotation, ast.BinOp):
+        return _names_a_dict(annotation.left)
+    return isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") in ("dict", "Dict")
 
 
 def _is_starred(v: Value) -> TypeGuard[Seq]:

@@ -1,4 +1,4 @@
-"""Whether what a view was taken from is read after a write through the view: only then does a lost write matter."""
+"""What a function reads later: the base of a view after a write through it, a number drawn for training only."""
 
 from __future__ import annotations
 
@@ -53,23 +53,27 @@ def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | No
                 yield node.lineno, names, root(node.value)
 
 
+_VIEWS = frozenset(
+    [
+        *("view", "view_as", "reshape", "reshape_as", "transpose", "permute", "t", "swapaxes", "movedim", "squeeze"),
+        *("unsqueeze", "expand", "expand_as", "narrow", "select", "chunk", "split", "tensor_split", "unbind", "unfold"),
+        *("flatten", "unflatten", "ravel", "diagonal", "detach", "contiguous", "to", "type_as", "float", "as_strided"),
+    ]
+)
+
+
 def root(node: ast.expr) -> str | None:
-    """The local name that a chain of attributes, subscripts and calls starts from, if it starts from one."""
+    """The local name that a chain of attributes, subscripts and views starts from, if it starts from one."""
     while True:
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             node = node.value
         elif isinstance(node, ast.Call):
             first = node.args[0] if node.args else None
             outer = node.func
-            of_torch = (
-                isinstance(outer, ast.Attribute) and isinstance(outer.value, ast.Name) and outer.value.id == "torch"
-            )
-            if of_torch and first is not None:
-                node = first
-            elif isinstance(outer, ast.Attribute):
-                node = outer.value
-            else:
-                return None
+            if not isinstance(outer, ast.Attribute) or outer.attr not in _VIEWS:
+                return None  # a fresh tensor
+            of_torch = isinstance(outer.value, ast.Name) and outer.value.id == "torch"
+            node = first if of_torch and first is not None else outer.value
         elif isinstance(node, ast.Name):
             return node.id if node.id != "self" else None
         else:
@@ -86,3 +90,33 @@ def _read_after(function: ast.AST, name: str, line: int) -> bool:
     names = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > last]
     uses = sorted((n.lineno, isinstance(n.ctx, ast.Store)) for n in names)
     return bool(uses) and not uses[0][1]
+
+
+def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
+    """True where `statement` gives a name that the function reads in conditions on `self.training` alone."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    used = any(isinstance(n, ast.Name) and n.id == target.id and n is not target for n in ast.walk(function))
+    return used and not _reads_in_eval(function, target.id)
+
+
+def _reads_in_eval(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == name and isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        asked = next((i for i, v in enumerate(node.values) if asks_training(v)), len(node.values))
+        return any(_reads_in_eval(v, name) for v in node.values[:asked])
+    if isinstance(node, (ast.If, ast.IfExp)) and asks_training(node.test):
+        otherwise = node.orelse if isinstance(node.orelse, list) else [node.orelse]
+        return any(_reads_in_eval(n, name) for n in [node.test, *otherwise])
+    return any(_reads_in_eval(child, name) for child in ast.iter_child_nodes(node))
+
+
+def asks_training(test: ast.expr) -> bool:
+    """True for `self.training`, and for `self.training and ...`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(asks_training(v) for v in test.values)
+    return isinstance(test, ast.Attribute) and test.attr == "training"

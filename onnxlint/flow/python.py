@@ -56,6 +56,10 @@ TRUTHS: dict[str, frozenset[str]] = {
 }
 
 
+# Dynamo keeps the symbol through these, and loses it in an `int()` around them.
+_KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
+
+
 def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
@@ -71,7 +75,9 @@ def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
             return Data(v.site, v.fixed, False, v.trace)
     for v in args:
         if isinstance(v, Dim):
-            return Dim(v.axes, None, v.site or engine.site(node, how), False, v.trace)
+            soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
+            site = v.site if v.site is not None and not soft else engine.site(node, how)
+            return Dim(v.axes, None, site, False, v.trace)
     return CONFIG
 
 

@@ -117,7 +117,9 @@ def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind:
     """A result that depends on what the arguments depend on."""
     tensors = call.tensors()
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
-    return Tensor(dims, lead if dims is None else None, call.source(), kind, None, None, trace)
+    source = call.source()
+    hidden = source == "weight" and UNKNOWN in call.args  # what is not known may well depend on the inputs
+    return Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
 
 
 def cast_kind(call: Call) -> str | None:

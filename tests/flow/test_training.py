@@ -1,0 +1,140 @@
+"""What no export meets gives no fact: wrappers that train, runners of exports, draws for training, other devices."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import told
+
+HEAD = """\
+class M(nn.Module):
+    def __init__(self, net=None, p=0.5):
+        super().__init__()
+        self.p = p
+        self.net = nn.Linear(4, 4)
+        self.backend = net
+"""
+DRAW = "noise = torch.rand(x.shape[0], 1)\n"
+
+
+def model(body: str, parameters: str = "x", more: str = "") -> str:
+    """A model whose forward has these parameters and this body, after other methods."""
+    return (
+        HEAD
+        + textwrap.indent(textwrap.dedent(more), "    ")
+        + f"    def forward(self, {parameters}):\n"
+        + textwrap.indent(textwrap.dedent(body).strip(), " " * 8)
+        + "\n"
+    )
+
+
+def kinds(source: str) -> list[str]:
+    """The kinds of the facts of a source."""
+    return [text.split()[0].strip(":") for text in told(source)]
+
+
+WRAPPERS = {
+    "a loss": model(DRAW + "return F.mse_loss(self.net(x * noise), x)"),
+    "a loss by its name": model(DRAW + "recon_loss = (self.net(x) * noise).mean()\nreturn recon_loss / 2"),
+    "a loss with what it was made of": model(DRAW + "loss = self.net(x * noise).mean()\nreturn loss, (x, noise)"),
+    "a dict of losses": model(DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "loss": loss, "x": x,\n}'),
+    "a loss, or an embedding where a flag asks for it": model(
+        "if embed:\n    return self.net(x)\n" + DRAW + "return F.mse_loss(self.net(x * noise), x)", "x, embed=False"
+    ),
+    "a loss of another method": model(
+        "return self.rollout(x)", more="def rollout(self, x):\n    noise = torch.rand(2)\n    return x.mean_loss()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", WRAPPERS.values(), ids=WRAPPERS.keys())
+def test_nothing_in_a_forward_that_gives(source: str) -> None:
+    assert told(source) == []
+
+
+MODELS = {
+    "a result beside a loss": model(DRAW + "loss = (x * noise).mean()\nreturn x * noise, loss"),
+    "a loss only where labels come": model(
+        DRAW + "if labels is not None:\n    return F.mse_loss(x * noise, labels)\nreturn x * noise", "x, labels=None"
+    ),
+    "an embedding where a flag is on": model(
+        "noise = torch.rand(2)\nif embed:\n    return self.net(x * noise)\nreturn F.mse_loss(x, x)", "x, embed=True"
+    ),
+    "something lossless": model(DRAW + "lossless = x * noise\nreturn lossless"),
+}
+
+
+@pytest.mark.parametrize("source", MODELS.values(), ids=MODELS.keys())
+def test_a_forward_is_exported_that_gives(source: str) -> None:
+    assert kinds(source) == ["OpCall"]
+
+
+def test_an_augmentation_that_only_a_training_wrapper_uses_is_never_exported() -> None:
+    augment = "class Augment(nn.Module):\n    def forward(self, x):\n        return x + torch.rand(1)\n\n\n"
+    wrapper = model("return F.mse_loss(self.net(Augment()(x)), x)")
+    assert told(augment + wrapper) == []
+    assert kinds(augment + wrapper + "\n\naugment = Augment()\n") == ["OpCall"]
+
+
+TRAINED = {
+    "and": "p = np.random.uniform(0, 1)\nskip = self.training and (p < self.p)\nreturn x if skip else self.net(x)",
+    "if": "p = torch.rand([])\nif self.training and p < self.p:\n    return x\nreturn self.net(x)",
+    "a ternary": "p = random.random()\nreturn x * (p if self.training else 1.0)",
+}
+
+
+@pytest.mark.parametrize("body", TRAINED.values(), ids=TRAINED.keys())
+def test_no_draw_that_only_training_reads_by(body: str) -> None:
+    assert told(model(body)) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "p = random.random()\nif p < self.p and self.training:\n    return x\nreturn self.net(x)",
+        "p = random.random()\nif self.training:\n    x = x * p\nreturn x + p",
+    ],
+    ids=["read before the mode is asked", "read after the branch as well"],
+)
+def test_a_draw_that_inference_reads(body: str) -> None:
+    assert "OpCall" in kinds(model(body))
+
+
+QUIET = {
+    "a device that nobody exports on": 'if x.device.type == "mps":\n    x = x + torch.rand(1)\nreturn x',
+    "one of several such devices": 'if x.device.type in ("mps", "npu"):\n    x = x + torch.rand(1)\nreturn x',
+    "the rank, then the form": "if x.ndim == 3 and x.shape[0] == 4:\n    return x[1:]\nreturn x",
+    "contiguous() alone": "if x.shape[0] >= 64:\n    x = x.contiguous()\nreturn self.net(x)",
+}
+
+
+@pytest.mark.parametrize("body", QUIET.values(), ids=QUIET.keys())
+def test_no_branch_that_tells_an_export_apart_by(body: str) -> None:
+    assert told(model(body)) == []
+
+
+LOUD = {
+    "the batch": "if x.ndim == 3 and x.shape[0] == 1:\n    return x[0]\nreturn x",
+    "more than contiguous()": "if x.shape[0] >= 64:\n    x = x.contiguous() * 2\nreturn self.net(x)",
+}
+
+
+@pytest.mark.parametrize("body", LOUD.values(), ids=LOUD.keys())
+def test_a_branch_on_a_size_by(body: str) -> None:
+    assert kinds(model(body)) == ["Branch"]
+
+
+def test_a_dict_by_its_annotation_is_no_tensor() -> None:
+    more = "def inner(self, x, cache: dict[str, Tensor] | None = None):\n    cache = cache or {}\n    return x\n"
+    assert told(model("return self.inner(x, x * 2)", more=more)) == []
+
+
+def test_a_tensor_made_here_expands_to_any_number() -> None:
+    body = "ids = torch.arange(4).view(1, -1).expand(3, -1)\nreturn x + ids[0]"
+    assert told(model(body)) == []
+
+
+def test_a_write_into_a_result_that_is_returned_is_not_lost() -> None:
+    body = "y = torch.matmul(x.permute(1, 0), x)\ny = y.permute(1, 0)\ny += 1\nreturn y.type_as(x)"
+    assert told(model(body)) == []
