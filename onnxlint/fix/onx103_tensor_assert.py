@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
+from onnxlint.fix.site import Site, many_lines
 from onnxlint.records import Fix, Safety
 
 _GUARD = "if not torch.onnx.is_in_onnx_export():"
@@ -42,7 +42,7 @@ def leave_it_to_eager(site: Site) -> Fix | None:
     ):
         return None
     lines = site.page.text[start:end].split("\n")
-    if any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "\n" in n.value for n in ast.walk(statement)):
+    if many_lines(statement):
         return None
     text = f"{_GUARD}\n{indent}    " + "\n    ".join(lines)
     return site.fix("leave the assertion to eager mode", Safety.SAFE, site.splice(start, end, text))

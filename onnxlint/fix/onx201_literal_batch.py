@@ -24,7 +24,7 @@ def take_the_size(site: Site) -> Fix | None:
     named = receiver.id if isinstance(receiver, ast.Name) else ""
     size = size_named(site, site.hint("axis"), named)
     sure = size is not None
-    size = size or (_leading(site, call, receiver) if position == 0 else None)
+    size = size or _leading(site, call, receiver)
     if size is None:
         return None
     sizes = argument_list(call)
@@ -37,15 +37,30 @@ def take_the_size(site: Site) -> Fix | None:
 
 def _leading(site: Site, call: ast.Call, receiver: ast.expr | None) -> str | None:
     """The first size of the tensor itself, or of the first input of the forward that it is computed in."""
-    if site.hint("call") not in ("view", "reshape") or receiver is None:
+    if site.hint("call") == "fixed state":
+        return _of_input(site, call) if site.hint("axis") == "batch" and _batch_first(site, call) else None
+    if site.hint("call") not in ("view", "reshape") or receiver is None or site.number("position") != 0:
         return None
-    if isinstance(receiver, ast.Name):
-        return f"{receiver.id}.shape[0]"
+    return f"{receiver.id}.shape[0]" if isinstance(receiver, ast.Name) else _of_input(site, call)
+
+
+def _of_input(site: Site, call: ast.Call) -> str | None:
     function = site.function(call)
     if function is None or function.name != "forward":
         return None
     names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1:2]
     return f"{names[0]}.shape[0]" if names and site.hint(f"${names[0]}").startswith("tensor") else None
+
+
+def _batch_first(site: Site, call: ast.Call) -> bool:
+    """Whether no recurrent layer of the class has its batch on another axis than the first."""
+    cls = site.holder(call, ast.ClassDef)
+    layers = [
+        node
+        for node in (ast.walk(cls) if cls is not None else ())
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("LSTM", "GRU", "RNN")
+    ]
+    return all(any(k.arg == "batch_first" and ast.unparse(k.value) == "True" for k in n.keywords) for n in layers)
 
 
 def argument_list(call: ast.Call) -> list[ast.expr]:

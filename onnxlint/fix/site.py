@@ -126,6 +126,11 @@ class Region:
         return found
 
 
+def many_lines(node: ast.AST) -> bool:
+    """Whether a text in a node goes over several lines: those cannot be indented otherwise."""
+    return any(isinstance(n, (ast.Constant, ast.JoinedStr)) and n.end_lineno != n.lineno for n in ast.walk(node))
+
+
 def parsed(text: str) -> ast.Module:
     """Parse without warnings. Raises SyntaxError, ValueError or RecursionError."""
     with warnings.catch_warnings():
