@@ -11,13 +11,11 @@ from onnxlint.records import Severity
 
 @check("ONX304")
 def state_in_forward(write: StateWrite) -> Iterator[Objection]:
-    """Object to a buffer, counter, attribute or global that forward writes and reads again."""
-    if write.kind == "cache" or not write.read_back:
+    """Object to a buffer, counter, attribute or container of the module that forward writes and reads again."""
+    if write.kind in ("cache", "global", "class") or not write.read_back:
         return
-    owner = "the global" if write.kind == "global" else "`self." + write.name + "`"
-    name = f" `{write.name}`" if write.kind == "global" else ""
     yield Objection(
-        f"forward writes {owner}{name}: an ONNX graph keeps no state from one run to the next",
+        f"forward writes `self.{write.name}`: an ONNX graph keeps no state from one run to the next",
         "pass the state in as an input and return the new one as an output",
         severity=Severity.NOTE if write.kind == "attribute" else None,
     )

@@ -12,7 +12,7 @@ from onnxlint.records import Outcome, Severity
 @check("ONX401")
 def tensor_to_python(escape: Escape) -> Iterator[Objection]:
     """Object to a tensor read into a Python value that the graph then depends on."""
-    if escape.source != "data" or escape.numpy:
+    if escape.source != "data" or escape.numpy or escape.how.startswith("math."):
         return
     if escape.weight:
         yield Objection(

@@ -86,6 +86,7 @@ _ONE_CAUSE = (
     "ONX402",
     "ONX403",
     "ONX203",
+    "ONX412",
     "ONX401",
     "ONX202",
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import layers, shapes
+from onnxlint.flow import hazards, layers, shapes
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -125,6 +125,8 @@ _STATIC_NAMES = frozenset(
 def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
     if isinstance(owner, Tensor):
+        if name == "data":
+            hazards.data_attribute(engine, owner, node)
         return _tensor_attribute(owner, name)
     if isinstance(owner, External):
         return External(f"{owner.name}.{name}")
@@ -220,14 +222,14 @@ def _tensor_attribute(t: Tensor, name: str) -> Value:
     if name == "ndim":
         return Const(len(t.dims)) if t.dims is not None else CONFIG
     if name in ("data", "grad"):
-        return replace(t, view=None)
+        return replace(t, view=None, given="")
     if name in ("T", "mT", "H", "mH"):
         dims = t.dims
         if dims is not None and len(dims) >= 2:
             dims = tuple(reversed(dims)) if name == "T" else (*dims[:-2], dims[-1], dims[-2])
-        return replace(t, dims=dims, lead=None, view="transpose")
+        return replace(t, dims=dims, lead=None, view="transpose", given="")
     if name in ("real", "imag"):
-        return replace(t, kind="float", view=name)
+        return replace(t, kind="float", view=name, given="")
     return Method(t, name)
 
 

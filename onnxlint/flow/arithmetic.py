@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow import shapes
+from onnxlint.flow import hazards, shapes
 from onnxlint.flow.activation import Activation
 from onnxlint.flow.domain import (
     CONFIG,
@@ -72,7 +72,10 @@ class Arithmetic(Activation):
 
     def e_binary(self, node: ast.BinOp) -> Value:
         """`a + b` and its like."""
-        return self.arithmetic(OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right), node)
+        operator, a, b = OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right)
+        if self.engine.tracing and (type(a) is Tensor or type(b) is Tensor):
+            hazards.arithmetic(self.engine, operator, a, b, node, (node.left, node.right))
+        return self.arithmetic(operator, a, b, node)
 
     def arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
         """The result of a binary operator."""
@@ -141,8 +144,7 @@ class Arithmetic(Activation):
             dims, lead = shapes.elementwise(tensors)
         source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
         trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
-        kinds = {t.kind for t in tensors}
-        kind = kinds.pop() if len(kinds) == 1 and operator != "/" else None
+        kind = _kind(operator, a, b)
         return Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
 
     def e_unary(self, node: ast.UnaryOp) -> Value:
@@ -160,7 +162,8 @@ class Arithmetic(Activation):
         if isinstance(v, Const) and isinstance(node.op, ast.USub) and isinstance(v.literal, (int, float)):
             return Const(-v.literal)
         if isinstance(v, Tensor):
-            return replace(v, view=None)
+            kind = "int" if v.kind == "index" and isinstance(node.op, ast.USub) else v.kind
+            return replace(v, view=None, kind=kind, given="")
         if isinstance(v, Dim):
             return replace(v, example=None, plain=False)
         return v if isinstance(v, (Data, Array)) else CONFIG if isinstance(v, (Const, Config)) else UNKNOWN
@@ -278,6 +281,24 @@ def _sizes_in(v: Value) -> Iterator[Extent]:
         yield from (i for i in v.items if isinstance(i, (Dim, Data)))
     elif isinstance(v, Seq) and isinstance(v.size, (Dim, Data)):
         yield v.size
+
+
+def _kind(operator: str, a: Value, b: Value) -> str | None:
+    """The kind of numbers that an operator on tensors gives."""
+    kinds = {v.kind for v in (a, b) if isinstance(v, Tensor)}
+    if "complex" in kinds:
+        return "complex"
+    if operator == "/" or not kinds <= {"int", "index", "bool"}:
+        return kinds.pop() if len(kinds) == 1 and operator != "/" else None
+    if kinds == {"bool"} and (operator in "&|^" or (isinstance(a, Tensor) and isinstance(b, Tensor))):
+        return "bool"
+    numbers = [v.literal for v in (a, b) if isinstance(v, Const) and isinstance(v.literal, (int, float))]
+    if any(isinstance(n, float) for n in numbers):
+        return "float"
+    if operator == "%" and isinstance(b, Const) and numbers and numbers[-1] > 0:
+        return "index"
+    grows = operator in ("+", "*", "//", "%", "**", "&", "|", ">>", "<<") and all(n >= 0 for n in numbers)
+    return "index" if grows and "int" not in kinds else "int"
 
 
 def _fold(operator: str, a: Value, b: Value) -> Value:

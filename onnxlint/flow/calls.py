@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import einops, exports, facts, layers
+from onnxlint.flow import einops, exports, facts, hazards, layers
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -26,7 +26,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.operators import HANDLERS
-from onnxlint.flow.transfer import Call, numpy_result, result_by_table
+from onnxlint.flow.transfer import Call, like, numpy_result, result_by_table
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -89,6 +89,8 @@ _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool
 
 def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of something that is not of the project."""
+    if engine.tracing:
+        hazards.library(engine, name, args, kwargs, node)
     if name.startswith("builtins."):
         handler = BUILTINS.get(name[9:])
         return handler(engine, args, kwargs, node) if handler is not None else UNKNOWN
@@ -96,6 +98,8 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         return Truth(TRUTHS[name])
     if name.startswith("torch."):
         return torch_call(engine, name, args, kwargs, node)
+    if name in hazards.CLOCKS:
+        return Data(engine.site(node, f"{name}()"), True)
     root = name.partition(".")[0]
     if root == "math":
         return frozen(engine, args, node, f"{name}()")
@@ -147,6 +151,9 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
         return External("torch.export.ExportedProgram")
     if name in ("torch.Size",):
         return args[0] if args else Tuple(())
+    layer = hazards.hooked(name, args)
+    if layer is not None:
+        return layer
     tail = name.rpartition(".")[2]
     if name in (
         "torch.no_grad",
@@ -182,9 +189,10 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
         if name == "torch.utils.checkpoint.checkpoint" and args:
             return engine.apply(args[0], args[1:], {}, node)
         return CONFIG
+    if name in ("torch.jit.script", "torch.jit.trace", "torch.compile"):
+        hazards.compiled_part(engine, name, args, node)
+        return args[0] if args else CONFIG
     if name in (
-        "torch.jit.script",
-        "torch.compile",
         "torch.jit.ignore",
         "torch.jit.unused",
         "torch.jit.export",
@@ -229,6 +237,8 @@ def operator(
     assert entry is not None or method
     if entry is None:
         return UNKNOWN
+    if entry.complex:
+        return like(call, None, None, "complex")
     if entry.reads_data:
         t = call.tensor
         kind = Array if entry.returns == "array" else Data
@@ -307,6 +317,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
+    if hazards.operator(engine, call, entry if isinstance(entry, Op) else None):
+        return
     if isinstance(entry, Op):
         refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
         detail = ""

@@ -75,7 +75,9 @@ def _arange(call: Call) -> Value:
         return made
     given = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
     start, end, step = _bounds(call)
-    made = call.made((_steps(start, end, step),), "int")
+    first, stride = as_int(start), as_int(step)
+    kind = "index" if first is not None and first >= 0 and stride is not None and stride > 0 else "int"
+    made = call.made((_steps(start, end, step),), kind)
     made.trace = next((v.trace for v in given if v.trace), None)
     return made
 

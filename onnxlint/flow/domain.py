@@ -157,8 +157,10 @@ class Tensor(_Plain):
     """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
 
     `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
-    values alone). `kind` is `int`, `float`, `bool`, `complex` or None. `view` names what an in-place write would reach.
-    `guessed` is True where only the lack of an annotation speaks for a tensor: it may as well be a list or a number.
+    values alone). `kind` is `int`, `index` (integers that are not negative), `float`, `bool`, `complex` or None. `view`
+    names what an in-place write would reach. `guessed` is True where only the lack of an annotation speaks for a
+    tensor: it may as well be a list or a number. `given` is the parameter of the exported forward that it is,
+    untouched.
     """
 
     dims: tuple[Extent, ...] | None = None
@@ -169,6 +171,7 @@ class Tensor(_Plain):
     made_at: Place | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
     guessed: bool = False
+    given: str = ""
 
     @property
     def axes(self) -> frozenset[str]:
@@ -602,12 +605,17 @@ def _join_tensor(a: Tensor, b: Tensor) -> Value:
         dims,
         lead,
         max(a.source, b.source, key=order.index),
-        a.kind if a.kind == b.kind else None,
+        _join_kinds(a.kind, b.kind),
         a.view if a.view == b.view else None,
         a.made_at if a.made_at == b.made_at else None,
         a.trace or b.trace,
         a.guessed and b.guessed,
+        a.given if a.given == b.given else "",
     )
+
+
+def _join_kinds(a: str | None, b: str | None) -> str | None:
+    return a if a == b else "int" if {a, b} == {"int", "index"} else None
 
 
 def first_dim(t: Tensor) -> Extent | None:

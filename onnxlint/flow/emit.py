@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from onnxlint.flow import facts, liveness, shapes
+from onnxlint.flow import facts, hazards, liveness, shapes
 from onnxlint.flow.domain import (
     Array,
     Const,
@@ -111,6 +111,8 @@ class Emitter:
             fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
             sure = not v.guessed
         elif isinstance(v, (Data, Array)):
+            if hazards.clock(v):
+                return
             fields["reads"] = "weight" if v.fixed else "data"
             if kind is facts.Branch:
                 fields["sized"] = isinstance(v, Data) and v.sized
@@ -153,7 +155,9 @@ class Emitter:
         if not self.tracing:
             return
         if isinstance(v, Data):
-            if v.site.how:
+            if hazards.clock(v):
+                self.emit(facts.OpCall, v.site.place, op=v.site.how, hazard="clock")
+            elif v.site.how:
                 numpy = "numpy" in v.site.how
                 self.emit(
                     facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=numpy, weight=v.fixed

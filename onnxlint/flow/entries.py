@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.flow import facts, shapes
+from onnxlint.flow import facts, outputs, shapes
 from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
     CONFIG,
@@ -97,6 +97,8 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
         engine.exporters = exporters
         engine.frames.clear()
         engine.mode_root = None
+        engine.outermost = False
+        engine.exits.clear()
         try:
             job.run()
         except RecursionError as error:
@@ -147,7 +149,7 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterat
     built = part.built | part.foreign
     roots = [c for c in traced if c not in engine.created and names[c] not in built]
     for c in roots:
-        yield _forward(engine, c)
+        yield _forward(engine, c, outermost=True)
     for c in traced:
         unit = c.find_method("forward")
         assert unit is not None
@@ -179,10 +181,10 @@ def _asked_for(engine: Interpreter, classes: Sequence[ClassInfo]) -> Iterator[_J
                 yield _forward(engine, c)
 
 
-def _forward(engine: Interpreter, cls: ClassInfo) -> _Job:
+def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _Job:
     unit = cls.find_method("forward")
     assert unit is not None
-    return _Forward(engine, unit.module.path, f"{cls.qualname}.forward", cls, unit)
+    return _Forward(engine, unit.module.path, f"{cls.qualname}.forward", cls, unit, outermost)
 
 
 def _is_autograd(cls: ClassInfo) -> bool:
@@ -220,6 +222,7 @@ class _Build(_Job):
 class _Forward(_Job):
     cls: ClassInfo
     unit: FunctionUnit
+    outermost: bool = True  # no other class of the project builds it: it may be what is exported
 
     def run(self) -> None:
         """Run forward on inputs of which nothing is known."""
@@ -228,7 +231,9 @@ class _Forward(_Job):
         args, kwargs = _unknown_arguments(engine, self.unit)
         instance = Instance(engine.default_instance(self.cls))
         engine.tracing = True
-        engine.run_forward(instance, self.unit, args, kwargs, NOWHERE)
+        engine.outermost = self.outermost
+        engine.run_forward(instance, self.unit, _given(self.unit, args), kwargs, NOWHERE)
+        outputs.report(engine)
 
 
 @dataclass(slots=True)
@@ -250,6 +255,12 @@ class _Autograd(_Job):
         ]
         engine.tracing = True
         engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
+
+
+def _given(unit: FunctionUnit, args: list[Value]) -> list[Value]:
+    """The arguments of an exported forward; each tensor knows which parameter it came in by."""
+    names = [p.arg for p in _positional(unit)][1:]
+    return [replace(v, given=names[i]) if isinstance(v, Tensor) and i < len(names) else v for i, v in enumerate(args)]
 
 
 def _positional(unit: FunctionUnit) -> list[ast.arg]:
@@ -364,7 +375,10 @@ class _DeclaredModel(_Job):
         engine.axes = axes
         engine.batches = axes.declared is None or 0 in dict(axes.declared)
         engine.tracing = True
-        engine.apply(built, args, kwargs, NOWHERE)
+        engine.outermost = True
+        named = {n: replace(v, given=n) if isinstance(v, Tensor) else v for n, v in kwargs.items()}
+        engine.apply(built, _given(unit, args), named, NOWHERE)
+        outputs.report(engine)
         engine.example_batch = None
         engine.batches = True
 

@@ -225,7 +225,7 @@ def _spec(v: Value, parameter: str, given: dict[str, Value], position: int) -> T
         if size is None:
             return None
         dims.append(DimSpec(axes.get(i, axes.get(i - len(v.dims))), size))
-    return TensorSpec({"int": "int64", "bool": "bool"}.get(v.kind or "", "float32"), tuple(dims))
+    return TensorSpec({"int": "int64", "index": "int64", "bool": "bool"}.get(v.kind or "", "float32"), tuple(dims))
 
 
 def _spans(engine: Interpreter, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:

@@ -95,17 +95,25 @@ class OpCall(Fact):
 
     op: str = ""
     random: bool = False
-    hazard: str = ""  # "dropout", "squeeze", "batch-norm", "unsupported", "index-add", "python-random"
+    hazard: str = ""  # the word that a check subscribes to: "dropout", "unsupported", "complex", ...
     refused_by: tuple[str, ...] = ()
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
+class Output(Fact):
+    """The exported forward gives back an input as it came, or something that is no tensor."""
+
+    what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StateWrite(Fact):
-    """Forward writes an attribute or a buffer of the module."""
+    """Forward writes an attribute or a buffer of the module, or state outside of it."""
 
     name: str = ""
-    kind: str = "attribute"  # "attribute", "buffer", "counter", "cache", "global"
+    kind: str = "attribute"  # "attribute", "buffer", "counter", "cache", "container", "global", "class"
     read_back: bool = True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import facts
+from onnxlint.flow import facts, hazards, outputs
 from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.domain import (
     NONE,
@@ -108,7 +108,10 @@ class Frame(Targets):
 
     def s_return(self, node: ast.Return) -> bool:
         """`return`: what it gives is joined with the other returns."""
-        self.returns.append(self.eval(node.value) if node.value is not None else NONE)
+        v = self.eval(node.value) if node.value is not None else NONE
+        if node.value is not None:
+            outputs.returned(self, node.value, v)
+        self.returns.append(v)
         return True
 
     def s_raise(self, _node: ast.Raise) -> bool:
@@ -138,6 +141,8 @@ class Frame(Targets):
         old = self.eval(node.target)
         new = self.eval(node.value)
         operator = OPERATORS.get(type(node.op), "+")
+        if self.engine.tracing and (isinstance(old, Tensor) or isinstance(new, Tensor)):
+            hazards.arithmetic(self.engine, operator, old, new, node, (node.value,))
         result = self.arithmetic(operator, old, new, node)
         if isinstance(old, Tensor):
             if isinstance(node.target, ast.Name):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from onnxlint.flow import access, calls, exports, facts, indexing, layers, methods, shapes
+from onnxlint.flow import access, calls, exports, facts, hazards, indexing, layers, methods, outputs, shapes
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
@@ -89,6 +89,8 @@ class Interpreter(Objects):
         self.facts: dict[tuple[Any, ...], facts.Fact] = {}
         self.tracing = False
         self.testing = 0
+        self.outermost = False  # what runs first is a model that nothing else in the project holds
+        self.exits: list[list[outputs.Given]] = []  # what each `return` of that model's forward gives back
         self.changes = 0
         self.steps = 0
         self.batches = True
@@ -118,8 +120,11 @@ class Interpreter(Objects):
 
     def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         """Run a function; one of a module that builds an object on its own is noted as that object's factory."""
+        if self.tracing and fn.unit.decorators:
+            opaque = hazards.function(self, fn, args, node)
+            if opaque is not None:
+                return opaque
         result = self._call_function(fn, args, kwargs)
-        del node
         alone = fn.bound is None and fn.scope is None and fn.unit.cls is None and not args and not kwargs
         if alone and isinstance(result, Instance) and not required(fn.unit, 0):
             self.factories[id(result.object)] = f"{fn.unit.module.name}:{fn.unit.qualname}"
@@ -292,7 +297,7 @@ class Interpreter(Objects):
         if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
             frame = self.frames[-1]
             step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
-            return replace(v, trace=step)
+            return replace(v, trace=step, given="") if isinstance(v, Tensor) else replace(v, trace=step)
         return v
 
     def missing(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None) -> Value:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import shapes, windows
+from onnxlint.flow import hazards, shapes, windows
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -90,6 +90,8 @@ def attribute(layer: Layer, name: str) -> Value:
 
 def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`layer(*args)`, with the hooks around it."""
+    if engine.tracing:
+        hazards.layer(engine, layer, node)
     hooks = {name: hook for name, hook in layer.args if name in HOOKS}
     if not hooks:
         return _call(engine, layer, args, kwargs, node)
@@ -115,6 +117,9 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
         x = replace(x, source="input")
     if not isinstance(x, Tensor):
         return Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == UNKNOWN else x
+    if x.given and short != "Identity":
+        x = replace(x, given="")
+        args = [x, *args[1:]]
     if short in ("LSTM", "GRU", "RNN"):
         return _recurrent(engine, layer, args, node)
     if short in ("LSTMCell", "GRUCell", "RNNCell"):

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import layers
+from onnxlint.flow import carried, hazards, layers
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -65,6 +65,8 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
             "is_contiguous",
             "stride",
         ):
+            if name == "backward" and engine.tracing:
+                hazards.gradient(engine, owner, node)
             if name == "copy_":
                 inplace_write(engine, Call(engine, name, name, [owner, *args], kwargs, node, method=True), owner)
                 return owner
@@ -111,6 +113,8 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
         _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
         return CONFIG
     if name in ("forward", "__call__"):
+        if name == "forward":
+            hazards.bypassed(engine, owner, node)
         return layers.call(engine, owner, args, {}, node)
     if name == "items":
         inner = owner.items
@@ -167,6 +171,8 @@ def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: l
         item = args[-1]
         if name == "extend":
             item = element(item) if isinstance(item, (Tuple, Seq)) else UNKNOWN
+        if isinstance(node.func, ast.Attribute):
+            carried.stored(engine.frames[-1], node.func.value, item)
         if isinstance(owner, Tuple) and len(owner.items) < 8 and name == "append":
             grown: Value = Tuple((*owner.items, item), owner.kind, owner.trace)
         elif isinstance(owner, Tuple) and not owner.items:

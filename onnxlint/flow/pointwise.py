@@ -137,6 +137,12 @@ from onnxlint.flow.transfer import Call, cast_kind, handles, like
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
+    if kind in ("int", "index"):
+        kind = "index" if call.op == "abs" or (kind == "index" and call.op == "mul") else "int"
+    if call.op in ("complex", "polar") or (
+        call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
+    ):
+        kind = "complex"
     return like(call, dims, lead, kind)
 
 
@@ -201,17 +207,23 @@ def _elementwise(call: Call) -> Value:
 )
 def _same(call: Call) -> Value:
     t = call.tensor
-    kind = cast_kind(call) if call.op in ("to", "type") else "int" if call.op in ("argsort", "bucketize") else t.kind
+    kind = cast_kind(call) if call.op in ("to", "type") else "index" if call.op in ("argsort", "bucketize") else t.kind
+    if call.name.startswith("torch.fft.") and "shift" not in call.op:
+        kind = "complex"
+    elif call.op == "cumsum" and kind == "bool":
+        kind = "index"
     result = like(call, t.dims, t.lead, kind)
     if call.op in ("contiguous", "detach", "to", "cpu"):
         result.view = t.view
         result.made_at = t.made_at
-    return Tuple((result, replace(result, kind="int"))) if call.op == "sort" else result
+    return Tuple((result, replace(result, kind="index"))) if call.op == "sort" else result
 
 
 @handles("float", "double", "half", "bfloat16", "long", "int", "short", "bool")
 def _cast(call: Call) -> Value:
     kind = {"long": "int", "int": "int", "short": "int", "bool": "bool"}.get(call.op, "float")
+    if kind == "int" and call.tensor.kind in ("bool", "index"):
+        kind = "index"
     return like(call, call.tensor.dims, call.tensor.lead, kind)
 
 
@@ -284,19 +296,21 @@ def _reduce(call: Call) -> Value:
         result = like(call, shapes.reduce(t, axes, kept))
         if result.dims is None and axes and 0 not in axes:
             result.lead = t.lead
-    if call.op in ("argmax", "argmin", "count_nonzero"):
-        result.kind = "int"
+    if call.op in ("argmax", "argmin", "count_nonzero") or (call.op == "sum" and t.kind in ("bool", "index")):
+        result.kind = "index"
+    elif call.op in ("max", "min", "amax", "amin") and t.kind in ("int", "index"):
+        result.kind = t.kind
     elif call.op in ("all", "any"):
         result.kind = "bool"
     if call.op in ("max", "min", "median", "mode", "kthvalue") and axes is not None:
-        return Tuple((result, replace(result, kind="int")))
+        return Tuple((result, replace(result, kind="index")))
     return result
 
 
 @handles("cummax", "cummin")
 def _running(call: Call) -> Value:
     t = call.tensor
-    return Tuple((like(call, t.dims, t.lead, t.kind), like(call, t.dims, t.lead, "int")))
+    return Tuple((like(call, t.dims, t.lead, t.kind), like(call, t.dims, t.lead, "index")))
 
 
 @handles("diff")
@@ -328,7 +342,7 @@ def _complex_view(call: Call) -> Value:
 def _searchsorted(call: Call) -> Value:
     given = call.arg(1, "input")
     dims = given.dims if isinstance(given, Tensor) else ()
-    return like(call, dims, given.lead if isinstance(given, Tensor) else None, "int")
+    return like(call, dims, given.lead if isinstance(given, Tensor) else None, "index")
 
 
 @handles("std_mean", "var_mean")

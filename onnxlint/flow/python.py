@@ -182,12 +182,14 @@ def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     if isinstance(v, Seq):
         return v.item
     if isinstance(v, Tensor):
-        return replace(v, dims=None, lead=None, view=None)
+        return replace(v, dims=None, lead=None, view=None, given="")
     return CONFIG
 
 
 def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
+    if args and isinstance(args[0], Tensor):
+        return replace(args[0], kind="index" if args[0].kind == "int" else args[0].kind, view=None, given="")
     return args[0] if args and not isinstance(args[0], Const) else CONFIG
 
 

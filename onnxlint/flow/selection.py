@@ -28,7 +28,7 @@ def _topk(call: Call) -> Value:
         at = axis % len(t.dims)
         dims = (*t.dims[:at], shapes.from_value(k) if k is not None else CONFIG, *t.dims[at + 1 :])
     one = like(call, dims, t.lead, t.kind)
-    return Tuple((one, replace(one, kind="int")))
+    return Tuple((one, replace(one, kind="index")))
 
 
 @handles("gather", "take_along_dim")
@@ -51,7 +51,7 @@ def _one_hot(call: Call) -> Value:
     t = call.tensor
     classes = call.arg(1, "num_classes")
     size = shapes.from_value(classes) if classes is not None and as_int(classes) != -1 else CONFIG
-    return like(call, (*t.dims, size) if t.dims is not None else None, t.lead, "int")
+    return like(call, (*t.dims, size) if t.dims is not None else None, t.lead, "index")
 
 
 @handles("nonzero", "argwhere")
@@ -61,9 +61,9 @@ def _nonzero(call: Call) -> Value:
     rank: Extent = Const(len(t.dims)) if t.dims is not None else CONFIG
     as_tuple = call.arg(1, "as_tuple")
     if isinstance(as_tuple, Const) and as_tuple.literal is True:
-        one = like(call, (ragged,), None, "int")
+        one = like(call, (ragged,), None, "index")
         return Tuple((one,) * len(t.dims)) if t.dims is not None else Seq(one)
-    return like(call, (ragged, rank), None, "int")
+    return like(call, (ragged, rank), None, "index")
 
 
 @handles("where1")
@@ -87,11 +87,11 @@ def _unique(call: Call) -> Value:
     for position, name in ((2, "return_inverse"), (3, "return_counts")):
         flag = call.arg(position if call.op == "unique" else position - 1, name)
         if isinstance(flag, Const) and flag.literal is True:
-            results.append(like(call, t.dims if position == 2 else (ragged,), None, "int"))
+            results.append(like(call, t.dims if position == 2 else (ragged,), None, "index"))
     return Tuple(tuple(results)) if len(results) > 1 else values
 
 
 @handles("bincount")
 def _bincount(call: Call) -> Value:
     ragged = Data(call.engine.site(call.node, ""), call.tensor.source != "input", True, call.tensor.trace)
-    return like(call, (ragged,), None, "int")
+    return like(call, (ragged,), None, "index")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from onnxlint.flow import carried
 from onnxlint.flow.domain import (
     UNKNOWN,
     Array,
@@ -83,6 +84,8 @@ class Targets(Expressions):
     def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
+        if not isinstance(owner, Instance):
+            carried.on_class(self, target)
         if isinstance(owner, Instance):
             if not augmented:
                 self.engine.state_write(self, target, v, augmented=False)
@@ -105,6 +108,7 @@ class Targets(Expressions):
             return
         key = index[0] if len(index) == 1 else UNKNOWN
         if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
+            carried.stored(self, target.value, v)
             self.rebind(target.value, _stored(owner, key, v))
 
     def rebind(self, node: ast.Name | ast.Attribute, v: Value) -> None:

@@ -125,7 +125,8 @@ def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind:
 def cast_kind(call: Call) -> str | None:
     """The kind of numbers after `x.to(...)`."""
     given = call.arg(1, "dtype")
-    return kind_of(given) if given is not None else call.tensor.kind
+    kind = kind_of(given) if given is not None else call.tensor.kind
+    return "index" if kind == "int" and call.tensor.kind in ("bool", "index") else kind
 
 
 def kind_of(v: Value | None) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import Function, Value
 from onnxlint.flow.entries import Analysis, analyse
-from onnxlint.flow.facts import Fact
+from onnxlint.flow.facts import Fact, Output
 from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parts import Declared
@@ -73,8 +73,8 @@ def analysed(
 
 
 def facts_of(source: str | Project, declared: Sequence[Declared] = ()) -> tuple[Fact, ...]:
-    """The facts of a source or a project."""
-    return analysed(source, declared).facts
+    """The facts of a source or a project, but for what its forward returns: many sources give their input back."""
+    return tuple(fact for fact in analysed(source, declared).facts if not isinstance(fact, Output))
 
 
 def told(source: str | Project, declared: Sequence[Declared] = ()) -> list[str]:

@@ -1,0 +1,24 @@
+"""ONX407 complex-numbers. Contract: rules/ONX407-complex-numbers.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import OpCall
+from onnxlint.records import Outcome
+
+WHO = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
+
+
+@check("ONX407")
+def complex_numbers(call: OpCall) -> Iterator[Objection]:
+    """Object to an operator on complex numbers that an exporter has no real form of."""
+    if call.hazard == "complex":
+        who = " and ".join(WHO[e] for e in call.refused_by)
+        what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"
+        yield Objection(
+            f"{who} cannot lower {what}",
+            "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic",
+            effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+        )

@@ -1,0 +1,22 @@
+"""ONX411 data-attribute. Contract: rules/ONX411-data-attribute.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import OpCall
+from onnxlint.records import Outcome
+
+
+@check("ONX411")
+def data_attribute(call: OpCall) -> Iterator[Objection]:
+    """Object to `.data`, which takes a tensor out of the trace."""
+    if call.hazard == "data":
+        weight = call.detail == "weight"
+        yield Objection(
+            f"`{call.text}` takes the tensor out of the trace"
+            + ("" if weight else ": the graph keeps the example's values as a constant"),
+            "write `.detach()`",
+            effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if weight else None,
+        )

@@ -1,0 +1,20 @@
+"""ONX418 packed-sequence. Contract: rules/ONX418-packed-sequence.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.checks.registry import Objection, check
+from onnxlint.flow.facts import OpCall
+from onnxlint.records import Outcome
+
+
+@check("ONX418")
+def packed_sequence(call: OpCall) -> Iterator[Objection]:
+    """Object to packing by lengths."""
+    if call.hazard == "packed":
+        yield Objection(
+            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses",
+            "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
+            effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+        )

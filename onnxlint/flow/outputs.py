@@ -1,0 +1,91 @@
+"""What the exported forward gives back: inputs handed through, and values that are no tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnxlint.flow import facts
+from onnxlint.flow.domain import Array, Const, Data, Dict, Instance, Seq, Tensor, Tuple, Value, is_none
+from onnxlint.flow.tree import Place
+
+if TYPE_CHECKING:
+    from onnxlint.flow.frame import Frame
+    from onnxlint.flow.interpret import Interpreter
+
+# Bases of what an exporter takes apart into tensors.
+_RECORDS = ("NamedTuple", "OrderedDict", "dict", "UserDict", "ModelOutput", "BaseOutput", "TypedDict", "tuple", "list")
+_REGISTERS = ("register_pytree_node", "register_dataclass", "tree_register")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Something that one `return` gives back besides tensors of the model's own."""
+
+    what: str
+    name: str
+    place: Place
+    exporters: tuple[str, ...]
+
+
+def returned(frame: Frame, node: ast.expr, v: Value) -> None:
+    """Note what a `return` of the forward that is exported gives back."""
+    engine = frame.engine
+    if engine.tracing and engine.outermost and len(engine.frames) == 1:
+        found: list[Given] = []
+        _look(frame, node, v, found)
+        engine.exits.append(found)
+
+
+def report(engine: Interpreter) -> None:
+    """Emit what was noted. What one way out of forward gives back and another does not is not sure to be exported."""
+    kinds = [{(g.what, g.name) for g in found} for found in engine.exits]
+    for found in engine.exits:
+        for g in found:
+            sure = all((g.what, g.name) in others for others in kinds)
+            engine.emit(facts.Output, g.place, None, sure=sure, exporters=g.exporters, what=g.what, name=g.name)
+    engine.exits.clear()
+
+
+def _look(frame: Frame, node: ast.expr, v: Value, found: list[Given]) -> None:
+    if isinstance(v, Tensor):
+        if v.given:
+            _note(frame, node, "input", v.given, found)
+    elif isinstance(v, Tuple):
+        whole = isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == len(v.items)
+        nodes = node.elts if whole and isinstance(node, (ast.Tuple, ast.List)) else [node] * len(v.items)
+        for inner, item in zip(nodes, v.items, strict=True):
+            _look(frame, inner, item, found)
+    elif isinstance(v, Dict):
+        named = dict(zip(node.keys, node.values, strict=True)) if isinstance(node, ast.Dict) else {}
+        places: dict[Hashable, ast.expr] = {k.value: n for k, n in named.items() if isinstance(k, ast.Constant)}
+        for key, item in v.items:
+            _look(frame, places.get(key, node), item, found)
+    elif isinstance(v, Seq):
+        _look(frame, node, v.item, found)
+    elif isinstance(v, Const) and not is_none(v):
+        _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), found)
+    elif isinstance(v, Array) and not v.fixed:
+        _note(frame, node, "array", v.site.how, found)
+    elif isinstance(v, Data) and not v.fixed and v.site.how:
+        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, found)
+    elif isinstance(v, Instance):
+        _look_record(frame, node, v, found)
+
+
+def _look_record(frame: Frame, node: ast.expr, v: Instance, found: list[Given]) -> None:
+    cls = v.object.cls
+    if cls.is_module():
+        return
+    bases = [b.rpartition(".")[2] for b in cls.external_bases()]
+    if any(b in _RECORDS or b.endswith("Output") for b in bases):
+        for item in v.object.attrs.values():
+            _look(frame, node, item, found)
+    elif bases in ([], ["object"]) and not any(name in cls.module.source.text for name in _REGISTERS):
+        _note(frame, node, "object", cls.name, found)
+
+
+def _note(frame: Frame, node: ast.expr, what: str, name: str, found: list[Given]) -> None:
+    found.append(Given(what, name, frame.engine.place(node), frame.engine.exporters))
