@@ -99,6 +99,8 @@ class FunctionUnit:
 
     def has_decorator(self, *names: str) -> bool:
         """True when a decorator's dotted name ends with one of `names`."""
+        if not self.decorators:
+            return False
         return any(d == n or d.endswith("." + n) for d in self.decorators for n in names)
 
 
@@ -108,6 +110,7 @@ class ClassInfo:
     __slots__ = (
         "_bases",
         "_external",
+        "_external_bases",
         "_later_writes",
         "_mro",
         "_outline",
@@ -129,6 +132,7 @@ class ClassInfo:
         self._mro: tuple[ClassInfo, ...] = ()
         self._bases: tuple[ClassInfo, ...] = ()
         self._external: tuple[str, ...] = ()
+        self._external_bases: frozenset[str] | None = None
         self._later_writes: frozenset[str] | None = None
         self._resolved_in: object = None
 
@@ -165,7 +169,7 @@ class ClassInfo:
         """This class and its bases of the project, nearest first; a cycle of bases is cut."""
         if self._resolved_in is not self.module.project.session:
             self._resolved_in = self.module.project.session
-            self._later_writes = None
+            self._external_bases = self._later_writes = None
             self._mro = (self,)  # what a cycle sees
             bases: list[ClassInfo] = []
             external: list[str] = []
@@ -187,14 +191,21 @@ class ClassInfo:
 
     def external_bases(self) -> frozenset[str]:
         """Dotted names of every library class that this class derives from."""
-        return frozenset(name for c in self.mro() for name in c._external)
+        order = self.mro()
+        if self._external_bases is None:
+            self._external_bases = frozenset([name for c in order for name in c._external])
+        return self._external_bases
 
     def find_method(self, name: str, after: ClassInfo | None = None) -> FunctionUnit | None:
         """The method that `self.name` means; with `after`, the one that `super()` in class `after` means."""
         order = self.mro()
         if after is not None and after in order:
             order = order[order.index(after) + 1 :]
-        return next((c.methods[name] for c in order if name in c.methods), None)
+        for c in order:
+            found = c.methods.get(name)
+            if found is not None:
+                return found
+        return None
 
     def find_attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """The class-level assignment that `self.name` means."""
