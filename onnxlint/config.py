@@ -70,6 +70,8 @@ class Settings:
     only_models: tuple[str, ...] = ()
     repro_dir: Path = Path(".onnxlint/repro")
     debug: bool = False
+    cache: bool = True
+    cache_dir: Path | None = None  # None: the user's
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property

@@ -15,19 +15,23 @@ from types import MappingProxyType
 from typing import Protocol
 
 import onnxlint
+from onnxlint import workers
+from onnxlint.cache import Store, default_folder
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.checks.registry import run_checks
 from onnxlint.config import TYPED, Settings
 from onnxlint.fix.registry import with_fixes
-from onnxlint.flow.entries import Analysis, analyse
+from onnxlint.flow.analysis import Request, analyse_files
+from onnxlint.flow.entries import Analysis
 from onnxlint.flow.parts import Declared
 from onnxlint.paths import display_path
 from onnxlint.probes.plan import Place, Plan, plan
 from onnxlint.probes.pool import ProbePool
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.index import Index
+from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import Diagnostic, Finding, ModelReport, ProbeResult, Report, Severity
 from onnxlint.source.discover import Discovery, discover
-from onnxlint.source.parse import SourceFile, parse_source, read_source, source_lines
+from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
 from onnxlint.source.suppress import apply
 from onnxlint.verdicts import join
@@ -66,13 +70,17 @@ def run_check(
     catalogue = load_catalogue()
     missing = missing_packages(settings)
     dynamic = not settings.static_only and not missing
+    store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     with _without_collector(), ProbePool() as pool:
         if dynamic and settings.models:
             pool.warm()  # takes seconds, which the static pass uses
-        sources = _Sources(found or discover(paths, settings), settings, progress, overlay)
-        analysis = _analyse(sources.project, settings, dynamic)
+        sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
+        analysis = _analyse(sources.index, settings, store, dynamic)
+        store.close()
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
+        if store.problem:
+            diagnostics.append(Diagnostic("warning", f"nothing is kept for the next run: {store.problem}"))
         if missing:
             diagnostics.append(_off(missing))
         results: list[ProbeResult] = []
@@ -123,42 +131,31 @@ class _Sources(Place):
     """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
     def __init__(
-        self, found: Discovery, settings: Settings, progress: Watcher | None, overlay: Mapping[Path, bytes]
+        self,
+        found: Discovery,
+        settings: Settings,
+        progress: Watcher | None,
+        overlay: Mapping[Path, bytes],
+        store: Store,
     ) -> None:
-        self.diagnostics: list[Diagnostic] = list(found.diagnostics)
         self.count = len(found.files)
-        self.project = Project(self._read)
-        self._failed: set[Path] = set()
+        self.index = Index(store, overlay, workers.processes(settings.jobs))
+        self._found = found.diagnostics
         self._settings = settings
-        self._overlay = overlay
+        self._files: dict[str, SourceFile] = {}
         if progress is not None:
             progress.stage("reading", self.count)
-        for path in found.files:
-            source = self._read(path, only_torch=True)
-            if source is not None:
-                self.project.add(source)
-            if progress is not None:
-                progress.advance()
+        self.index.read(found.files, progress.advance if progress is not None else lambda: None)
 
-    def _read(self, path: Path, only_torch: bool = False) -> SourceFile | None:
-        """Read a file, once; one that never mentions torch is of interest only if another file imports it."""
-        path = path.resolve()
-        if path in self._failed:
-            return None
-        given = self._overlay.get(path)
-        if only_torch and given is None and not _mentions_torch(path):
-            return None
-        source = read_source(path) if given is None else parse_source(path, given, display_path(path))
-        if isinstance(source, Diagnostic):
-            self._failed.add(path)
-            self.diagnostics.append(source)
-            return None
-        return source
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is wrong with the files."""
+        return [*self._found, *self.index.diagnostics]
 
     def __call__(self, factory: str) -> tuple[str, int]:
         """Path and line of `module:attribute`; ("", 0) where the source does not show it."""
         module, _, name = factory.partition(":")
-        info = self.project.module(module) or self._under_roots(module)
+        info = self.index.parse().module(module) or self._under_roots(module)
         if info is None:
             return "", 0
         head = name.partition(".")[0]
@@ -172,8 +169,8 @@ class _Sources(Place):
             base = root.joinpath(*module.split("."))
             for path in (base.with_suffix(".py"), base / "__init__.py"):
                 if path.is_file():
-                    source = self._read(path)
-                    return self.project.add(source) if source is not None else None
+                    source = self.index.load(path)
+                    return self.index.parse().add(source) if source is not None else None
         return None
 
     def line(self, path: str, number: int) -> str:
@@ -186,7 +183,9 @@ class _Sources(Place):
 
     def files(self) -> Mapping[str, SourceFile]:
         """The files read, by the path that findings name."""
-        return {m.path: m.file for m in self.project.modules.values()}
+        if len(self._files) != len(self.index.sources):
+            self._files = self.index.files()
+        return self._files
 
     def statement_lines(self, path: str, line: int) -> tuple[int, int]:
         """First and last line of the statement (of a compound one, its header) that holds a line."""
@@ -203,24 +202,10 @@ class _Sources(Place):
         return self._by_path[path]
 
 
-def _mentions_torch(path: Path) -> bool:
-    """False for a file without the word; a file that cannot be read is kept, so that its reason gets told."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return True
-    if b"torch" in data:
-        return True
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
-
-
-def _analyse(project: Project, settings: Settings, probing: bool) -> Analysis:
-    declared = [Declared(m.factory, m.inputs, m.dynamic) for m in settings.models]
-    return analyse(project, declared, settings.opset, settings.exporters, settings.debug, probing)
+def _analyse(index: Index, settings: Settings, store: Store, probing: bool) -> Analysis:
+    declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
+    request = Request(declared, settings.opset, settings.exporters, probing, settings.debug)
+    return analyse_files(index, request, store, workers.processes(settings.jobs))
 
 
 def _problems(analysis: Analysis) -> list[Diagnostic]:

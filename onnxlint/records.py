@@ -210,6 +210,8 @@ class Probe:
     `dynamic` maps a parameter of forward to {axis: name of the dim}; `sizes` a dim's name to the sizes to try.
     `search_path` goes in front of sys.path; `root` is the directory that reported paths are relative to.
     `eval` puts the model in eval mode after it is built, as the export that it was found at does.
+    `overlay` is source to import in the place of what is on the disk: bytes, as latin-1 text, by resolved path.
+    `compare` asks for eager's outputs alone: they are kept in that file, or compared with what it holds.
     `timeout` is in seconds, `memory` in bytes.
     """
 
@@ -231,6 +233,8 @@ class Probe:
     timeout: float = 300.0
     memory: int | None = None
     eval: bool = False
+    overlay: Mapping[str, str] = field(default_factory=dict)
+    compare: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from onnxlint.fix.edits import apply_edits, choose, written_lines
 from onnxlint.fix.site import parsed
 from onnxlint.fix.write import Change, unwritable
 from onnxlint.pipeline import Watcher
-from onnxlint.records import Diagnostic, Finding, Report, Safety, Severity
+from onnxlint.proof import Proof, unhelpful
+from onnxlint.records import Diagnostic, Finding, Fix, Report, Safety, Severity
 from onnxlint.scopes import Scope
 from onnxlint.session import Session
 from onnxlint.source.parse import SourceFile, read_source
@@ -111,24 +112,44 @@ def repair(
     def look(overlay: Mapping[Path, bytes]) -> Report:
         return session.run(static, changed=None, overlay=overlay).report
 
-    draft = _converge(_Draft(writing), before.report, look, wanted)
-    after = before
-    if draft.changes():
-        after = session.run(scopes, progress=progress, overlay=draft.overlay())
-        if changed is not None:  # lines have moved since the revision was compared
-            shown = {finding.fingerprint for finding in before.report.findings}
-            after = replace(
-                after,
-                report=replace(
-                    after.report, findings=tuple(f for f in after.report.findings if f.fingerprint in shown)
-                ),
-            )
+    def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
+        return _converge(_Draft(writing, undone=dict(undone)), before.report, look, wanted)
+
+    draft, after = drafted({}), before
+    while draft.changes():
+        with Proof(draft.overlay()) as proof:
+            after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof)
+        suspects = proof.changed(draft.fixed)
+        useless = unhelpful(draft.fixed, before.report, after.report)
+        if not suspects and not useless:
+            break
+        undone = {**draft.undone, **useless, **suspects}
+        for fingerprint in suspects if len(suspects) > 1 else ():
+            alone = drafted({key: told for key, told in undone.items() if key != fingerprint})
+            if _keeps_output(scopes, alone):
+                del undone[fingerprint]
+        if undone.keys() == draft.undone.keys():
+            undone |= suspects  # each alone is harmless, together they are not
+        draft, after = drafted(undone), before
+    if changed is not None:  # lines have moved since the revision was compared
+        shown = {finding.fingerprint for finding in before.report.findings}
+        kept = tuple(f for f in after.report.findings if f.fingerprint in shown)
+        after = replace(after, report=replace(after.report, findings=kept))
     told = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
     refused = tuple(
         Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
     )
-    report = replace(after.report, diagnostics=(*after.report.diagnostics, *refused, *told))
+    findings = tuple(_without_edits(f) if f.fingerprint in draft.undone else f for f in after.report.findings)
+    report = replace(after.report, findings=findings, diagnostics=(*after.report.diagnostics, *refused, *told))
     return Repaired(replace(after, report=report), tuple(draft.fixed), draft.changes())
+
+
+def _keeps_output(scopes: Sequence[Scope], draft: _Draft) -> bool:
+    """Whether eager gives with the fixed source what it gave before; nothing is exported."""
+    eager = tuple(replace(scope, settings=replace(scope.settings, exporters=())) for scope in scopes)
+    with Proof(draft.overlay()) as proof:
+        session.run(eager, overlay=draft.overlay(), also=proof)
+    return not proof.changed(draft.fixed)
 
 
 def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]], Report], wanted: Wanted) -> _Draft:
@@ -201,6 +222,11 @@ def _parses(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True
+
+
+def _without_edits(finding: Finding) -> Finding:
+    """The finding with the title of its fix as advice: nobody is to be offered what was undone."""
+    return finding if finding.fix is None else replace(finding, fix=Fix(finding.fix.title))
 
 
 def _undone(finding: Finding, reason: str) -> Diagnostic:

@@ -14,7 +14,7 @@ from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.changed import Changed
 from onnxlint.config import TYPED, Settings
 from onnxlint.paths import display_path
-from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Watcher, missing_packages, run_check
+from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Also, Watcher, missing_packages, run_check
 from onnxlint.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source
@@ -60,17 +60,18 @@ def run(
     changed: Changed | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     fresh: bool = False,
+    also: Also | None = None,
 ) -> Session:
     """Check every scope, and leave out what a baseline knows and what did not change.
 
-    With `fresh`, a baseline that is missing is an empty one, since it is to be written.
+    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`: see run_check.
     """
     catalogue = load_catalogue()
     parts: list[Report] = []
     ledgers: list[Ledger] = []
     by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
     for scope in scopes:
-        report = run_check((), scope.settings, progress=progress, found=scope.found, overlay=overlay)
+        report = run_check((), scope.settings, progress=progress, found=scope.found, overlay=overlay, also=also)
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))
     for file, runs in by_file.items():

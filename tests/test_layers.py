@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("report", "verdicts", "probes", "checks", "fix"),
     ("pipeline",),
     ("session",),
+    ("proof",),
     ("repair",),
     ("cli", "integrations"),
     ("__main__", "__init__"),

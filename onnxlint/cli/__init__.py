@@ -19,6 +19,7 @@ FAILED = 2
 
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
+        "cache": "Show or empty the folder that results are kept in.",
         "check": "Check models for what breaks on the way to ONNX.",
         "config": "Show the settings that hold, or the schema of them.",
         "explain": "Explain one rule: what, why, bad and good code.",

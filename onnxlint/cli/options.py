@@ -28,7 +28,7 @@ _PATH = click.Path(path_type=Path)
 SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("timeout", "memory", "repro_dir", "baseline", "debug"),
+    *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir"),
 )
 PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
 
@@ -157,6 +157,8 @@ _CHECK = (
     ),
     click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
     click.option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
+    click.option("--cache/--no-cache", default=None, help="Take over what an equal run found [yes]."),
+    click.option("--cache-dir", type=_PATH, callback=_absolute, help="Where that is kept [a folder of the user]."),
     click.option("--baseline", type=_PATH, callback=_absolute, help="Report only what this file does not know."),
     click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline; report none of them."),
     click.option("--prune-baseline", is_flag=True, help="Remove from the baseline what occurs no more."),

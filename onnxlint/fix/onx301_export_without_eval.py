@@ -10,7 +10,7 @@ from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
 
 
-@remedy("ONX301", Safety.UNSAFE)
+@remedy("ONX301", Safety.UNSAFE, changes_output=True)
 def put_in_eval_mode(site: Site) -> Fix | None:
     """Unsafe: what dropout and batch norm compute changes, which is the point."""
     call = site.at_span(ast.Call)

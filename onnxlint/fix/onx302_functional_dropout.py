@@ -10,7 +10,7 @@ from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
 
 
-@remedy("ONX302", Safety.UNSAFE)
+@remedy("ONX302", Safety.UNSAFE, changes_output=True)
 def tie_to_mode(site: Site) -> Fix | None:
     """Pass `training=self.training`; outside of a module's method there is no mode to pass."""
     call = site.at_span(ast.Call)

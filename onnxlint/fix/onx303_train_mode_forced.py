@@ -9,7 +9,7 @@ from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
 
 
-@remedy("ONX303", Safety.UNSAFE)
+@remedy("ONX303", Safety.UNSAFE, changes_output=True)
 def leave_the_mode(site: Site) -> Fix | None:
     """Unsafe: what the modules compute changes, which is the point."""
     switch = next((n for n in site.inside(ast.stmt) if _switches(n)), None)

@@ -12,7 +12,7 @@ from onnxlint.records import Fix, Safety
 _TITLE = "draw in training only"
 
 
-@remedy("ONX305", Safety.UNSAFE)
+@remedy("ONX305", Safety.UNSAFE, changes_output=True)
 def draw_in_training_only(site: Site) -> Fix | None:
     """Unsafe: in eval mode the output is no longer random, which is the point."""
     call = site.at_span(ast.Call)

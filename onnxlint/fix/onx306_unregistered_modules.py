@@ -9,7 +9,7 @@ from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
 
 
-@remedy("ONX306", Safety.UNSAFE)
+@remedy("ONX306", Safety.UNSAFE, changes_output=True)
 def register_them(site: Site) -> Fix | None:
     """Unsafe: `eval()` then reaches the modules, and the state dict gains their weights."""
     node = next(

@@ -10,7 +10,7 @@ from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
 
 
-@remedy("ONX307", Safety.UNSAFE)
+@remedy("ONX307", Safety.UNSAFE, changes_output=True)
 def tie_to_mode(site: Site) -> Fix | None:
     """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""
     call = site.at_span(ast.Call)

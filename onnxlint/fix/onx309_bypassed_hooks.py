@@ -9,7 +9,7 @@ from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
 
 
-@remedy("ONX309", Safety.UNSAFE)
+@remedy("ONX309", Safety.UNSAFE, changes_output=True)
 def call_the_module(site: Site) -> Fix | None:
     """Unsafe: its hooks run then, which is the point."""
     call = site.at_span(ast.Call)

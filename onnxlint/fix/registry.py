@@ -20,17 +20,21 @@ Write = Callable[[Site], Fix | None]
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """How findings of one rule are fixed. `safety` is the most that its fixes promise; one may promise less."""
+    """How findings of one rule are fixed. `safety` is the most that its fixes promise; one may promise less.
+
+    `changes_output`: what eager computes changes, and is meant to, as when dropout ends in eval mode.
+    """
 
     code: str
     safety: Safety
     write: Write
+    changes_output: bool = False
 
 
 _REMEDIES: dict[str, Remedy] = {}
 
 
-def remedy(code: str, safety: Safety) -> Callable[[Write], Write]:
+def remedy(code: str, safety: Safety, *, changes_output: bool = False) -> Callable[[Write], Write]:
     """Register the remedy of a rule. Raises TypeError if it has one already, or if it would promise nothing."""
 
     def register(function: Write) -> Write:
@@ -38,7 +42,9 @@ def remedy(code: str, safety: Safety) -> Callable[[Write], Write]:
             raise TypeError(f"{code} has two remedies")
         if safety is Safety.MANUAL:
             raise TypeError(f"the remedy of {code} writes nothing: leave it out")
-        _REMEDIES[code] = Remedy(code, safety, function)
+        if changes_output and safety is Safety.SAFE:
+            raise TypeError(f"the remedy of {code} changes what eager computes: it is not safe")
+        _REMEDIES[code] = Remedy(code, safety, function, changes_output)
         return function
 
     return register

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from onnxlint.probes import stages, wire
+from onnxlint.probes import overlay, stages, wire
 from onnxlint.records import Probe, ProbeResult, from_json, to_json
 
 Runner = Callable[[Probe, Callable[[ProbeResult], None]], ProbeResult]
@@ -56,6 +56,7 @@ def _run(server: int, channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     _settle(request)
     probe = from_json(Probe, request["probe"])
     sys.path[:0] = [p for p in probe.search_path if p not in sys.path]
+    overlay.install(probe.overlay)
     os.chdir(probe.root)
     stages.listen(channel.stage)
     stages.stage(stages.BUILD)

@@ -18,6 +18,7 @@ from onnxlint.probes.eager import Eager, explore, prepare
 from onnxlint.probes.examples import ProbeFailure, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
 from onnxlint.probes.judge import eager_error, judge
+from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.records import (
     Evidence,
@@ -41,6 +42,8 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
     """Probe one model. Whatever it does wrong is in the result; `publish` gets what is known after every stage."""
     logging.getLogger("torch.onnx").setLevel(logging.CRITICAL)
     torch.set_num_threads(1)
+    if probe.compare is not None:
+        return compare_outputs(probe, publish)
     sheet = _Sheet(probe, publish)
     try:
         stages.stage(stages.BUILD)

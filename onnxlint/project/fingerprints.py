@@ -49,7 +49,7 @@ Moves = dict[str, list[tuple[int, int, int]]]  # by display path: first and last
 class Fingerprints:
     """Hashes of the parts of modules, each made once."""
 
-    def __init__(self, project: Project, digest_of: Callable[[Path], bytes | None]) -> None:
+    def __init__(self, project: Project, digest_of: Callable[[Path], bytes]) -> None:
         self._project = project
         self._digest_of = digest_of
         self._known: dict[tuple[ModuleInfo, str], Part] = {}
@@ -63,7 +63,7 @@ class Fingerprints:
         for info in sorted(keys, key=lambda m: str(m.source.path)):
             found = {} if WHOLE in keys[info] else {key: self.part(info, key) for key in sorted(keys[info])}
             path = info.source.path
-            files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path) or b"", found))
+            files.append(FileRecord(str(path), info.name, info.path, self._digest_of(path), found))
         modules = sorted((name, beside, str(path or "")) for (name, beside), path in reads.modules.items())
         return Record(modules, files)
 

@@ -37,32 +37,36 @@ _outlines = msgspec.msgpack.Decoder(ModuleOutline)
 class Index:
     """Files by resolved path. A file that never mentions torch is of interest only if another one imports it.
 
-    `own` are those of the run that are of interest, `sources` these and what they import; `digests` are the hashes of
-    all that were looked at; `diagnostics` tell of those that cannot be read, `faulty` of those that do not parse.
+    `asked` are those of the run, `own` those of them that are of interest, `sources` these and what they import;
+    `digests` are the hashes of all that were looked at, `faulty` tells of those that cannot be read or do not parse.
     """
 
     def __init__(self, store: Store, overlay: Mapping[Path, bytes], processes: int = 1) -> None:
+        self.asked: list[Path] = []
         self.own: list[Path] = []
         self.sources: dict[Path, SourceFile] = {}
         self.digests: dict[Path, bytes] = {}
-        self.diagnostics: list[Diagnostic] = []
         self.faulty: dict[Path, Diagnostic] = {}
-        self.project = Project(self._on_demand)
+        self._project = Project(self.load)
         self._store = store
         self._overlay = overlay
         self._processes = processes
-        self._unreadable: set[Path] = set()
+        self._indexed = False
 
     def read(self, paths: Iterable[Path], tell: Callable[[], None] = lambda: None) -> None:
         """Read files, and decode those that mention torch. A file that cannot be decoded counts, for its diagnostic."""
         for path in paths:
             path = path.resolve()
+            self.asked.append(path)
             if self._read(path, only_torch=True) is not None:
                 self.own.append(path)
             tell()
 
-    def parse(self) -> None:
-        """Take down what every file of interest defines, in other processes if that is worth it."""
+    def parse(self) -> Project:
+        """The project: what every file of interest defines, taken down in other processes if that is worth it."""
+        if self._indexed:
+            return self._project
+        self._indexed = True
         known = {path: self._store.get(KIND, self.digests[path]) for path in self.own}
         missing = [self.sources[path] for path, outline in known.items() if outline is None]
         for source, parsed in zip(missing, self._parse(missing), strict=True):
@@ -73,17 +77,24 @@ class Index:
                 self._store.put(KIND, self.digests[source.path], parsed.outline)
         for path, outline in known.items():
             if outline is not None:
-                self.project.add(self.sources[path], partial(_decoded, outline, self.sources[path]))
+                self._project.add(self.sources[path], partial(_decoded, outline, self.sources[path]))
+        return self._project
 
     def files(self) -> dict[str, SourceFile]:
         """Every file of interest that parses, by the path that findings name."""
         return {s.display: s for path, s in self.sources.items() if path not in self.faulty}
 
-    def digest_of(self, path: Path) -> bytes | None:
-        """The hash of a file that may not be one of the run; None where there is no such file."""
-        if path not in self.digests and path not in self._unreadable and path.is_file():
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is wrong with the files of the run, and with those that they import."""
+        asked = dict.fromkeys(path for path in self.asked if path in self.faulty)
+        return [self.faulty[path] for path in (*asked, *sorted(self.faulty.keys() - asked.keys()))]
+
+    def digest_of(self, path: Path) -> bytes:
+        """The hash of a file that may not be one of the run; b"" where there is none that can be read."""
+        if path not in self.digests and path not in self.faulty and path.is_file():
             self._read(path, only_torch=False)
-        return self.digests.get(path)
+        return self.digests.get(path, b"")
 
     def _parse(self, missing: Sequence[SourceFile]) -> list[_Parsed]:
         chunks: list[list[SourceFile]] = []
@@ -104,8 +115,8 @@ class Index:
             results[number] = _parsed.decode(told)
         return [parsed for number in range(len(chunks)) for parsed in results[number]]
 
-    def _on_demand(self, path: Path) -> SourceFile | None:
-        """A file that another one imports."""
+    def load(self, path: Path) -> SourceFile | None:
+        """A file that parses, read on demand because another one imports it."""
         path = path.resolve()
         source = self.sources.get(path) or self._read(path, only_torch=False)
         if source is None or path in self.faulty:
@@ -117,15 +128,14 @@ class Index:
         return source
 
     def _read(self, path: Path, only_torch: bool) -> SourceFile | None:
-        if path in self._unreadable:
+        if path in self.faulty:
             return None
         data = self._overlay.get(path)
         given = data is not None
         if data is None:
             found = read_bytes(path)
             if isinstance(found, Diagnostic):
-                self._unreadable.add(path)
-                self.diagnostics.append(found)
+                self.faulty[path] = found
                 return None
             data = found
         self.digests[path] = digest(data)
@@ -133,8 +143,7 @@ class Index:
             return None
         source = decode_source(path, data, display_path(path))
         if isinstance(source, Diagnostic):
-            self._unreadable.add(path)
-            self.diagnostics.append(source)
+            self.faulty[path] = source
             return None
         self.sources[path] = source
         return source

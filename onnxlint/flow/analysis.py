@@ -1,0 +1,224 @@
+"""The whole static analysis of a run: what an earlier run found is taken over as far as it still holds.
+
+Three questions, each answered from the cache if it can be: is everything as it was? Which parts read nothing that has
+changed since? What do the files define that are as they were?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from onnxlint import workers
+from onnxlint.cache import Store, digest
+from onnxlint.flow import results
+from onnxlint.flow.candidates import Candidate, candidates
+from onnxlint.flow.entries import Analysis, Problem, run_part
+from onnxlint.flow.facts import Fact
+from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.ops import OpTable
+from onnxlint.flow.parts import Declared, Part, mentioned, name_of, partition
+from onnxlint.flow.results import Outcome
+from onnxlint.project.fingerprints import Fingerprints
+from onnxlint.project.index import Index
+from onnxlint.project.modules import module_name
+from onnxlint.project.reads import Reads
+from onnxlint.records import EXPORTERS, Diagnostic
+
+WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are worth their start
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of an analysis: declared models, opset, exporters; with `probing` also the models to probe."""
+
+    declared: tuple[Declared, ...] = ()
+    opset: int = 18
+    exporters: tuple[str, ...] = EXPORTERS
+    probing: bool = False
+    debug: bool = False
+
+    def digest(self) -> bytes:
+        """A hash of what facts depend on. Paths are told relative to the working directory."""
+        declared = msgspec.msgpack.encode(self.declared)
+        return digest(str(Path.cwd()), declared, str(self.opset), *self.exporters)
+
+
+class _Whole(msgspec.Struct, frozen=True, array_like=True):
+    """What a whole run gave. `models` is None where nobody asked for them."""
+
+    facts: list[tuple[str, dict[str, Any]]]
+    problems: tuple[Problem, ...]
+    models: tuple[Candidate, ...] | None
+    faulty: dict[str, Diagnostic]
+    probed: dict[str, bytes]
+
+
+_whole = msgspec.msgpack.Decoder(_Whole)
+
+
+def analyse_files(index: Index, request: Request, store: Store, processes: int = 1) -> Analysis:
+    """Analyse the files that an index has read, from the cache as far as that is possible."""
+    key = _run_key(index, request)
+    held = None if request.debug else _recalled(index, request, store.get("run", key))
+    if held is not None:
+        return held
+    run = _Run(index, request, store, processes)
+    outcomes = run.outcomes()
+    seen = results.merged(facts for facts, _ in outcomes)
+    problems = tuple(dict.fromkeys(p for _, o in outcomes for p in o.problems))
+    for _, outcome in outcomes:
+        index.faulty.update((Path(path), found) for path, found in outcome.faulty.items())
+    models: tuple[Candidate, ...] | None = None
+    if request.probing:
+        built = frozenset(name for _, o in outcomes for name in o.built)
+        models = candidates(run.modules, built, [c for _, o in outcomes for c in o.exported])
+    probed = {path: told for _, o in outcomes for path, told in o.probed.items()}
+    faulty = {str(path): index.faulty[path] for path in index.faulty if path in index.digests}
+    whole = _Whole(results.plain(seen), problems, models, faulty, probed)
+    store.put("run", key, msgspec.msgpack.encode(whole))
+    return Analysis(seen, problems, models or ())
+
+
+def _run_key(index: Index, request: Request) -> bytes:
+    parts: list[bytes | str] = [request.digest()]
+    for path in index.asked:
+        name = module_name(path)[0] if path in index.sources else ""
+        parts += [str(path), name, index.digests.get(path, b"")]
+    return digest(*parts)
+
+
+def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | None:
+    """What an equal run gave, if the files that it looked at past those of the run are as they were."""
+    if data is None:
+        return None
+    try:
+        whole = _whole.decode(data)
+        seen = tuple(results.told(whole.facts))
+    except (msgspec.MsgspecError, RecursionError, OverflowError):
+        return None
+    if request.probing and whole.models is None:
+        return None
+    if any(index.digest_of(Path(path)) != told for path, told in whole.probed.items()):
+        return None
+    index.faulty.update((Path(path), found) for path, found in whole.faulty.items())
+    return Analysis(seen, whole.problems, whole.models or ())
+
+
+class _Run:
+    """The parts of one run."""
+
+    def __init__(self, index: Index, request: Request, store: Store, processes: int) -> None:
+        self._index = index
+        self._request = request
+        self._store = store
+        self._processes = 1 if request.debug else processes
+        self._project = index.parse()
+        self._fingerprints = Fingerprints(self._project, index.digest_of)
+        self._table = OpTable.load()
+        self.modules = list(self._project.modules.values())
+
+    def outcomes(self) -> list[tuple[list[Fact], Outcome]]:
+        """What every part gave, in an order that depends on the files alone."""
+        declared = self._request.declared
+        groups = list(partition(self.modules)) if self.modules else [()]
+        if len(groups) == 1:
+            return self._all([Part(groups[0], declared)])
+        first = self._all([Part((), declared)]) if declared else []
+        built = frozenset(name for _, o in first for name in o.built)
+        ran = frozenset(name for _, o in first for name in o.ran)
+        parts = [Part(g, (), foreign, built, ran) for g, foreign in zip(groups, mentioned(groups), strict=True)]
+        second = self._all(parts)
+        everywhere = ran.union(*(o.ran for _, o in second))
+        third = []
+        for part, (_, outcome) in zip(parts, second, strict=True):
+            only = tuple(c for unit, classes in outcome.left.items() if unit not in everywhere for c in classes)
+            if only:
+                third.append(replace(part, only=only))
+        return [*first, *second, *self._all(third)]
+
+    def _all(self, parts: Sequence[Part]) -> list[tuple[list[Fact], Outcome]]:
+        keys = [self._key(part) for part in parts]
+        found = {n: held for n, key in enumerate(keys) if (held := self._kept(key)) is not None}
+        left = [n for n in range(len(parts)) if n not in found]
+        weights = {n: sum(len(m.source.text) for m in parts[n].modules) for n in left}
+        left.sort(key=lambda n: -weights[n])
+        worth = sum(weights.values()) >= WORTH_PROCESSES
+
+        def work(number: int) -> bytes:
+            return results.encode(self._analysed(parts[number]))
+
+        for number, data in workers.run(work, left, self._processes if worth else 1):
+            outcome = results.decode(data)
+            assert outcome is not None
+            found[number] = results.told(outcome.facts), outcome
+            if not self._request.debug:
+                self._store.put("part", keys[number], data)
+        return [found[number] for number in range(len(parts))]
+
+    def _key(self, part: Part) -> bytes:
+        """A hash of what a part is given; what it reads besides is told by its record."""
+        parts: list[bytes | str] = [self._request.digest()]
+        modules = part.modules if part.modules else self.modules  # declared models are looked for among all
+        for info in modules:
+            parts += [str(info.source.path), info.name, info.path, self._index.digests[info.source.path]]
+        paths = tuple(f"{info.source.path}:" for info in part.modules)
+        parts.append("declared" if part.declared else "")
+        for names in (part.foreign, part.built, part.run, part.only or ()):
+            parts += ["|", *sorted(n for n in names if n.startswith(paths))]
+        parts.append("" if part.only is None else "only")
+        return digest(*parts)
+
+    def _kept(self, key: bytes) -> tuple[list[Fact], Outcome] | None:
+        """What a part gave in an earlier run, at the places of today; None if something it read has changed."""
+        data = self._store.get("part", key)
+        outcome = results.decode(data) if data is not None and not self._request.debug else None
+        if outcome is None:
+            return None
+        moves = self._fingerprints.moves(outcome.record)
+        if moves is None or any(self._index.digest_of(Path(p)) != told for p, told in outcome.probed.items()):
+            return None
+        seen, exported = results.moved(results.told(outcome.facts), moves), results.moved(outcome.exported, moves)
+        if seen is None or exported is None:
+            return None
+        return seen, msgspec.structs.replace(outcome, exported=tuple(exported))
+
+    def _analysed(self, part: Part) -> Outcome:
+        project = self._project
+        reads = Reads()
+        project.record(reads)
+        engine = Interpreter(project, self._table, self._request.opset, self._request.exporters)
+        try:
+            run = run_part(engine, part, self._request.debug)
+        finally:
+            project.record(None)
+        own = set(part.modules)
+        ran = (u for u in engine.reached.values() if u.name == "forward" and u.module not in own)
+        outcome = Outcome(
+            results.plain(engine.facts.values()),
+            run.problems,
+            tuple(engine.exported),
+            _names(name_of(c) for c in engine.created),
+            _names(name_of(u) for u in ran),
+            {unit: list(classes) for unit, classes in run.left.items()},
+            {str(p): self._index.faulty[p] for p in sorted(reads.probed) if p in self._index.faulty},
+            {str(p): self._index.digest_of(p) for p in sorted(reads.probed)},
+            self._fingerprints.record(_without(reads, own)),
+        )
+        for made in engine.instances.values():  # objects hold each other, and nobody collects cycles meanwhile
+            made.attrs.clear()
+        return outcome
+
+
+def _names(found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(found)))
+
+
+def _without(reads: Reads, own: set[Any]) -> Reads:
+    """A recording without the files of the part itself: its key names them."""
+    reads.keys = {(info, key) for info, key in reads.keys if info not in own}
+    return reads
