@@ -17,6 +17,8 @@ def complex_numbers(call: OpCall) -> Iterator[Objection]:
     if call.hazard == "complex":
         who = " and ".join(WHO[e] for e in call.refused_by)
         what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"
+        if call.detail == "j":
+            what = f"a complex number of Python in `{call.text}`"
         yield Objection(
             f"{who} cannot lower {what}",
             "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic",

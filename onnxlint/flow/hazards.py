@@ -14,6 +14,7 @@ from onnxlint.flow.domain import (
     Const,
     Data,
     Dict,
+    External,
     Function,
     Instance,
     Layer,
@@ -263,6 +264,11 @@ def _autocast(engine: Interpreter, name: str, args: list[Value], kwargs: dict[st
     enabled = kwargs.get("enabled")
     if isinstance(enabled, Const) and not enabled.literal:
         return
+    dtype = kwargs.get("dtype") or (
+        args[1] if len(args) > 1 and name in ("torch.autocast", "torch.amp.autocast") else None
+    )
+    if isinstance(dtype, External) and dtype.name.endswith((".float32", ".float")):
+        return
     kind = (
         device.literal
         if isinstance(device, Const)
@@ -303,7 +309,7 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
                 refused = TORCHSCRIPT if isinstance(whole, Const) and whole.literal is True else ()
             _emit(engine, call.node, "complex", call.name, refused, trace=t.trace)
             return True
-    if op in _REAL_ONLY and any(v.kind == "complex" for v in call.tensors()):
+    if op in _REAL_ONLY and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
         _emit(engine, call.node, "complex", call.name, DYNAMO, trace=t.trace, detail=op)
     return False
 
@@ -311,22 +317,14 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
 def _attention(engine: Interpreter, call: Call) -> None:
     """A mask from the inputs: a row of it may be masked as a whole."""
     mask = call.arg(3, "attn_mask")
-    if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind not in (None, "bool"):
-        return
+    if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
+        return  # a bias of finite numbers hides no row as a whole
     node = call.node.args[3] if isinstance(call.node, ast.Call) and len(call.node.args) > 3 else None
     for keyword in call.node.keywords if isinstance(call.node, ast.Call) else ():
         node = keyword.value if keyword.arg == "attn_mask" else node
     if _is_union(engine, node):
         return  # `mask | rows_without_any`: every row sees something
-    _emit(
-        engine,
-        call.node,
-        "masked-rows",
-        call.name,
-        DYNAMO,
-        trace=mask.trace,
-        sure=mask.kind == "bool" and not mask.guessed,
-    )
+    _emit(engine, call.node, "masked-rows", call.name, DYNAMO, trace=mask.trace, sure=not mask.guessed)
 
 
 def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
@@ -394,7 +392,7 @@ def arithmetic(
         floor_division(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in ("*", "+", "-", "/", "**"):
-        _emit(engine, node, "complex", operator, detail="a complex number of Python")
+        _emit(engine, node, "complex", operator, detail="j")
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
         _emit(engine, node, "complex", operator, DYNAMO, trace=a.trace, detail="pow")
 

@@ -35,7 +35,8 @@ def returned(frame: Frame, node: ast.expr, v: Value) -> None:
     engine = frame.engine
     if engine.tracing and engine.outermost and len(engine.frames) == 1:
         found: list[Given] = []
-        _look(frame, node, v, found)
+        if not (isinstance(v, Tensor) and v.given):  # all that comes out is what went in: a layer that is off
+            _look(frame, node, v, found)
         engine.exits.append(found)
 
 
@@ -83,7 +84,7 @@ def _look_record(frame: Frame, node: ast.expr, v: Instance, found: list[Given]) 
     if any(b in _RECORDS or b.endswith("Output") for b in bases):
         for item in v.object.attrs.values():
             _look(frame, node, item, found)
-    elif bases in ([], ["object"]) and not any(name in cls.module.source.text for name in _REGISTERS):
+    elif cls.base_names in ((), ("object",)) and not any(name in cls.module.source.text for name in _REGISTERS):
         _note(frame, node, "object", cls.name, found)
 
 

@@ -138,7 +138,9 @@ def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
     if kind in ("int", "index"):
-        kind = "index" if call.op == "abs" or (kind == "index" and call.op == "mul") else "int"
+        lowest = call.int_arg(1, "min")
+        kept = call.op == "abs" or (kind == "index" and call.op == "mul")
+        kind = "index" if kept or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"
     if call.op in ("complex", "polar") or (
         call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
     ):

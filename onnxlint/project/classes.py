@@ -160,6 +160,11 @@ class ClassInfo:
         return self._outline.fields
 
     @property
+    def base_names(self) -> tuple[str, ...]:
+        """The bases as written, "" for one that is no name."""
+        return tuple(self._outline.bases)
+
+    @property
     def text(self) -> str:
         """The source lines, without the decorators'."""
         self.module.note(f"class:{self.qualname}")
