@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from contracts import HEADER_KEYS, RULES, SECTIONS, Contract, contracts, marks, write_case
+from contracts import HEADER_KEYS, RULES, SECTIONS, Contract, contracts, marks, probe_options, write_case
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.checks.registry import all_checks
@@ -24,13 +24,17 @@ every_contract = pytest.mark.parametrize("contract", ALL, ids=IDS)
 
 
 def lint(contract: Contract, which: str, folder: Path) -> tuple[Finding, ...]:
-    """Lint Bad or Good as a user's only file, statically, with no configuration but its own `example_inputs`."""
+    """Lint Bad or Good as a user's only file, statically.
+
+    There is no configuration, unless it has `example_inputs`: these, and the dynamic axes that the contract declares.
+    """
     module = f"{contract.code.lower()}_{which}"
     source = contract.source(which)
     (folder / f"{module}.py").write_text(source, encoding="utf-8")
     models = ()
     if "def example_inputs()" in source:
-        models = (ModelConfig(factory=f"{module}:Model", inputs=f"{module}:example_inputs"),)
+        dynamic = probe_options(contract, which)["dynamic"]
+        models = (ModelConfig(factory=f"{module}:Model", inputs=f"{module}:example_inputs", dynamic=dynamic),)
     report = run_check([folder], Settings(root=folder, static_only=True, models=models))
     assert report.diagnostics == ()
     return report.findings

@@ -20,7 +20,7 @@ WORDS = {
 @check("ONX101")
 def tensor_branch(branch: Branch) -> Iterator[Objection]:
     """Object to a test that reads tensor data; shape, dtype and None-ness are not data."""
-    if branch.reads == "data":
+    if branch.reads == "data" and not branch.leaves:
         what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
         yield Objection(
             f"{WORDS[branch.keyword]} branches on {what}: `{branch.text}`",

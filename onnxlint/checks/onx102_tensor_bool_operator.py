@@ -11,7 +11,8 @@ from onnxlint.flow.facts import BoolOperator
 @check("ONX102")
 def tensor_bool_operator(operator: BoolOperator) -> Iterator[Objection]:
     """Object to an operator that asks a tensor for its truth."""
-    yield Objection(
-        f"`{operator.operator}` turns a tensor into one Python bool: `{operator.text}`",
-        "use `&`, `|`, `~`, `torch.isin`, `torch.minimum` or `torch.maximum`, which stay in the graph",
-    )
+    if not operator.operands:
+        yield Objection(
+            f"`{operator.operator}` turns a tensor into one Python bool: `{operator.text}`",
+            "use `&`, `|`, `~` or `torch.isin`, which stay in the graph",
+        )

@@ -15,10 +15,9 @@ def literal_batch(shape: ShapeLiteral) -> Iterator[Objection]:
         return
     message = f"`{shape.call}` has the literal {shape.literal} where the dynamic axis `{shape.axis}` belongs"
     advice = f"take that size from the tensor: `x.{shape.call}(x.shape[0], ...)`, or start with `flatten(1)`"
-    hints: dict[str, str | int] = {
-        "call": shape.call,
-        "literal": shape.literal,
-        "axis": shape.axis,
-        "position": shape.position,
-    }
-    yield Objection(message, advice, hints=hints)
+    yield Objection(message, advice, hints=literal_hints(shape))
+
+
+def literal_hints(shape: ShapeLiteral) -> dict[str, str | int]:
+    """Which literal it is, and of which axis it takes the place."""
+    return {"call": shape.call, "literal": shape.literal, "axis": shape.axis, "position": shape.position}

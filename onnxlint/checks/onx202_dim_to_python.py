@@ -6,13 +6,34 @@ from collections.abc import Iterator
 
 from onnxlint.checks.registry import Objection, check
 from onnxlint.flow.facts import Escape
+from onnxlint.records import Outcome
+
+# Dynamo has symbolic forms of these.
+_TORCHSCRIPT_ONLY = {
+    "len()": Outcome.SHAPE_ERROR,
+    "min()": Outcome.SHAPE_ERROR,
+    "max()": Outcome.SHAPE_ERROR,
+    "float()": Outcome.WRONG_VALUES,
+}
 
 
 @check("ONX202")
 def dim_to_python(escape: Escape) -> Iterator[Objection]:
     """Object to a symbolic size that became a plain number, which then shapes something."""
-    if escape.source == "dim":
+    if escape.source == "dim" and escape.how != "unflatten":
         yield Objection(
             f"`{escape.how}` turns a dynamic size into the example's number: `{escape.text}`",
             "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min` for `min` under dynamo",
+            effects=_effects(escape.how),
         )
+
+
+def _effects(how: str) -> dict[str, Outcome] | None:
+    """What becomes of this form of it, where that is not what the contract says."""
+    if how in _TORCHSCRIPT_ONLY:
+        return {"torchscript": _TORCHSCRIPT_ONLY[how]}
+    if how == "round()":
+        return {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
+    if how.startswith("math."):
+        return {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}
+    return None

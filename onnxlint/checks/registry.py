@@ -76,18 +76,27 @@ def all_checks() -> Mapping[str, Registered]:
 
 # One statement, one cause, one finding: of these codes the first one at a statement stands for the others.
 _ONE_CAUSE = (
+    "ONX109",
     "ONX101",
     "ONX105",
     "ONX104",
     "ONX103",
     "ONX107",
+    "ONX209",
+    "ONX114",
+    "ONX115",
     "ONX106",
+    "ONX110",
     "ONX102",
+    "ONX111",
     "ONX402",
     "ONX403",
     "ONX203",
     "ONX412",
     "ONX401",
+    "ONX208",
+    "ONX217",
+    "ONX219",
     "ONX202",
 )
 

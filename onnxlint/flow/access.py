@@ -127,6 +127,8 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Va
     if isinstance(owner, Tensor):
         if name == "data":
             hazards.data_attribute(engine, owner, node)
+        if name == "shape":
+            owner = read_at(engine, owner, node)
         return _tensor_attribute(owner, name)
     if isinstance(owner, External):
         return External(f"{owner.name}.{name}")
@@ -231,6 +233,19 @@ def _tensor_attribute(t: Tensor, name: str) -> Value:
     if name in ("real", "imag"):
         return replace(t, kind="float", view=name, given="")
     return Method(t, name)
+
+
+def read_at(engine: Interpreter, t: Tensor, node: ast.AST) -> Tensor:
+    """The tensor with its sizes as `.shape` gives them: those that `unflatten` hid become numbers at this place."""
+
+    def read(d: Extent) -> Extent:
+        if isinstance(d, Dim) and d.site is not None and d.site.how == shapes.UNFLATTENED:
+            return replace(d, site=engine.site(node, shapes.UNFLATTENED))
+        return d
+
+    if t.dims is None:
+        return replace(t, lead=read(t.lead)) if isinstance(t.lead, Dim) and t.lead.site is not None else t
+    return replace(t, dims=tuple(map(read, t.dims))) if any(read(d) is not d for d in t.dims) else t
 
 
 def read_dim(engine: Interpreter, t: Tensor, axis: Value, trace_name: str = "") -> Value:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow import hazards, shapes
+from onnxlint.flow import hazards, pitfalls, shapes
 from onnxlint.flow.activation import Activation
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
+    UNSURE,
     Array,
     Config,
     Const,
@@ -94,11 +95,14 @@ class Arithmetic(Activation):
         if ta is Dim or tb is Dim:
             sequence = next((v for v in (a, b) if isinstance(v, (Tuple, Seq))), None)
             dim = a if isinstance(a, Dim) else b
-            if sequence is not None and isinstance(dim, Dim):  # [0] * n: the length is frozen
+            if sequence is not None and isinstance(dim, Dim) and operator == "*":  # [0] * n: the length is frozen
+                pitfalls.repeated(self.engine, dim, node, isinstance(sequence, Tuple))
                 item = (
                     sequence.item if isinstance(sequence, Seq) else (sequence.items[0] if sequence.items else UNKNOWN)
                 )
                 return Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
+            if operator == "//" and isinstance(node, ast.BinOp):
+                pitfalls.negated_division(self.engine, node, a)
             numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (a, b)]
             folded = None
             if (
@@ -107,7 +111,8 @@ class Arithmetic(Activation):
                 and not (operator in "//%" and numbers[1] == 0)
             ):
                 folded = int(_FOLD[operator](numbers[0], numbers[1]))
-            return shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
+            size = shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
+            return replace(size, form="remainder") if operator == "%" and isinstance(size, Dim) else size
         if ta in (Tuple, Seq) and tb in (Tuple, Seq) and operator == "+":
             return _concatenate(a, b)
         if ta is Tuple and tb is Const and operator == "*":
@@ -132,6 +137,8 @@ class Arithmetic(Activation):
                 self.engine.use(other, f"`{operator}`")
         tensors = [v for v in (a, b) if isinstance(v, Tensor)]
         if len(tensors) == 2:
+            if self.attempted is not None and all(t.source == "input" for t in tensors):
+                self.attempted.append(node)
             self.engine.check_operands(tensors[0], tensors[1])
         lead: Extent | None
         if operator == "@" and len(tensors) == 2 and all(t.dims is not None and len(t.dims) >= 2 for t in tensors):
@@ -165,7 +172,7 @@ class Arithmetic(Activation):
             kind = "int" if v.kind == "index" and isinstance(node.op, ast.USub) else v.kind
             return replace(v, view=None, kind=kind, given="")
         if isinstance(v, Dim):
-            return replace(v, example=None, plain=False)
+            return replace(v, example=None, plain=False, form="")
         return v if isinstance(v, (Data, Array)) else CONFIG if isinstance(v, (Const, Config)) else UNKNOWN
 
     def e_compare(self, node: ast.Compare) -> Value:
@@ -213,6 +220,8 @@ class Arithmetic(Activation):
                 return Data(x.site, x.fixed, isinstance(x, Data) and x.sized, x.trace)
         axes: frozenset[str] = frozenset()
         trace = None
+        if isinstance(a, Shape) and isinstance(b, Shape):
+            a, b = self._unlike(a, b)
         for x in (a, b):
             for d in _sizes_in(x):
                 if isinstance(d, Dim):
@@ -225,8 +234,18 @@ class Arithmetic(Activation):
                 return CONFIG  # an axis without elements: no example has one
             if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
                 return CONFIG  # the same axis of two tensors: always equal
-            return Dim(axes, None, None, False, trace)
+            return Dim(axes, None, None, False, trace, _form(operator, a, b))
         return CONFIG if not isinstance(a, Unknown) or not isinstance(b, Unknown) else UNKNOWN
+
+    def _unlike(self, a: Shape, b: Shape) -> tuple[Value, Value]:
+        """The sizes in which two shapes may differ: not the same axis of both, and not two fixed numbers."""
+        x, y = a.tensor.dims, b.tensor.dims
+        if x is None or y is None:
+            unknown = self.engine.axes.declared is None and a.tensor.source == b.tensor.source == "input"
+            some = Dim(frozenset((UNSURE,)), plain=False, trace=a.trace)
+            return (some, some) if unknown else (CONFIG, CONFIG)
+        pairs = [p for p in zip(x, y, strict=False) if p[0] != p[1] and any(isinstance(d, Dim) for d in p)]
+        return Tuple(tuple(p[0] for p in pairs)), Tuple(tuple(p[1] for p in pairs))
 
     def _contains(self, a: Value, b: Value, node: ast.AST) -> Value:
         if isinstance(b, Tensor) or (isinstance(a, Tensor) and isinstance(b, (Tuple, Seq))):
@@ -235,6 +254,8 @@ class Arithmetic(Activation):
             if not self.engine.testing:
                 self.engine.emit_operator(node, t, "in")
             return Data(self.engine.site(node, "in"), t.source != "input", False, t.trace)
+        if isinstance(b, Dict) and isinstance(a, (Dim, Tuple)):
+            pitfalls.looked_up(self.engine, b, a, node, "in")
         if isinstance(a, Dim) and isinstance(b, (Tuple, Seq, Dict)):
             return Dim(a.axes, None, None, False, a.trace)
         return CONFIG
@@ -255,6 +276,13 @@ def _dtype_test(operator: ast.cmpop, wanted: Value) -> Value:
     if not names or not all(n in _HALF for n in names):
         return CONFIG
     return Const(isinstance(operator, (ast.NotEq, ast.NotIn, ast.IsNot)))
+
+
+def _form(operator: ast.cmpop, a: Value, b: Value) -> str:
+    """What a comparison of sizes asks: whether two are equal, or what a division leaves."""
+    if isinstance(operator, (ast.Eq, ast.NotEq)) and all(any(True for _ in _sizes_in(v)) for v in (a, b)):
+        return "equal"
+    return "remainder" if any(isinstance(v, Dim) and v.form == "remainder" for v in (a, b)) else ""
 
 
 def _asks_device(node: ast.expr) -> bool:

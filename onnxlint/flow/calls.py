@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import einops, exports, facts, hazards, layers
+from onnxlint.flow import einops, exports, facts, hazards, layers, pitfalls
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -186,6 +186,8 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
             "torch._check",
         )
     ):
+        if name in pitfalls.CHECKS and engine.tracing:
+            pitfalls.checked(engine, name, args, node)
         if name == "torch.utils.checkpoint.checkpoint" and args:
             return engine.apply(args[0], args[1:], {}, node)
         return CONFIG
@@ -317,6 +319,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
+    if pitfalls.operator(engine, call):
+        return
     if hazards.operator(engine, call, entry if isinstance(entry, Op) else None):
         return
     if isinstance(entry, Op):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from onnxlint.flow import facts
+from onnxlint.flow import facts, pitfalls
 from onnxlint.flow.arithmetic import Arithmetic
 from onnxlint.flow.domain import (
     CONFIG,
@@ -106,6 +106,8 @@ class Conditions(Arithmetic):
             if isinstance(right, (Const, Config, Unknown, Truth)):
                 return _both(word, left, right)
             return right
+        if isinstance(left, Dim):  # Python asks the comparison for its truth
+            left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
         right = self.eval(second)
         if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
             return _both(word, left, right)
@@ -173,9 +175,57 @@ class Conditions(Arithmetic):
         for v, mask in test.reads:
             if raises or (quiet and isinstance(v, Dim)):
                 if raises:
-                    self.engine.emit_read(facts.Assertion, node, v, mask, keyword=keyword)
+                    self.report_assertion(node, v, mask, keyword, ast.NotEq)
             else:
-                self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword)
+                leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
+                form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
+                self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+
+    def report_assertion(
+        self, node: ast.expr, v: Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
+    ) -> None:
+        """Emit an Assertion; where it holds a declared axis to one size (by `equality`), say that too."""
+        pinned = (
+            isinstance(v, Dim)
+            and v.sure
+            and v.form == ""
+            and self.engine.axes.declared is not None
+            and isinstance(node, ast.Compare)
+            and len(node.ops) == 1
+            and isinstance(node.ops[0], equality)
+            and any(isinstance(d, Dim) and d.plain for d in (self.eval(node.left), self.eval(node.comparators[0])))
+        )
+        if pinned and isinstance(v, Dim):
+            pitfalls.pinned(self.engine, node, v, keyword, mask)
+        self.engine.emit_read(facts.Assertion, node, v, mask, keyword=keyword)
+
+
+def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+    """How an arm leaves the loop around it; "" where none does."""
+    waiting: list[ast.AST] = [*body, *orelse]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Break, ast.Continue, ast.Return)):
+            return type(node).__name__.lower()
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            waiting += [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            waiting += ast.iter_child_nodes(node)
+    return ""
+
+
+_PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
+
+
+def _size_form(v: Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+    """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
+    if v.form != "remainder":
+        return v.form
+    for statement in (*body, *orelse):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and _last_name(node.func).startswith(_PADS):
+                return "padding"
+    return ""
 
 
 def _both(word: str, left: Value, right: Value) -> Truth:

@@ -164,7 +164,7 @@ def _combined(call: Call) -> Value:
 def _size(call: Call) -> Value:
     axis = call.arg(1, "dim")
     if axis is None:
-        return Shape(call.tensor, call.tensor.trace)
+        return call.engine.attribute(call.tensor, "shape", call.node)
     return call.engine.read_dim(call.tensor, axis, call.node)
 
 

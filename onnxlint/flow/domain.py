@@ -115,6 +115,7 @@ class Dim(_Plain):
     site: Site | None = None
     plain: bool = True
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes
 
     @property
     def sure(self) -> bool:
@@ -159,8 +160,7 @@ class Tensor(_Plain):
     `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
     values alone). `kind` is `int`, `index` (integers that are not negative), `float`, `bool`, `complex` or None. `view`
     names what an in-place write would reach. `guessed` is True where only the lack of an annotation speaks for a
-    tensor: it may as well be a list or a number. `given` is the parameter of the exported forward that it is,
-    untouched.
+    tensor: it may as well be a list or a number. `given` is the parameter of the exported forward that it still is.
     """
 
     dims: tuple[Extent, ...] | None = None

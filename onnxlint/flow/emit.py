@@ -99,11 +99,13 @@ class Emitter:
 
     # ------------------------------------------------------------------------------------------------ reads
 
-    def emit_read(self, kind: type[Fact], node: ast.AST, v: Value, mask: tuple[str, ...], keyword: str) -> None:
+    def emit_read(
+        self, kind: type[Fact], node: ast.AST, v: Value, mask: tuple[str, ...], keyword: str, **more: Any
+    ) -> None:
         """A condition reads `v`."""
         if not mask:
             return
-        fields: dict[str, Any] = {"keyword": keyword}
+        fields: dict[str, Any] = {"keyword": keyword, **more}
         sure = True
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
@@ -123,10 +125,10 @@ class Emitter:
             return
         self.emit(kind, node, v.trace, sure=sure, exporters=mask, **fields)
 
-    def emit_operator(self, node: ast.AST, v: Tensor, operator: str) -> None:
-        """`and`, `or`, `not`, `in`, `a < b < c` asks a tensor for its truth."""
+    def emit_operator(self, node: ast.AST, v: Tensor, operator: str, operands: int = 0) -> None:
+        """`and`, `or`, `not`, `in`, `a < b < c` or a builtin such as `max(a, b)` asks a tensor for its truth."""
         if v.source != "made":
-            self.emit(facts.BoolOperator, node, v.trace, sure=not v.guessed, operator=operator)
+            self.emit(facts.BoolOperator, node, v.trace, sure=not v.guessed, operator=operator, operands=operands)
 
     def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
         """The example passes a Python value for a parameter of forward."""
@@ -164,7 +166,19 @@ class Emitter:
                 )
         elif isinstance(v, Dim):
             if v.site is not None:
-                self.emit(facts.Escape, v.site.place, v.trace, sure=v.sure, how=v.site.how, source="dim")
+                mask = self.exporters
+                if v.site.how == shapes.UNFLATTENED:
+                    mask = tuple(e for e in mask if e == "torchscript")
+                if mask:
+                    self.emit(
+                        facts.Escape,
+                        v.site.place,
+                        v.trace,
+                        sure=v.sure,
+                        exporters=mask,
+                        how=v.site.how,
+                        source="dim",
+                    )
         elif isinstance(v, Array):
             self.emit(facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=True, weight=v.fixed)
         elif isinstance(v, Tuple):
@@ -274,11 +288,33 @@ class Emitter:
 
     def check_operands(self, a: Tensor, b: Tensor) -> None:
         """Elementwise arithmetic between a tensor made with a literal batch and one with a dynamic batch."""
+        self.check_lengths(a, b)
         if a.dims is None or b.dims is None or len(a.dims) != len(b.dims) or not a.dims:
             return
         for made, other in ((a, b), (b, a)):
             if made.made_at is not None and isinstance(other.dims, tuple) and (as_int(made.dims[0]) or 1) > 1:  # type: ignore[index]
                 self.check_fixed_batch(made, 0, other.dims[0])
+
+    def check_lengths(self, a: Tensor, b: Tensor) -> None:
+        """Elementwise arithmetic between a tensor of the example's length and one whose length was declared dynamic."""
+        for made, other in ((a, b), (b, a)):
+            if made.made_at is None or not made.dims or not other.dims:
+                continue
+            for i in range(1, min(len(made.dims), len(other.dims)) + 1):
+                number, extent = as_int(made.dims[-i]), other.dims[-i]
+                if not isinstance(extent, Dim) or not extent.plain or i == len(other.dims):
+                    continue
+                if extent.sure and number is not None and number > 1 and extent.example == number:
+                    self.emit(
+                        facts.ShapeLiteral,
+                        made.made_at,
+                        made.trace,
+                        call="literal length",
+                        literal=number,
+                        axis=sorted(extent.axes)[0],
+                        position=len(made.dims) - i,
+                        example=number,
+                    )
 
     def check_fixed_axis(self, x: Tensor, axis: int, why: str) -> None:
         """A layer takes one size only on an axis that was asked for as dynamic."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnxlint.records import EXPORTERS, Span, Step
+from onnxlint.records import EXPORTERS, Outcome, Span, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,19 @@ class Branch(Fact):
     reads: str = "data"  # "data", "weight" or "dim"
     raises_only: bool = False
     sized: bool = False
+    leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
+    form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim
 
 
 @dataclass(frozen=True, slots=True)
 class BoolOperator(Fact):
-    """`and`, `or`, `not`, `in` or a chained comparison whose operand is tensor data, used as a value."""
+    """`and`, `or`, `not`, `in`, a chained comparison or a builtin whose operand is tensor data, used as a value.
+
+    `operands` counts what a builtin such as `max(a, b)` was given; it is 0 for the operators.
+    """
 
     operator: str = "and"
+    operands: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,32 @@ class Output(Fact):
 
     what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeHazard(Fact):
+    """A dynamic size where an operator, or Python, takes a number, or an item that tensor data chooses.
+
+    `hazard` is the word that a check subscribes to, `outcomes` what each exporter makes of this form of it.
+    """
+
+    hazard: str = ""
+    op: str = ""
+    axis: str = ""
+    detail: str = ""
+    outcomes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def effects(self) -> dict[str, Outcome]:
+        """`outcomes` as a check gives them."""
+        return {exporter: Outcome(outcome) for exporter, outcome in self.outcomes}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Fact):
+    """A `try` around tensor operators, whose handler goes on with another computation; the span is the first one."""
+
+    catches: str = "Exception"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class Frame(Targets):
         self.yields: list[Value] = []
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
+        self.looping = 0
+        self.attempted: list[ast.AST] | None = None
 
     # ------------------------------------------------------------------------------------------------ blocks
 
@@ -173,7 +175,7 @@ class Frame(Targets):
         """`assert test`."""
         test = self.test(node.test)
         for v, mask in test.reads:
-            self.engine.emit_read(facts.Assertion, node.test, v, mask, keyword="assert")
+            self.report_assertion(node.test, v, mask, "assert", ast.Eq)
         return False
 
     def s_if(self, node: ast.If) -> bool:
@@ -234,7 +236,9 @@ class Frame(Targets):
         for _ in range(2 if twice else 1):
             before = dict(self.scope.names)
             self.loop_exits = []
+            self.looping += 1
             ended = once()
+            self.looping -= 1
             self.engine.exporters = mask
             states = [*self.loop_exits] + ([] if ended else [self.scope.names])
             merged = before
@@ -249,8 +253,13 @@ class Frame(Targets):
         """`try`: the body, or any handler from the state before it."""
         mask = self.engine.exporters
 
+        held, self.attempted = self.attempted, []
+
         def body() -> bool:
-            return self.block(node.body) or self.block(node.orelse)
+            ended = self.block(node.body)
+            self.report_attempt(node)
+            self.attempted = held
+            return ended or self.block(node.orelse)
 
         def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
             def run() -> bool:
@@ -262,6 +271,16 @@ class Frame(Targets):
 
         ended = self.arms([(mask, body), *((mask, handled(h)) for h in node.handlers)])
         return self.block(node.finalbody) or ended
+
+    def report_attempt(self, node: ast.Try) -> None:
+        """Emit an Attempt where an exception of a tensor operator chooses another computation."""
+        if not self.attempted:
+            return
+        for handler in node.handlers:
+            names = [ast.unparse(t) for t in _caught(handler)]
+            if handler.body and not isinstance(handler.body[-1], ast.Raise) and (not names or set(names) & _FAILURES):
+                self.engine.emit(facts.Attempt, self.attempted[0], catches=", ".join(names) or "anything")
+                return
 
     def s_with(self, node: ast.With | ast.AsyncWith) -> bool:
         """`with`: context managers bind their name and change nothing else here."""
@@ -317,6 +336,16 @@ def _then(narrow: Callable[[bool], None], arm: bool, run: Callable[[], bool]) ->
         return run()
 
     return both
+
+
+# What an operator raises on sizes or values that it does not take.
+_FAILURES = frozenset(("RuntimeError", "ValueError", "IndexError", "Exception", "BaseException"))
+
+
+def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
+    if handler.type is None:
+        return []
+    return list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]
 
 
 def _breaks(loop: ast.While) -> bool:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from onnxlint.flow import shapes
+from onnxlint.flow import pitfalls, shapes
 from onnxlint.flow.access import read_dim, with_trace
 from onnxlint.flow.domain import (
     CONFIG,
@@ -46,6 +46,8 @@ def subscript(engine: Interpreter, owner: Value, index: list[Value], node: ast.S
         if isinstance(first, Tuple) and first.kind == "slice":
             return _slice_shape(engine, owner, first)
         return read_dim(engine, owner.tensor, first)
+    if isinstance(first, (Dim, Data, Tensor, Tuple)) and len(index) == 1:
+        pitfalls.looked_up(engine, owner, first, node)
     if isinstance(owner, (Tuple, Seq)):
         return _index_sequence(owner, first)
     if isinstance(owner, Dict):

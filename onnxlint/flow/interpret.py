@@ -588,8 +588,7 @@ class Interpreter(Objects):
 
     def read_dim(self, t: Tensor, axis: Value, node: ast.AST) -> Value:
         """`t.size(axis)`."""
-        del node
-        return access.read_dim(self, t, axis)
+        return access.read_dim(self, access.read_at(self, t, node), axis)
 
     def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
         """What a parameter is taken for when nobody calls the function."""

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import hazards, shapes, windows
+from onnxlint.flow import hazards, pitfalls, shapes, windows
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -112,23 +112,30 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
     x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
     if short == "Sequential":
         return _sequential(engine, layer, args, kwargs, node)
+    if engine.tracing:
+        pitfalls.layer(engine, layer, args, node)
     engine.use_all(args, short)
     if isinstance(x, Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
         x = replace(x, source="input")
     if not isinstance(x, Tensor):
         return Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == UNKNOWN else x
-    if x.given and short != "Identity":
+    if x.given:
         x = replace(x, given="")
         args = [x, *args[1:]]
     if short in ("LSTM", "GRU", "RNN"):
         return _recurrent(engine, layer, args, node)
     if short in ("LSTMCell", "GRUCell", "RNNCell"):
+        for state in args[1].items if len(args) > 1 and isinstance(args[1], Tuple) else args[1:]:
+            batch = x.dims[0] if x.dims else x.lead
+            if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == 2 and batch is not None:
+                engine.check_fixed_batch(state, 0, batch)
         one = _with_last(x, layer.arg(1, "hidden_size"))
         return Tuple((one, one)) if short == "LSTMCell" else one
     if short == "MultiheadAttention":
         return _multihead(layer, x, args, kwargs)
+    kept = x.made_at if short == "Embedding" else None  # a table looked up at literal positions has a literal length
     result = _shape(engine, layer, short, x, node)
-    return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=None)
+    return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=kept)
 
 
 def _sequential(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -190,8 +197,8 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.A
     batch: Extent = CONFIG
     if x.dims is not None and len(x.dims) == 3:
         batch = x.dims[batch_axis]
-    elif x.dims is None and batch_axis == 0 and x.lead is not None:
-        batch = x.lead
+    elif x.dims is None and batch_axis == 0:
+        batch = shapes.extent_of(x, 0, engine.axes)
     if len(args) > 1:
         states = args[1].items if isinstance(args[1], Tuple) else (args[1],)
         for state in states:
@@ -247,7 +254,8 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.A
         return replace(x, dims=shapes.halved(x.dims, axis))
     if short == "Unflatten":
         axis, sizes = as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
-        return replace(x, dims=shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None))
+        dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None)
+        return shapes.lost(engine, replace(x, dims=dims), x, node)
     return x
 
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import carried, hazards, layers
+from onnxlint.flow import carried, hazards, layers, pitfalls
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -88,6 +88,8 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
     if isinstance(owner, Layer):
         return _layer_method(engine, owner, name, args, node)
     if isinstance(owner, Dict):
+        if name in ("get", "pop", "setdefault") and args:
+            pitfalls.looked_up(engine, owner, args[0], node, f".{name}()")
         return _dict_method(owner, name, args)
     if isinstance(owner, (Tuple, Seq)):
         return _sequence_method(engine, owner, name, args, node)

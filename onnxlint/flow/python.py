@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint.flow import pitfalls
 from onnxlint.flow.access import items_of, read_dim
 from onnxlint.flow.domain import (
     CONFIG,
@@ -149,24 +150,32 @@ def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST
     return Seq(CONFIG)
 
 
+def _keys(engine: Interpreter, values: Args, kwargs: Kwargs, node: ast.AST) -> list[Value]:
+    """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
+    key = kwargs.get("key")
+    return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
+
+
 def _minmax(how: str) -> Builtin:
     def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
-        del kwargs
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (Tuple, Seq)):
             values = list(args[0].items) if isinstance(args[0], Tuple) else [args[0].item]
         elif len(args) == 1 and isinstance(args[0], Shape):
             values = list(args[0].tensor.dims or ())
         elif len(args) == 1 and isinstance(args[0], Tensor):
+            if args[0].dims is not None:
+                engine.emit_operator(node, args[0], how, len(args))
             return Tensor((), None, args[0].source, args[0].kind, None, None, args[0].trace)
         numbers = [v.literal for v in values if isinstance(v, Const) and isinstance(v.literal, (int, float))]
         if values and len(numbers) == len(values):
             return Const(min(numbers) if how == "min()" else max(numbers))
-        tensors = [v for v in values if isinstance(v, Tensor)]
-        if tensors:
-            engine.emit_operator(node, tensors[0], how)
-            return tensors[0]
-        return frozen(engine, values, node, how)
+        compared = next((v for v in _keys(engine, values, kwargs, node) if isinstance(v, Tensor)), None)
+        if compared is not None:
+            engine.emit_operator(node, compared, how, len(args) if "key" not in kwargs else 1)
+        if "key" in kwargs:
+            return join_all(values) or UNKNOWN
+        return compared if compared is not None else frozen(engine, values, node, how)
 
     return build
 
@@ -184,6 +193,29 @@ def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     if isinstance(v, Tensor):
         return replace(v, dims=None, lead=None, view=None, given="")
     return CONFIG
+
+
+def _sorted(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """`sorted(values)`: compares them, or what `key` gives of them."""
+    v = args[0] if args else UNKNOWN
+    if isinstance(v, (Tuple, Seq, Tensor)):
+        items = items_of(engine, v, node)
+        compared = next((k for k in _keys(engine, items, kwargs, node) if isinstance(k, Tensor)), None)
+        if compared is not None:
+            engine.emit_operator(node, compared, "sorted()", 1)
+    result = _sequence("list")(engine, args, {}, node)
+    return Seq(element(result), None, result.trace) if isinstance(result, Tuple) and result.items else result
+
+
+def _divmod(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """`divmod(n, k)`."""
+    del kwargs
+    if len(args) != 2:
+        return UNKNOWN
+    if engine.tracing:
+        pitfalls.divided(engine, args, node)
+    frame = engine.frames[-1]
+    return Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
 def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
@@ -282,7 +314,7 @@ def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     item = element(v) if isinstance(v, (Tuple, Seq)) else UNKNOWN
     if isinstance(item, (Tensor, Data)):
         if isinstance(item, Tensor) and not engine.testing:
-            engine.emit_operator(node, item, "any()")
+            engine.emit_operator(node, item, "any()", 1)
         return frozen(engine, [item], node, "any()")
     return item if isinstance(item, Dim) else CONFIG
 
@@ -353,6 +385,14 @@ def _config(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     return CONFIG
 
 
+def _isinstance(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """Decided for a size alone: it is a tensor in TorchScript's trace, and none in dynamo's."""
+    del engine, kwargs, node
+    if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None and args[1] == External("torch.Tensor"):
+        return Truth(frozenset({"torchscript"}))
+    return CONFIG
+
+
 def _str(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else CONFIG
@@ -385,7 +425,8 @@ BUILTINS: dict[str, Builtin] = {
     "tuple": _sequence("tuple"),
     "set": _sequence("list"),
     "frozenset": _sequence("list"),
-    "sorted": _sequence("list"),
+    "sorted": _sorted,
+    "divmod": _divmod,
     "iter": _same,
     "reversed": _same,
     "dict": make_dict,
@@ -395,7 +436,7 @@ BUILTINS: dict[str, Builtin] = {
     "filter": lambda e, a, k, n: Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else UNKNOWN,
     "any": _anyall,
     "all": _anyall,
-    "isinstance": _config,
+    "isinstance": _isinstance,
     "issubclass": _config,
     "callable": _config,
     "hasattr": _hasattr,
@@ -411,7 +452,6 @@ BUILTINS: dict[str, Builtin] = {
     "hash": _config,
     "slice": _slice,
     "pow": _abs,
-    "divmod": _config,
     "object": _object,
     "vars": _object,
     "open": _object,

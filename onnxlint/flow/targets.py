@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from onnxlint.flow import carried
+from onnxlint.flow import carried, pitfalls
 from onnxlint.flow.domain import (
     UNKNOWN,
     Array,
@@ -107,6 +107,8 @@ class Targets(Expressions):
                 self.scope.names[target.value.id] = replace(owner, source="input", trace=owner.trace or v.trace)
             return
         key = index[0] if len(index) == 1 else UNKNOWN
+        if isinstance(owner, Dict) and isinstance(key, (Dim, Tuple)):
+            pitfalls.looked_up(self.engine, owner, key, target, "=")
         if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
             carried.stored(self, target.value, v)
             self.rebind(target.value, _stored(owner, key, v))

@@ -1,0 +1,371 @@
+"""Dynamic sizes where an operator, or Python, wants a number: what the arguments of a call tell."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from onnxlint.flow import facts
+from onnxlint.flow.domain import (
+    Const,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    Layer,
+    Seq,
+    Shape,
+    Tensor,
+    Trace,
+    Tuple,
+    Value,
+    as_int,
+    is_none,
+)
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+    from onnxlint.flow.transfer import Call
+
+Outcomes = Mapping[str, str]
+
+# Measured, and written as the contracts have it: what becomes of the export where a size stands there.
+_REFUSED: Outcomes = {"torchscript": "export-error", "dynamo": "export-error"}
+_NO_TORCHSCRIPT: Outcomes = {"torchscript": "export-error"}
+_NO_DYNAMO: Outcomes = {"dynamo": "export-error"}
+_SPLITS: dict[str, Outcomes] = {
+    "split": {"torchscript": "shape-error", "dynamo": "shape-error"},
+    "chunk": {"torchscript": "shape-error", "dynamo": "export-error"},
+    "unbind": {"torchscript": "shape-error", "dynamo": "export-error"},
+    "tensor_split": {"dynamo": "wrong-values"},
+}
+_ADAPTIVE: Outcomes = {"torchscript": "export-error", "dynamo": "wrong-values"}
+# Positions and names of the arguments that become attributes of an ONNX operator.
+_ATTRIBUTES: dict[str, tuple[Outcomes, tuple[tuple[int, str], ...]]] = {
+    **{
+        f"{kind}_pool{rank}d": (_REFUSED, ((1, "kernel_size"), (2, "stride"), (3, "padding")))
+        for kind in ("avg", "max")
+        for rank in (1, 2, 3)
+    },
+    **{
+        f"conv{rank}d": (
+            {"torchscript": "shape-error", "dynamo": "export-error"},
+            ((3, "stride"), (4, "padding"), (5, "dilation")),
+        )
+        for rank in (1, 2, 3)
+    },
+    "layer_norm": (_NO_TORCHSCRIPT, ((1, "normalized_shape"),)),
+    "group_norm": ({"torchscript": "export-error", "dynamo": "wrong-values"}, ((1, "num_groups"),)),
+    "roll": ({"torchscript": "wrong-values", "dynamo": "export-error"}, ((1, "shifts"),)),
+}
+_OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
+_GROUPS = frozenset(f"conv{rank}d" for rank in (1, 2, 3))
+# Functions that take their size for a number: position and name of it.
+_FACTORIES: dict[str, tuple[Outcomes, tuple[tuple[int, str], ...]]] = {
+    "linspace": (_NO_DYNAMO, ((2, "steps"),)),
+    "logspace": (_NO_DYNAMO, ((2, "steps"),)),
+    **{
+        f"{name}_window": (_NO_DYNAMO, ((0, "window_length"),))
+        for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")
+    },
+    "tril_indices": (_REFUSED, ((0, "row"), (1, "col"))),
+    "triu_indices": (_REFUSED, ((0, "row"), (1, "col"))),
+}
+_FLAGS = frozenset(
+    ("is_causal", "descending", "largest", "sorted", "ceil_mode", "align_corners", "training", "keepdim")
+)
+_FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
+CHECKS = frozenset(
+    f"torch._check{kind}" for kind in ("", "_value", "_is_size", "_index", "_type", "_with", "_not_implemented")
+)
+
+
+def operator(engine: Interpreter, call: Call) -> bool:
+    """Look at an operator in traced code; True where the rule for it says all there is to say."""
+    op = call.op
+    attempted = engine.frames[-1].attempted
+    if attempted is not None and (op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1):
+        attempted.append(call.node)
+    if op in _SPLITS:
+        _split(engine, call)
+    elif op == "squeeze":
+        _squeeze(engine, call)
+    elif op.startswith("adaptive_") and op[-1:] == "d":
+        adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
+    elif op in ("interpolate", "upsample"):
+        scaled(engine, op, call.arg(2, "scale_factor"), call.node)
+    elif op == "one_hot" and as_int(call.arg(1, "num_classes") or Const(-1)) == -1:
+        if call.tensor.source == "input" and not call.tensor.guessed:
+            _emit(engine, call.node, "data-size", op, None, {"torchscript": "runtime-error", "dynamo": "export-error"})
+    elif op == "unfold" and call.method:
+        _window(engine, call, _along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
+    elif op == "fold":
+        _window(engine, call, _symbol(call.arg(1, "output_size")))
+    elif op == "as_strided":
+        _strides(engine, call)
+    elif op == "repeat_interleave":
+        _interleave(engine, call)
+    _attributes(engine, call)
+    _flags(engine, call)
+    return _factory(engine, call)
+
+
+def layer(engine: Interpreter, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
+    """Look at the call of a torch.nn module in traced code."""
+    short = called.name.rpartition(".")[2]
+    x = args[0] if args else None
+    if not isinstance(x, Tensor):
+        return
+    if short.startswith("Adaptive") and short[-1:] == "d":
+        adaptive(engine, x, f"adaptive_{short[8:11].lower()}_pool{short[-2:]}", called.arg(0, "output_size"), node)
+    elif short == "Fold":
+        dim = _symbol(called.arg(0, "output_size"))
+        if dim is not None:
+            _emit(engine, node, "window", "fold", dim, _NO_TORCHSCRIPT)
+
+
+def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
+    """Pooling to a grid of fixed size."""
+    rank = int(op[-2]) if op[-2:-1].isdigit() else 0
+    if not rank or size is None or is_none(size):
+        return
+    cells = size.items if isinstance(size, Tuple) and len(size.items) == rank else (size,) * rank
+    for i, wanted in enumerate(cells):
+        number = as_int(wanted)
+        if number is None or number < 2:
+            continue
+        dim = _along(engine, t, i - rank)
+        if dim is not None:
+            _emit(engine, node, "adaptive", op, dim, _ADAPTIVE)
+            return
+        fixed = as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
+        if fixed is not None and fixed % number and t.source == "input":
+            _emit(engine, node, "adaptive", op, None, _NO_TORCHSCRIPT, detail=f"{fixed} by {number}")
+            return
+
+
+def scaled(engine: Interpreter, op: str, factor: Value | None, node: ast.AST) -> None:
+    """A resize by a factor that was computed from a size."""
+    dim = _symbol(factor)
+    if dim is not None:
+        _emit(engine, node, "scale", op, dim, _REFUSED)
+
+
+def negated_division(engine: Interpreter, node: ast.BinOp, left: Value) -> None:
+    """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
+    negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
+    if negated and isinstance(left, Dim) and left.site is None:
+        both = {"torchscript": "shape-error", "dynamo": "shape-error"}
+        _emit(engine, node, "negative-division", "//", left, both)
+
+
+def divided(engine: Interpreter, args: Sequence[Value], node: ast.AST) -> None:
+    """`divmod(n, k)`."""
+    dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
+    if dim is not None:
+        _emit(engine, node, "negative-division", "divmod", dim, _REFUSED)
+
+
+def repeated(engine: Interpreter, dim: Dim, node: ast.AST, known: bool) -> None:
+    """`[x] * n`: a list has a length. Unless it is `known` to be one, it has to look like one."""
+    refused = "export-error" if dim.plain else "shape-error"
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    written = any(isinstance(s, (ast.List, ast.Tuple, ast.ListComp, ast.Name)) for s in sides)
+    if dim.site is None and (known or written) and not any(isinstance(s, ast.Subscript) for s in sides):
+        _emit(engine, node, "repetition", "*", dim, {"torchscript": "shape-error", "dynamo": refused})
+
+
+def checked(engine: Interpreter, name: str, args: Sequence[Value], node: ast.AST) -> None:
+    """`torch._check(n <= 8)`."""
+    dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
+    if dim is not None:
+        _emit(engine, node, "check", name, dim, _NO_TORCHSCRIPT)
+
+
+def pinned(engine: Interpreter, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
+    """`assert n == 8` on an axis that was declared dynamic."""
+    if "dynamo" in mask:
+        _emit(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim, _NO_DYNAMO)
+
+
+def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
+    """A Python container is asked for the item of `key`."""
+    if not engine.tracing or not isinstance(owner, (Dict, Tuple, Seq, Layer)):
+        return
+    if isinstance(owner, Tuple) and len(owner.items) < 2:
+        return
+    hashed = isinstance(owner, Dict) or (isinstance(owner, Layer) and isinstance(owner.items, Dict))
+    if isinstance(key, Tuple) and key.kind == "tuple" and hashed:
+        dim = next((i for i in key.items if isinstance(i, Dim) and i.site is None), None)
+        if dim is not None:
+            _emit(engine, node, "key", how, dim, _NO_DYNAMO)
+    elif isinstance(key, Dim):
+        _by_size(engine, owner, key, node, how, hashed)
+    elif isinstance(key, (Data, Tensor)) and how == "[]":
+        _by_data(engine, key, node)
+
+
+def _by_size(engine: Interpreter, owner: Value, key: Dim, node: ast.AST, how: str, hashed: bool) -> None:
+    word = key.site.how if key.site is not None else ""
+    if word.startswith("f-string") and not isinstance(owner, Layer):
+        return  # a text is a key like any other; what is kept under it is the business of the rule for caches
+    if word and not isinstance(owner, Layer):
+        outcomes: Outcomes = {"torchscript": "wrong-values", "dynamo": "wrong-values"}
+    elif how == "=":
+        outcomes = _NO_DYNAMO
+    elif isinstance(owner, Layer) and hashed:
+        outcomes = _REFUSED
+    else:
+        outcomes = {"torchscript": "wrong-values", "dynamo": "export-error"}
+    _emit(engine, node, "key", how, key, outcomes)
+
+
+def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
+    if isinstance(key, Data) and (key.fixed or not key.site.how):
+        return
+    if isinstance(key, Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
+        return  # a list takes a tensor without axes; what takes any other is a tensor itself
+    both = {"torchscript": "wrong-values", "dynamo": "export-error"}
+    _emit(engine, node, "item", "[]", None, both, trace=key.trace)
+
+
+def _split(engine: Interpreter, call: Call) -> None:
+    how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
+    if call.op == "unbind":
+        axis = call.int_arg(1, "dim", default=0)
+    else:
+        if isinstance(how, (Tuple, Seq, Tensor, Shape, Data)):
+            return  # sizes for every piece
+        if call.op != "split" and as_int(how) == 1:
+            return
+        axis = call.int_arg(2, "dim", default=0)
+    dim = _along(engine, call.tensor, axis)
+    # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
+    if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
+        _emit(engine, call.node, "split", call.op, dim, _SPLITS[call.op])
+
+
+def _interleave(engine: Interpreter, call: Call) -> None:
+    """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
+    dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
+    size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
+    if dim is not None and as_int(size) != 1:
+        _emit(engine, call.node, "repetition", call.op, dim, {"dynamo": "runtime-error"})
+
+
+def _squeeze(engine: Interpreter, call: Call) -> None:
+    given = call.arg(1, "dim")
+    for axis in given.items if isinstance(given, Tuple) else (given,):
+        number = as_int(axis) if axis is not None else None
+        dim = _along(engine, call.tensor, number)
+        if dim is not None and dim.plain:
+            _emit(engine, call.node, "squeeze-axis", call.op, dim, {"dynamo": "shape-error"}, detail=str(number))
+            return
+
+
+def _window(engine: Interpreter, call: Call, dim: Dim | None) -> None:
+    if dim is not None and call.tensor.source == "input":
+        _emit(engine, call.node, "window", call.op, dim, _NO_TORCHSCRIPT)
+
+
+def _strides(engine: Interpreter, call: Call) -> None:
+    given, t = call.arg(2, "stride"), call.tensor
+    if isinstance(given, Tuple) and all(as_int(s) is not None for s in given.items):
+        return
+    dims = [_along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
+    dim = next((d for d in dims[1:] if d is not None), None)
+    if dim is not None:
+        _emit(engine, call.node, "strides", call.op, dim, {"torchscript": "wrong-values"})
+
+
+def _attributes(engine: Interpreter, call: Call) -> None:
+    outcomes, places = _ATTRIBUTES.get(call.op, ({}, ()))
+    for position, name in places:
+        dim = _symbol(call.arg(position, name))
+        if dim is not None and (dim.sure or name not in _OF_CHANNELS):
+            _emit(engine, call.node, "attribute", call.op, dim, outcomes, detail=name)
+            return
+    if call.op == "affine_grid":
+        size = call.arg(1, "size")
+        sizes = size.items if isinstance(size, Tuple) else size.tensor.dims if isinstance(size, Shape) else None
+        dim = next((d for d in (sizes or ())[2:] if isinstance(d, Dim) and d.site is None), None)
+        if dim is not None:
+            _emit(engine, call.node, "attribute", call.op, dim, _NO_DYNAMO, detail="size")
+    if call.op in _GROUPS:
+        dim = _symbol(call.arg(6, "groups"))
+        if dim is not None and dim.sure:
+            _emit(engine, call.node, "attribute", call.op, dim, _REFUSED, detail="groups")
+
+
+def _factory(engine: Interpreter, call: Call) -> bool:
+    outcomes, places = _FACTORIES.get(call.op, ({}, ()))
+    for position, name in places if not call.method else ():
+        dim = _symbol(call.arg(position, name))
+        if dim is not None:
+            _emit(engine, call.node, "factory", call.op, dim, outcomes)
+            return True
+    return False
+
+
+def _flags(engine: Interpreter, call: Call) -> None:
+    for name, v in call.kwargs.items():
+        if name in _FLAGS and isinstance(v, Dim) and v.site is None:
+            _emit(engine, call.node, "flag", call.op, v, _REFUSED, detail=name)
+
+
+def _along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
+    """The dynamic size of one axis, where it is known that the tensor has it."""
+    if axis is None or t.source != "input":
+        return None
+    extent: Extent | None = None
+    if t.dims is not None:
+        extent = t.dims[axis] if -len(t.dims) <= axis < len(t.dims) else None
+    elif axis == 0 and t.lead is not None:
+        extent = t.lead
+    elif t.given:
+        extent = engine.axes.extent(axis)
+    return extent if isinstance(extent, Dim) else None
+
+
+def _symbol(v: Value | None) -> Dim | None:
+    """The dynamic size among the numbers of an argument, unless it was made a plain number on the way."""
+    return next((d for d in _dims(v) if d.site is None), None)
+
+
+def _dims(v: Value | None) -> Iterator[Dim]:
+    if isinstance(v, Dim):
+        yield v
+    elif isinstance(v, Tuple):
+        for item in v.items:
+            yield from _dims(item)
+    elif isinstance(v, Shape):
+        yield from (d for d in v.tensor.dims or () if isinstance(d, Dim))
+
+
+def _emit(
+    engine: Interpreter,
+    node: ast.AST,
+    hazard: str,
+    op: str,
+    dim: Dim | None,
+    outcomes: Outcomes,
+    *,
+    detail: str = "",
+    trace: Trace | None = None,
+) -> None:
+    hit = tuple(e for e in engine.exporters if e in outcomes)
+    if hit and engine.tracing:
+        axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?"))) if dim is not None else ""
+        engine.emit(
+            facts.SizeHazard,
+            node,
+            dim.trace if dim is not None else trace,
+            sure=dim is None or dim.sure,
+            exporters=hit,
+            hazard=hazard,
+            op=op,
+            axis=axis,
+            detail=detail,
+            outcomes=tuple(outcomes.items()),
+        )
