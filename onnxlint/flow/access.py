@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import hazards, layers, shapes
+from onnxlint.flow import layers, lowering, shapes
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -126,7 +126,7 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Va
     """`owner.name`."""
     if isinstance(owner, Tensor):
         if name == "data":
-            hazards.data_attribute(engine, owner, node)
+            lowering.data_attribute(engine, owner, node)
         if name == "shape":
             owner = read_at(engine, owner, node)
         return _tensor_attribute(owner, name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow import hazards, pitfalls, shapes
+from onnxlint.flow import lowering, pitfalls, shapes
 from onnxlint.flow.activation import Activation
 from onnxlint.flow.domain import (
     CONFIG,
@@ -75,7 +75,7 @@ class Arithmetic(Activation):
         """`a + b` and its like."""
         operator, a, b = OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right)
         if self.engine.tracing and (type(a) is Tensor or type(b) is Tensor):
-            hazards.arithmetic(self.engine, operator, a, b, node, (node.left, node.right))
+            lowering.arithmetic(self.engine, operator, a, b, node, (node.left, node.right))
         return self.arithmetic(operator, a, b, node)
 
     def arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
@@ -169,7 +169,7 @@ class Arithmetic(Activation):
         if isinstance(v, Const) and isinstance(node.op, ast.USub) and isinstance(v.literal, (int, float)):
             return Const(-v.literal)
         if isinstance(v, Tensor):
-            kind = "int" if v.kind == "index" and isinstance(node.op, ast.USub) else v.kind
+            kind = "signed" if isinstance(node.op, ast.USub) and v.kind != "complex" else v.kind
             return replace(v, view=None, kind=kind, given="")
         if isinstance(v, Dim):
             return replace(v, example=None, plain=False, form="")
@@ -316,6 +316,10 @@ def _kind(operator: str, a: Value, b: Value) -> str | None:
     kinds = {v.kind for v in (a, b) if isinstance(v, Tensor)}
     if "complex" in kinds:
         return "complex"
+    if operator == "-" and isinstance(a, Tensor) and isinstance(b, Tensor):
+        return "signed"
+    if "signed" in kinds and operator in ("+", "%"):
+        return None  # a difference with an offset, or what a division leaves
     if operator == "/" or not kinds <= {"int", "index", "bool"}:
         return kinds.pop() if len(kinds) == 1 and operator != "/" else None
     if kinds == {"bool"} and (operator in "&|^" or (isinstance(a, Tensor) and isinstance(b, Tensor))):

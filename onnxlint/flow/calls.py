@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import einops, exports, facts, hazards, layers, pitfalls
+from onnxlint.flow import einops, exports, facts, hazards, layers, lowering, pitfalls
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -321,7 +321,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         _drawn(engine, call.node, call.name)
     if pitfalls.operator(engine, call):
         return
-    if hazards.operator(engine, call, entry if isinstance(entry, Op) else None):
+    if lowering.operator(engine, call, entry if isinstance(entry, Op) else None):
         return
     if isinstance(entry, Op):
         refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]

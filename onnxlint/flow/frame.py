@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import facts, hazards, outputs
+from onnxlint.flow import facts, lowering, outputs
 from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.domain import (
     NONE,
@@ -144,7 +144,7 @@ class Frame(Targets):
         new = self.eval(node.value)
         operator = OPERATORS.get(type(node.op), "+")
         if self.engine.tracing and (isinstance(old, Tensor) or isinstance(new, Tensor)):
-            hazards.arithmetic(self.engine, operator, old, new, node, (node.value,))
+            lowering.arithmetic(self.engine, operator, old, new, node, (node.value,))
         result = self.arithmetic(operator, old, new, node)
         if isinstance(old, Tensor):
             if isinstance(node.target, ast.Name):

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import hazards, pitfalls, shapes, windows
+from onnxlint.flow import lowering, pitfalls, shapes, windows
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -91,7 +91,7 @@ def attribute(layer: Layer, name: str) -> Value:
 def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`layer(*args)`, with the hooks around it."""
     if engine.tracing:
-        hazards.layer(engine, layer, node)
+        lowering.layer(engine, layer, node)
     hooks = {name: hook for name, hook in layer.args if name in HOOKS}
     if not hooks:
         return _call(engine, layer, args, kwargs, node)

@@ -1,0 +1,217 @@
+"""Operators on tensors that an exporter has no form of, or gives another meaning: by kind, layout and arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from onnxlint.flow.domain import Const, Layer, Tensor, Value, is_none
+from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
+from onnxlint.flow.ops import Op
+from onnxlint.records import EXPORTERS
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+    from onnxlint.flow.transfer import Call
+
+_SPARSE = frozenset(
+    (
+        "to_sparse",
+        "to_sparse_coo",
+        "to_sparse_csr",
+        "to_sparse_csc",
+        "to_sparse_bsr",
+        "to_sparse_bsc",
+        "to_dense",
+        "coalesce",
+        "sparse_mask",
+        "sparse_coo_tensor",
+        "sparse_csr_tensor",
+        "sparse_csc_tensor",
+        "sparse_bsr_tensor",
+        "sparse_bsc_tensor",
+        "sparse_compressed_tensor",
+        "smm",
+        "sspmm",
+        "hspmm",
+    )
+)
+_NO_COMPLEX = frozenset(("fft_fftfreq", "fft_rfftfreq", "hann_window", "hamming_window"))
+# Measured: dynamo has no form of these for complex numbers.
+_REAL_ONLY = frozenset(
+    (
+        "cumprod",
+        "cumsum",
+        "einsum",
+        "exp",
+        "fftshift",
+        "ifftshift",
+        "index_select",
+        "linear",
+        "log",
+        "masked_fill",
+        "ones_like",
+        "pad",
+        "pow",
+        "prod",
+        "repeat",
+        "sqrt",
+        "tanh",
+        "unsqueeze",
+        "where",
+        "zeros_like",
+    )
+)
+_RESHAPES = frozenset(
+    ("squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_")
+)
+_RENORMED = ("Embedding", "EmbeddingBag")
+
+
+def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
+    """Look at an operator in traced code; True where a rule of its own says what there is to say."""
+    op = call.op
+    t = call.tensor
+    if op in _SPARSE and (t.source == "input" or op.startswith("sparse_")):
+        emit(engine, call.node, "sparse", call.name, trace=t.trace)
+        return True
+    if op in ("pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "unpack_sequence"):
+        return True  # where it is packed, that is told
+    if op == "scaled_dot_product_attention":
+        _attention(engine, call)
+    if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
+        floor_division(engine, call.args[0] if call.args else t, call.arg(1, "other"), call.node, op.rstrip("_"))
+        return True
+    if op in _RESHAPES and t.given:
+        emit(engine, call.node, "input-reshaped", call.name, trace=t.trace, detail=t.given)
+    if entry is not None:
+        wrong = _wrong(engine, call, entry)
+        if wrong:
+            emit(engine, call.node, "wrong", call.name, wrong[0], trace=t.trace, detail=wrong[1])
+        back = entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real"))
+        if back or (entry.complex and entry.name not in _NO_COMPLEX):
+            refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.opset) is False)
+            if op == "stft":
+                whole = call.kwargs.get("return_complex")
+                refused = TORCHSCRIPT if isinstance(whole, Const) and whole.literal is True else ()
+            emit(engine, call.node, "complex", call.name, refused, trace=t.trace)
+            return True
+    if op in _REAL_ONLY and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
+        emit(engine, call.node, "complex", call.name, DYNAMO, trace=t.trace, detail=op)
+    return False
+
+
+def _attention(engine: Interpreter, call: Call) -> None:
+    """A mask from the inputs: a row of it may be masked as a whole."""
+    mask = call.arg(3, "attn_mask")
+    if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
+        return  # a bias of finite numbers hides no row as a whole
+    node = call.node.args[3] if isinstance(call.node, ast.Call) and len(call.node.args) > 3 else None
+    for keyword in call.node.keywords if isinstance(call.node, ast.Call) else ():
+        node = keyword.value if keyword.arg == "attn_mask" else node
+    if _is_union(engine, node):
+        return  # `mask | rows_without_any`: every row sees something
+    emit(engine, call.node, "masked-rows", call.name, DYNAMO, trace=mask.trace, sure=not mask.guessed)
+
+
+def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
+    """True for `a | b`, also where a name was bound to it in the function that runs."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.BitOr)
+    if isinstance(node, ast.Call):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return called in ("logical_or", "bitwise_or", "where", "masked_fill")
+    body = engine.frames[-1].body
+    if not isinstance(node, ast.Name) or body.of_file:
+        return False
+    bound = [
+        s.value
+        for s in ast.walk(body.function)
+        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)
+    ]
+    return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in bound)
+
+
+def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
+    """The exporters that lower this call to something else, and the argument that makes them."""
+    if call.op in ("index_put", "index_put_"):
+        given = call.arg(3, "accumulate")
+        return (TORCHSCRIPT, "accumulate=True") if isinstance(given, Const) and given.literal is True else None
+    found: list[str] = [e for e in entry.wrong if e in engine.exporters]
+    detail = ""
+    for condition in entry.unless:
+        name = condition.when.partition("=")[0]
+        if condition.outcome != "wrong" or name not in _WRONG_ARGUMENTS.get(entry.name, {}):
+            continue
+        given = call.arg(_WRONG_ARGUMENTS[entry.name][name], name)
+        if isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
+            found.append(condition.exporter)
+            detail = f"{name}={given.literal!r}"
+    return (tuple(dict.fromkeys(found)), detail) if found else None
+
+
+# Position of the arguments that the operator table names as what makes an operator wrong.
+_WRONG_ARGUMENTS: dict[str, dict[str, int]] = {
+    "avg_pool2d": {"divisor_override": 6},
+    "avg_pool3d": {"divisor_override": 6},
+    "cdist": {"p": 2},
+    "embedding": {"max_norm": 3},
+    "torch.nn.functional.embedding_bag": {"max_norm": 3},
+}
+
+
+def layer(engine: Interpreter, called: Layer, node: ast.AST) -> None:
+    """Look at the call of a torch.nn module in traced code."""
+    short = called.name.rpartition(".")[2]
+    limit = called.arg(3, "max_norm") if short in _RENORMED else None
+    if isinstance(limit, Const) and not is_none(limit):
+        emit(engine, node, "wrong", called.name, TORCHSCRIPT, detail=f"max_norm={limit.literal!r}")
+    divisor = called.arg(5, "divisor_override") if short in ("AvgPool2d", "AvgPool3d") else None
+    if isinstance(divisor, Const) and not is_none(divisor):
+        emit(engine, node, "wrong", called.name, EXPORTERS, detail=f"divisor_override={divisor.literal!r}")
+
+
+def arithmetic(
+    engine: Interpreter, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]
+) -> None:
+    """Look at a binary operator on tensors, in traced code."""
+    if operator in ("//", ">>"):
+        floor_division(engine, a, b, node, operator)
+    imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
+    if imaginary and operator in ("*", "+", "-", "/", "**"):
+        emit(engine, node, "complex", operator, detail="j")
+    elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
+        emit(engine, node, "complex", operator, DYNAMO, trace=a.trace, detail="pow")
+
+
+def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+    """`a // b` and its like on tensors: TorchScript rounds to zero, which shows where the quotient is negative.
+
+    Most of what is divided so are lengths, positions and counts. What speaks for a sign is a difference or a result
+    of a layer among the operands, a minus in front of one, or a negative divisor.
+    """
+    tensors = [v for v in (a, b) if isinstance(v, Tensor)]
+    if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):
+        trace = next((t.trace for t in tensors if t.trace), None)
+        emit(engine, node, "floor-division", how, TORCHSCRIPT, trace=trace, sure=not any(t.guessed for t in tensors))
+
+
+def _signed(v: Value | None) -> bool:
+    if isinstance(v, Tensor):
+        return v.kind in ("signed", "float")
+    return isinstance(v, Const) and isinstance(v.literal, (int, float)) and v.literal < 0
+
+
+def data_attribute(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
+    """`t.data`, unless no more than its shape or its dtype is asked for."""
+    if t.source == "made" or not engine.tracing:
+        return
+    statement = engine.frames[-1].statement_node
+    for outer in ast.walk(statement) if statement is not None else ():
+        if isinstance(outer, ast.Attribute) and outer.value is node and outer.attr in _STATIC:
+            return
+    emit(engine, node, "data", "torch.Tensor.data", trace=t.trace, detail=t.source)
+
+
+_STATIC = frozenset(("shape", "size", "dtype", "device", "dim", "ndim", "numel", "is_cuda", "data_ptr", "type"))
