@@ -18,6 +18,7 @@ from torch.onnx._internal.torchscript_exporter import utils as internals
 from onnxlint.probes.exporters import (
     Conversion,
     Export,
+    Frames,
     Note,
     Refusal,
     axes_of,
@@ -44,6 +45,7 @@ _METHODS = {
 }
 
 _UNSUPPORTED = re.compile(r"operator '(?P<name>[\w:.]+)'")
+_REFUSED_OPERATOR = re.compile(r"ONNX export of operator (\w+)")
 
 
 def export(
@@ -87,6 +89,10 @@ def export(
         result.refusals = _refusals(error, root)
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
+        told = _REFUSED_OPERATOR.search(str(error))
+        if told is not None and isinstance(error, torch.onnx.errors.SymbolicValueError):
+            places = _places(told[1], model, parameters, args, kwargs, root)
+            result.refusals = [Refusal(first_line(error), p) for p in places] or result.refusals
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
@@ -229,6 +235,24 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
             found.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
     return list(found.values())
+
+
+def _places(
+    name: str,
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    root: str,
+) -> list[Frames]:
+    """Where an operator stands that the exporter names in its error without a place."""
+    try:
+        graph, _ = trace(model, parameters, args, kwargs, root)
+    except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
+        return []
+    kind = f"aten::{name.lower()}"
+    places = [torchscript_frames(n.sourceRange(), root) for n in _nodes(graph) if n.kind().lower() == kind]
+    return [p for p in dict.fromkeys(places) if p]
 
 
 def _nodes(block: Any) -> Iterator[Any]:
