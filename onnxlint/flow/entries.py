@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import facts, outputs, shapes
+from onnxlint.flow.budget import ENTRY, Exhausted
 from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
     CONFIG,
@@ -91,22 +92,42 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     exporters = engine.all_exporters
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
+    beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
+    sizes = {info.path: info.source.text.count("\n") for info in part.modules}
     for job in _jobs(engine, part, left):
-        engine.steps = 0
+        lines = sizes.get(job.path, 0)
+        granted = engine.budget.of_file(job.path, lines)
+        if granted <= 0:
+            beyond.setdefault(job.path, job.name)
+            continue
         engine.tracing = False
+        engine.testing = 0
         engine.exporters = exporters
         engine.frames.clear()
         engine.mode_root = None
         engine.outermost = False
         engine.exits.clear()
         try:
-            job.run()
+            with engine.budget.entry(job.path, lines):
+                job.run()
+        except Exhausted:
+            problems.append(
+                Problem(
+                    job.path,
+                    f"{job.name} takes too many steps to analyse; what it does past "
+                    f"the first {min(granted, ENTRY):,} is not seen",
+                )
+            )
         except RecursionError as error:
             problems.append(Problem(job.path, f"{job.name} is nested too deeply to analyse ({error})"))
         except Exception as error:
             if debug:
                 raise
             problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
+    problems += [
+        Problem(path, f"the file takes too many steps to analyse; {name} and what comes after it is left out")
+        for path, name in beyond.items()
+    ]
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
     return Run(tuple(problems), left)
 

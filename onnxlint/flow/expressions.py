@@ -221,6 +221,7 @@ class Expressions(Conditions):
         size.append(iterable.size if isinstance(iterable, Seq) else None)
         exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not part.ifs and not inner
         for item in items:
+            self.engine.budget.spend(1)
             self.assign(part.target, item)
             for condition in part.ifs:
                 test = self.test(condition)

@@ -65,6 +65,7 @@ class Frame(Targets):
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
+        self.engine.budget.spend(len(statements))
         for node in statements:
             self.line = node.lineno
             self.statement_node = node

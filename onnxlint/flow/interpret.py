@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from onnxlint.flow import access, calls, exports, facts, hazards, indexing, layers, methods, outputs, shapes
+from onnxlint.flow.budget import Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
@@ -61,7 +62,6 @@ CONTEXTS = 5  # kinds of arguments a function is analysed for, before what is kn
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 HABIT = 4  # times that a method did only bookkeeping, untraced, before it is taken to do so always
 DEPTH = 40
-STEPS = 60_000  # calls of functions per entry point
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Interpreter(Objects):
         self.outermost = False  # what runs first is a model that nothing else in the project holds
         self.exits: list[list[outputs.Given]] = []  # what each `return` of that model's forward gives back
         self.changes = 0
-        self.steps = 0
+        self.budget = Budget()
         self.batches = True
         self.example_batch: int | None = None
         self.fixed: dict[str, str] = {}
@@ -147,19 +147,19 @@ class Interpreter(Objects):
             if key in self._running:
                 self._recursive.add(key)
                 return self._running[key]
-            if len(self.frames) >= DEPTH or self.steps >= STEPS:
+            if len(self.frames) >= DEPTH:
                 return UNKNOWN
             if len(known) >= (CONTEXTS if self.tracing else 8 * CONTEXTS):
                 known_so_far = join_returns(list(known.values())) or UNKNOWN
                 # Other arguments may give a tuple where these gave a tensor.
                 return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far
-        elif len(self.frames) >= DEPTH or self.steps >= STEPS or self._recurs(unit):
+        elif len(self.frames) >= DEPTH or self._recurs(unit):
             return UNKNOWN
         if not self.tracing and fn.scope is None:
             result = self._by_habit(fn)
             if result is not None:
                 return result
-        self.steps += 1
+        self.budget.spend(1)
         changes, written = self.changes, len(self.writes)
         held = self.exporters
         if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
@@ -475,6 +475,7 @@ class Interpreter(Objects):
         frame: Frame = callee.frame
         if len(self.frames) >= DEPTH:
             return UNKNOWN
+        self.budget.spend(1)
         names: dict[str, Value] = {}
         a = callee.node.args
         positional = [*a.posonlyargs, *a.args]

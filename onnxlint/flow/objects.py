@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from onnxlint.flow import facts
+from onnxlint.flow.budget import ENTRY, Budget, Exhausted
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -63,6 +64,8 @@ class Objects(Emitter):
     factories: dict[int, str]
     writes: list[tuple[Object, str, Value]]
     building: set[Any]
+    budget: Budget
+    unreadable: dict[str, str]
     written_late: dict[ClassInfo, frozenset[str]]
 
     def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -143,6 +146,16 @@ class Objects(Emitter):
                 kwargs[parameter.arg] = self.constructor_value(unit, default)
         self.initialise(obj, args, kwargs)
         return obj
+
+    def sketch(self, info: ClassInfo) -> Object:
+        """The default instance as far as it can be built: what is asked for outside of any entry point."""
+        self.budget.left = ENTRY
+        try:
+            return self.default_instance(info)
+        except (Exhausted, RecursionError):
+            self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
+            self.frames.clear()
+            return self.default_instance(info)  # which is known by now, though not all of it was built
 
     def constructor_value(self, unit: FunctionUnit, default: ast.expr | None) -> Value:
         """A constructor argument that nobody gave: classes and functions stay, numbers may be anything."""

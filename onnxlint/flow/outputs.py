@@ -43,9 +43,10 @@ def returned(frame: Frame, node: ast.expr, v: Value) -> None:
 def report(engine: Interpreter) -> None:
     """Emit what was noted. What one way out of forward gives back and another does not is not sure to be exported."""
     kinds = [{(g.what, g.name) for g in found} for found in engine.exits]
+    everywhere = set.intersection(*kinds) if kinds else set()
     for found in engine.exits:
         for g in found:
-            sure = all((g.what, g.name) in others for others in kinds)
+            sure = (g.what, g.name) in everywhere
             engine.emit(facts.Output, g.place, None, sure=sure, exporters=g.exporters, what=g.what, name=g.name)
     engine.exits.clear()
 

@@ -50,7 +50,7 @@ def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
 
 
 def _has_weights(engine: Interpreter, cls: ClassInfo) -> bool:
-    return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.default_instance(cls).attrs.values())
+    return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.sketch(cls).attrs.values())
 
 
 def _gives_a_loss(engine: Interpreter, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
@@ -75,7 +75,7 @@ def _calls_a_loss(engine: Interpreter, cls: ClassInfo, value: str, depth: int) -
     method = cls.find_method(call[1])
     if method is not None:
         return _gives_a_loss(engine, cls, method, depth + 1)
-    held = engine.default_instance(cls).attrs.get(call[1])
+    held = engine.sketch(cls).attrs.get(call[1])
     unit = held.object.cls.find_method("forward") if isinstance(held, Instance) else None
     return isinstance(held, Instance) and unit is not None and _gives_a_loss(engine, held.object.cls, unit, depth + 1)
 

@@ -7,6 +7,7 @@ import sys
 import sysconfig
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from analysing import PRELUDE, analysed, facts_of, project_of, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint.flow import entries, interpret, shapes
+from onnxlint.flow import budget, entries, shapes
+from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import Function
 from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
@@ -62,7 +64,7 @@ def every_function(info: ModuleInfo) -> Iterator[Function]:
         yield Function(unit)
 
 
-def run_every_function(path: Path) -> int:
+def run_every_function(path: Path, steps: int = 500) -> int:
     """Run each function of a file as if it were a forward; how many there were. Raises what the analysis raises."""
     file = read(path)
     if file is None:
@@ -72,24 +74,23 @@ def run_every_function(path: Path) -> int:
     engine = Interpreter(project, OpTable.load())
     functions = list(every_function(info))
     for function in functions:
-        engine.steps, engine.tracing, engine.axes = 0, True, shapes.Axes()
+        engine.budget.left, engine.tracing, engine.axes = steps, True, shapes.Axes()
         assert not isinstance(function.unit.node, ast.Lambda)
         args = [engine.entry_value(function.unit, p, None) for p in function.unit.node.args.args]
-        engine.call_function(function, args, {}, None)
+        with suppress(Exhausted):
+            engine.call_function(function, args, {}, None)
         assert engine.frames == []
         assert engine.testing == 0
     return len(functions)
 
 
 @pytest.mark.slow
-def test_every_function_of_the_standard_library_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "STEPS", 100)
+def test_every_function_of_the_standard_library_runs() -> None:
     assert sum(run_every_function(path) for path in sources(STDLIB)) > 10_000
 
 
 @pytest.mark.parametrize("name", ["ast.py", "argparse.py", "dataclasses.py", "typing.py", "functools.py", "enum.py"])
-def test_every_function_of_a_module_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "STEPS", 100)
+def test_every_function_of_a_module_runs(name: str) -> None:
     assert run_every_function(STDLIB / name) > 20
 
 
@@ -371,3 +372,72 @@ DOUBLINGS = {
 @pytest.mark.parametrize("source", DOUBLINGS.values(), ids=DOUBLINGS)
 def test_a_value_that_doubles_with_every_step_stays_small(source: str) -> None:
     assert facts_of(source) == ()
+
+
+def nested(head: str, depth: int, inner: str) -> str:
+    """Blocks in blocks, as the body of a function."""
+    heads = [" " * i + head.format(i) for i in range(depth)]
+    return textwrap.indent("\n".join([*heads, " " * depth + inner]), "        ")
+
+
+ENDLESS = {
+    "loops": nested("for i{} in x:", 60, "x = x + 1"),
+    "whiles": nested("while x.sum() > {}:", 60, "x = x + 1"),
+    "comprehensions": "        return [1 " + "for i in (1, 2, 3, 4, 5, 6, 7, 8) " * 20 + "]",
+    "lambdas": "        f = lambda n: f(n) + f(n)\n        return f(x)",
+    "closures": "".join(f"        def f{i}(x): return {f'f{i - 1}(f{i - 1}(x))' if i else 'x'}\n" for i in range(36))
+    + "        return f35(x)",
+}
+
+
+@pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
+def test_an_entry_point_that_takes_too_many_steps_is_named_and_the_next_one_runs(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "ENTRY", 20_000)
+    source = f"""import torch
+class Endless(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = -x
+{body}
+class Gate(torch.nn.Module):
+    def forward(self, x):
+        return x if x.any() else -x
+"""
+    found = entries.analyse(project_of(source), debug=True)
+    [problem] = found.problems
+    assert problem.path == "/nowhere/model.py"
+    assert not problem.internal
+    assert "Endless.forward takes too many steps to analyse" in problem.message
+    assert {f.text for f in found.facts} >= {"x.sum() > 0", "x.any()"}
+
+
+def test_a_file_of_many_heavy_entry_points_is_left_when_it_has_taken_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "ENTRY", 1000)
+    monkeypatch.setattr(budget, "FILE", 5000)
+    monkeypatch.setattr(budget, "LINE", 0)
+    heavy = "".join(
+        f"class M{i}(torch.nn.Module):\n    def forward(self, x):\n{ENDLESS['loops']}\n        return {i}\n"
+        for i in range(20)
+    )
+    problems = entries.analyse(project_of("import torch\n" + heavy), debug=True).problems
+    assert len(problems) == 6
+    assert "M5.forward and what comes after it is left out" in problems[-1].message
+    assert all("takes too many steps" in p.message for p in problems)
+
+
+def test_a_constructor_that_takes_too_many_steps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "ENTRY", 5000)
+    body = ENDLESS["loops"].replace("in x", "in range(dim)").replace("x = x + 1", "self.lin = nn.Linear(dim, dim)")
+    source = f"""
+class Endless(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+{body}
+    def forward(self, x):
+        return x if x.any() else -x
+"""
+    found = entries.analyse(project_of(PRELUDE + source), debug=True)
+    assert [p.message.partition(" takes")[0] for p in found.problems] == ["Endless.__init__"]
+    assert [f.text for f in found.facts] == ["x.any()"]

@@ -1,0 +1,47 @@
+"""How many steps an entry point and a file may take. They are counted, not timed: every run ends at the same place.
+
+A step is a statement, a call, or an item of a comprehension; a hundred thousand take a few seconds. The entry points of
+transformers take two thousand at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ENTRY = 100_000
+FILE = 200_000
+LINE = 50  # that much more for a file, for each of its lines
+
+
+class Exhausted(Exception):
+    """An entry point has taken all the steps that it may."""
+
+
+class Budget:
+    """The steps that are left to the entry point at work, and what each file has taken so far."""
+
+    __slots__ = ("_spent", "left")
+
+    def __init__(self) -> None:
+        self.left = ENTRY
+        self._spent: dict[str, int] = {}
+
+    def spend(self, steps: int) -> None:
+        """Take steps. Raises Exhausted where there are not so many."""
+        self.left -= steps
+        if self.left < 0:
+            raise Exhausted
+
+    def of_file(self, path: str, lines: int) -> int:
+        """How many steps the entry points of a file may still take, 0 or less for none."""
+        return FILE + LINE * lines - self._spent.get(path, 0)
+
+    @contextmanager
+    def entry(self, path: str, lines: int) -> Iterator[None]:
+        """An entry point of a file of so many lines begins, and ends with the block."""
+        granted = self.left = min(ENTRY, self.of_file(path, lines))
+        try:
+            yield
+        finally:
+            self._spent[path] = self._spent.get(path, 0) + granted - max(self.left, 0)
