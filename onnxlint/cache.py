@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -117,10 +117,15 @@ class Store:
 
     @staticmethod
     def _write(path: Path, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        name = path.with_name(f".new-{os.getpid()}-{secrets.token_hex(4)}")
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[os.write(handle, left) :]
+            finally:
+                os.close(handle)
             os.replace(name, path)
         except BaseException:
             with contextlib.suppress(OSError):

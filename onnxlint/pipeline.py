@@ -7,7 +7,7 @@ import gc
 import importlib.util
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from onnxlint.probes.plan import Place, Plan, plan
 from onnxlint.probes.pool import ProbePool
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
-from onnxlint.records import Diagnostic, Finding, ModelReport, ProbeResult, Report, Severity
+from onnxlint.records import Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
@@ -39,6 +39,9 @@ from onnxlint.verdicts import join
 DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "psutil")
 UNUSED = "ONX901"
 UNKNOWN_MODEL = "no model of that name was found"
+
+
+Also = Callable[[ProbePool, Sequence[Probe]], None]
 
 
 class Watcher(Protocol):
@@ -61,10 +64,12 @@ def run_check(
     progress: Watcher | None = None,
     found: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
+    also: Also | None = None,
 ) -> Report:
     """Check the files under `paths`: read, analyse, probe, and join what both passes say.
 
     `found` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
+    `also` is called with the probes, once they have run, and the pool that ran them.
     """
     began = time.monotonic()
     catalogue = load_catalogue()
@@ -89,7 +94,11 @@ def run_check(
             todo = plan(settings, analysis.candidates, sources)
             diagnostics += _unplanned(todo)
             unprobed = todo.unprobed
+            text = {str(path): data.decode("latin-1") for path, data in overlay.items()}
+            todo = replace(todo, probes=tuple(replace(probe, overlay=text) for probe in todo.probes))
             results = _probe(pool, todo, settings, progress)
+            if also is not None:
+                also(pool, todo.probes)
     findings = join(findings, results, sources.statement_lines, catalogue, source_line=sources.line)
     findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores

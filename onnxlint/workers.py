@@ -1,12 +1,15 @@
-"""Work in forked processes: they see all that their parent has read, and hand back bytes."""
+"""Work in forked processes: they see all that their parent has read, and send back records."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
-_work: Callable[[int], bytes] | None = None  # what the processes run; they are forked while it is set
+T = TypeVar("T")
+
+_work: Callable[[int], Any] | None = None  # what the processes run; they are forked while it is set
 
 
 def processes(wanted: int = 0) -> int:
@@ -16,7 +19,7 @@ def processes(wanted: int = 0) -> int:
     return wanted or min(4, len(os.sched_getaffinity(0)))
 
 
-def run(work: Callable[[int], bytes], numbers: Sequence[int], count: int) -> Iterator[tuple[int, bytes]]:
+def run(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Iterator[tuple[int, T]]:
     """Yield each number with what `work` makes of it, as they are done, from `count` processes or from this one.
 
     What a process that dies was to do is done here.
@@ -30,7 +33,7 @@ def run(work: Callable[[int], bytes], numbers: Sequence[int], count: int) -> Ite
         yield number, work(number)
 
 
-def _forked(work: Callable[[int], bytes], numbers: Sequence[int], count: int) -> Iterator[tuple[int, bytes]]:
+def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Iterator[tuple[int, T]]:
     import multiprocessing  # takes longer than a small project does
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
@@ -51,6 +54,6 @@ def _forked(work: Callable[[int], bytes], numbers: Sequence[int], count: int) ->
         _work = None
 
 
-def _call(number: int) -> bytes:
+def _call(number: int) -> Any:
     assert _work is not None
     return _work(number)

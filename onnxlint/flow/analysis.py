@@ -6,6 +6,8 @@ changed since? What do the files define that are as they were?
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,8 +46,7 @@ class Request:
 
     def digest(self) -> bytes:
         """A hash of what facts depend on. Paths are told relative to the working directory."""
-        declared = msgspec.msgpack.encode(self.declared)
-        return digest(str(Path.cwd()), declared, str(self.opset), *self.exporters)
+        return digest(os.fsencode(Path.cwd()), repr(self.declared), str(self.opset), *self.exporters)
 
 
 class _Whole(msgspec.Struct, frozen=True, array_like=True):
@@ -79,8 +80,7 @@ def analyse_files(index: Index, request: Request, store: Store, processes: int =
         models = candidates(run.modules, built, [c for _, o in outcomes for c in o.exported])
     probed = {path: told for _, o in outcomes for path, told in o.probed.items()}
     faulty = {str(path): index.faulty[path] for path in index.faulty if path in index.digests}
-    whole = _Whole(results.plain(seen), problems, models, faulty, probed)
-    store.put("run", key, msgspec.msgpack.encode(whole))
+    run.keep("run", key, _Whole(results.plain(seen), problems, models, faulty, probed))
     return Analysis(seen, problems, models or ())
 
 
@@ -88,7 +88,7 @@ def _run_key(index: Index, request: Request) -> bytes:
     parts: list[bytes | str] = [request.digest()]
     for path in index.asked:
         name = module_name(path)[0] if path in index.sources else ""
-        parts += [str(path), name, index.digests.get(path, b"")]
+        parts += [os.fsencode(path), name, index.digests.get(path, b"")]
     return digest(*parts)
 
 
@@ -141,6 +141,12 @@ class _Run:
                 third.append(replace(part, only=only))
         return [*first, *second, *self._all(third)]
 
+    def keep(self, kind: str, key: bytes, record: msgspec.Struct) -> None:
+        """Keep a record for the next run; one that names a file by bytes that are no text is not kept."""
+        if self._store.usable and not self._request.debug:
+            with contextlib.suppress(UnicodeEncodeError):
+                self._store.put(kind, key, results.encode(record))
+
     def _all(self, parts: Sequence[Part]) -> list[tuple[list[Fact], Outcome]]:
         keys = [self._key(part) for part in parts]
         found = {n: held for n, key in enumerate(keys) if (held := self._kept(key)) is not None}
@@ -149,15 +155,12 @@ class _Run:
         left.sort(key=lambda n: -weights[n])
         worth = sum(weights.values()) >= WORTH_PROCESSES
 
-        def work(number: int) -> bytes:
-            return results.encode(self._analysed(parts[number]))
+        def work(number: int) -> Outcome:
+            return self._analysed(parts[number])
 
-        for number, data in workers.run(work, left, self._processes if worth else 1):
-            outcome = results.decode(data)
-            assert outcome is not None
+        for number, outcome in workers.run(work, left, self._processes if worth else 1):
             found[number] = results.told(outcome.facts), outcome
-            if not self._request.debug:
-                self._store.put("part", keys[number], data)
+            self.keep("part", keys[number], outcome)
         return [found[number] for number in range(len(parts))]
 
     def _key(self, part: Part) -> bytes:
@@ -165,7 +168,7 @@ class _Run:
         parts: list[bytes | str] = [self._request.digest()]
         modules = part.modules if part.modules else self.modules  # declared models are looked for among all
         for info in modules:
-            parts += [str(info.source.path), info.name, info.path, self._index.digests[info.source.path]]
+            parts += [os.fsencode(info.source.path), info.name, info.path, self._index.digests[info.source.path]]
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         parts.append("declared" if part.declared else "")
         for names in (part.foreign, part.built, part.run, part.only or ()):

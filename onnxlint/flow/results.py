@@ -43,9 +43,9 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Outcome)
 
 
-def encode(outcome: Outcome) -> bytes:
-    """The bytes of an outcome."""
-    return _encoder.encode(outcome)
+def encode(record: msgspec.Struct) -> bytes:
+    """The bytes of a record. Raises UnicodeEncodeError for a path that is no text."""
+    return _encoder.encode(record)
 
 
 def decode(data: bytes) -> Outcome | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,14 +24,14 @@ WORTH_PROCESSES = 4_000_000  # characters to parse before other processes are wo
 _encoder = msgspec.msgpack.Encoder()
 
 
-class _Parsed(msgspec.Struct, array_like=True):
+@dataclass(frozen=True, slots=True)
+class _Parsed:
     """What parsing a file gave: its outline, or what is wrong with it."""
 
     outline: bytes = b""
     fault: Diagnostic | None = None
 
 
-_parsed = msgspec.msgpack.Decoder(list[_Parsed])
 _outlines = msgspec.msgpack.Decoder(ModuleOutline)
 
 
@@ -106,13 +107,11 @@ class Index:
             chunks[-1].append(source)
             size += len(source.text)
         worth = sum(len(s.text) for s in missing) >= WORTH_PROCESSES
-        results: dict[int, list[_Parsed]] = {}
 
-        def work(number: int) -> bytes:
-            return _encoder.encode([_parse_one(source) for source in chunks[number]])
+        def work(number: int) -> list[_Parsed]:
+            return [_parse_one(source) for source in chunks[number]]
 
-        for number, told in workers.run(work, range(len(chunks)), self._processes if worth else 1):
-            results[number] = _parsed.decode(told)
+        results = dict(workers.run(work, range(len(chunks)), self._processes if worth else 1))
         return [parsed for number in range(len(chunks)) for parsed in results[number]]
 
     def load(self, path: Path) -> SourceFile | None:
