@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnxlint.fix.site import Site
-from onnxlint.fix.values import Values, condition, names_in
+from onnxlint.fix.values import Values, condition, fresh, names_in
 
 LONGEST = 100  # columns of a line that is written
 
@@ -34,9 +34,15 @@ def chosen(site: Site, node: ast.If, values: Values) -> str | None:
     if any(name not in arm and not values.is_tensor(ast.Name(name)) for name in names for arm in arms):
         return None  # an arm leaves it unset
     lines = []
+    tests = list(branch.tests)
+    function = site.function(node)
+    if len(names) > 1 and function is not None:  # said once, read for every variable
+        for at, test in enumerate(tests):
+            tests[at] = fresh(site, function, "test" if at == 0 else f"test_{at + 1}")
+            lines.append(f"{tests[at]} = {test}")
     for name in names:
         told = branch.otherwise.get(name, name)
-        for test, body in zip(reversed(branch.tests), reversed(branch.bodies), strict=True):
+        for test, body in zip(reversed(tests), reversed(branch.bodies), strict=True):
             told = where(test, body.get(name, name), told)
         lines.append(broken(f"{name} = ", told, site.indent(node)))
     comments = [text for _, text in site.comments(*site.page.range(node))]

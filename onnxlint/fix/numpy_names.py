@@ -17,28 +17,10 @@ FUNCTIONS = {
     **{"subtract": "sub", "true_divide": "div"},
 }
 WITHOUT_AXIS = {"amax": "max", "amin": "min"}
-METHODS = {
-    **{
-        name: name
-        for name in [
-            "sum",
-            "mean",
-            "max",
-            "min",
-            "prod",
-            "reshape",
-            "argmax",
-            "argmin",
-            "squeeze",
-            "flatten",
-            "cumsum",
-            "ravel",
-            "any",
-            "all",
-        ]
-    },
-    **{"round": "round", "copy": "clone", "clip": "clamp", "astype": "to"},
-}
+_METHODS = """
+    sum mean max min prod reshape argmax argmin squeeze flatten cumsum ravel any all round
+"""
+METHODS = {**{name: name for name in _METHODS.split()}, "copy": "clone", "clip": "clamp", "astype": "to"}
 # Attributes of numpy that are values.
 VALUES = {
     **{name: f"torch.{name}" for name in ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8")},

@@ -30,7 +30,7 @@ def choose_with_where(site: Site) -> Fix | None:
     before = tuple(edits.values())
     if isinstance(branch, ast.IfExp):
         text = _ternary(site, branch, values)
-        return site.fix(_CHOOSE, Safety.UNSAFE, *before, site.replace(branch, text)) if text else None
+        return site.fix(_CHOOSE, Safety.UNSAFE, *before, site.replace_whole(branch, text)) if text else None
     text = chosen(site, branch, values)
     if text is not None:
         return site.fix(_CHOOSE, Safety.UNSAFE, *before, site.replace(branch, text))

@@ -20,7 +20,7 @@ def stay_in_the_graph(site: Site) -> Fix | None:
     text = text or condition(Values(site), node)
     if text is None:
         return None
-    return site.fix(f"stay in the graph: `{' '.join(text.split())}`", Safety.UNSAFE, site.replace(node, text))
+    return site.fix(f"stay in the graph: `{' '.join(text.split())}`", Safety.UNSAFE, site.replace_whole(node, text))
 
 
 def _membership(site: Site, node: ast.Compare) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from onnxlint.fix.freed import takes_tensor
+from onnxlint.fix.onx403_tensor_from_tensor import stacked
 from onnxlint.fix.registry import remedy
 from onnxlint.fix.site import Site
 from onnxlint.fix.values import Values, stripped
@@ -23,6 +24,10 @@ def stay_with_the_tensor(site: Site) -> Fix | None:
             return None
         text = f"{site.operand(call.args[0])}.shape[0]"
         return site.fix(f"ask the tensor: `{text}`", Safety.SAFE, site.replace(call, text))
+    listed = site.region.parents.get(call)
+    made = site.region.parents.get(listed) if isinstance(listed, (ast.List, ast.Tuple)) else None
+    if isinstance(made, ast.Call) and site.source(made.func) in ("torch.tensor", "torch.as_tensor"):
+        return stacked(site, made)
     inner = stripped(site, call)
     outer: ast.expr = call
     while isinstance(parent := site.region.parents.get(outer), ast.Call) and stripped(site, parent) is inner:

@@ -9,7 +9,7 @@ from onnxlint.fix.freed import takes_tensor
 from onnxlint.fix.numpy_names import FUNCTIONS, KEYWORDS, MEETS, METHODS, VALUES, WITHOUT_AXIS
 from onnxlint.fix.registry import remedy
 from onnxlint.fix.site import FunctionNode, Site
-from onnxlint.fix.values import assigned
+from onnxlint.fix.values import assigned, stripped
 from onnxlint.records import Edit, Fix, Safety
 
 _BACK = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
@@ -47,7 +47,7 @@ class _Rewriting:
             edits = [edit for node in ast.walk(self.function) for edit in self._of(node)]
         except _CannotError:
             return []
-        whole = [e for e in edits if e.text.startswith("((")]  # what is written anew has no edits within
+        whole = [e for e in edits if ".sort()" in e.text]  # what is written anew has no edits within
         return [e for e in edits if e in whole or not any(w.start <= e.start and e.end <= w.end for w in whole)]
 
     def _find_arrays(self) -> None:
@@ -135,7 +135,8 @@ class _Rewriting:
         kept = [f".to({site.source(k.value)})" for k in call.keywords if k.arg == "dtype"]
         if len(kept) < len(call.keywords) or any("np." in text for text in kept):
             raise _CannotError
-        loose = not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        alone = isinstance(site.region.parents.get(call), (ast.Assign, ast.Return)) and not kept
+        loose = not alone and not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         opened, closed = ("(", ")") if loose else ("", "")
         return [site.splice(start, low, opened), site.splice(high, end, closed + "".join(kept))]
 
@@ -188,19 +189,13 @@ class _Rewriting:
             raise _CannotError
         tensor = call.args[0]
         if isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr == "numpy":
-            inner = tensor.func.value
-            while (
-                isinstance(inner, ast.Call)
-                and isinstance(inner.func, ast.Attribute)
-                and inner.func.attr in ("cpu", "detach")
-            ):
-                inner = inner.func.value
-            tensor = inner
+            tensor = stripped(site, tensor.func.value)
         if not isinstance(tensor, (ast.Name, ast.Attribute)):
             raise _CannotError
         text = site.source(tensor)
-        low, high = (
-            f"{text}.flatten().sort().values[{at} // 2]" for at in (f"({text}.numel() - 1)", f"{text}.numel()")
-        )
-        told = f"(({low} + {high}) / 2)"
-        return [site.replace(call, told)]
+        ordered, count = f"{text}.flatten().sort().values", f"{text}.numel()"
+        told = f"({ordered}[({count} - 1) // 2] + {ordered}[{count} // 2]) / 2"
+        parent = site.region.parents.get(call)
+        while isinstance(parent, ast.Call) and site.source(parent.func) in _NUMBERS:
+            parent = site.region.parents.get(parent)
+        return [site.replace(call, told if isinstance(parent, ast.Assign) else f"({told})")]

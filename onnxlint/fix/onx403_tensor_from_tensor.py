@@ -17,7 +17,12 @@ _REDUCTIONS = frozenset(("sum", "mean", "max", "min", "std", "var", "prod", "ama
 def stack_or_copy(site: Site) -> Fix | None:
     """Safe where each part is known to have no axes: then `stack` gives the same values in the same shape."""
     call = site.at_span(ast.Call)
-    if call is None or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
+    return None if call is None else stacked(site, call)
+
+
+def stacked(site: Site, call: ast.Call) -> Fix | None:
+    """`torch.tensor` of tensors, or of the numbers in them, without the way through Python."""
+    if len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
         return None
     name = site.source(call.func).rpartition(".")[2]
     options = {k.arg: site.source(k.value) for k in call.keywords}

@@ -21,6 +21,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
 _TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_WORDS = ("return", "and", "or", "not", "in", "if", "else", "yield", "lambda")
 _TORCH = re.compile(r"(?<![\w.])torch\.")
 _IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
 
@@ -232,7 +233,7 @@ class Site:
     def operand(self, node: ast.expr) -> str:
         """The text of an expression, in parentheses where it binds weaker than a call's receiver."""
         text = self.source(node)
-        tight = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple, ast.Dict)
+        tight = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Tuple, ast.Dict, ast.Constant)
         if isinstance(node, tight):
             return text
         return f"({text})"
@@ -265,6 +266,19 @@ class Site:
     def replace(self, node: ast.AST, text: str) -> Edit:
         """Put `text` in the place of a node."""
         return self.splice(*self.page.range(node), text)
+
+    def replace_whole(self, node: ast.expr, text: str) -> Edit:
+        """As `replace`, and what stood in parentheses for its operator alone loses them."""
+        start, end = self.page.range(node)
+        around = self.page.text
+        while around[start - 1 : start] == "(" and around[end : end + 1] == ")":
+            before = around[: start - 1].rstrip(" ")
+            word = re.search(r"\w*$", before)
+            called = before.endswith((")", "]")) or (word is not None and word[0] and word[0] not in _WORDS)
+            if called:
+                break
+            start, end = start - 1, end + 1
+        return self.splice(start, end, text)
 
     def splice(self, start: int, end: int, text: str) -> Edit:
         """Put `text` in the place of what stands between two offsets."""
