@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import facts, pitfalls
+from onnxlint.flow.alike import splits_work
 from onnxlint.flow.arithmetic import Arithmetic
 from onnxlint.flow.domain import (
     CONFIG,
@@ -47,11 +48,15 @@ class Conditions(Arithmetic):
             inner = self.test(node.operand)
             return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()})
         if isinstance(node, ast.BoolOp):
+            before = {n: self.scope.names[n] for v in node.values for n in _narrowed(v) if n in self.scope.names}
             result = self.test(node.values[0])
             for i, value in enumerate(node.values[1:], 1):
                 if isinstance(node.op, ast.And) and _tells_forms(node.values[i - 1], value):
                     continue
+                self.narrowing(node.values[i - 1])(isinstance(node.op, ast.And))
                 result = self._test_both(result, value, isinstance(node.op, ast.Or))
+            for name, v in before.items():
+                self.scope.names[name] = v
             return result
         self.engine.testing += 1
         v = self.eval(node)
@@ -144,7 +149,13 @@ class Conditions(Arithmetic):
             test, negated = test.operand, not negated
 
         def narrow(arm: bool) -> None:
-            if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators):
+            if isinstance(test, ast.BoolOp):
+                if (arm != negated) == isinstance(test.op, ast.And):  # every part holds, or none does
+                    for value in test.values:
+                        self.narrowing(value)(arm != negated)
+            elif (
+                isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators)
+            ):
                 same = isinstance(test.ops[0], (ast.Is, ast.Eq))
                 if (arm != negated) == same:
                     self.scope.names[test.left.id] = NONE
@@ -171,7 +182,7 @@ class Conditions(Arithmetic):
     ) -> None:
         """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
-        quiet = bool(body) and not orelse and all(_only_talks(s) for s in body)
+        quiet = (bool(body) and not orelse and all(_only_talks(s) for s in body)) or splits_work(body, orelse)
         for v, mask in test.reads:
             if raises or (quiet and isinstance(v, Dim)):
                 if raises:
@@ -257,6 +268,22 @@ def _tells_forms(before: ast.expr, test: ast.expr) -> bool:
     rank = before.left.func if isinstance(before.left, ast.Call) else before.left
     asks = isinstance(rank, ast.Attribute) and rank.attr in ("ndim", "dim")
     return asks and isinstance(rank, ast.Attribute) and ast.dump(rank.value) == ast.dump(sizes.value.value)
+
+
+def _narrowed(test: ast.expr) -> list[str]:
+    """The names that a part of a condition may say something of, where it stands alone."""
+    while isinstance(test, ast.UnaryOp):
+        test = test.operand
+    if isinstance(test, ast.BoolOp):
+        return [name for value in test.values for name in _narrowed(value)]
+    asked = (
+        test.left
+        if isinstance(test, ast.Compare)
+        else test.args[0]
+        if isinstance(test, ast.Call) and test.args
+        else test
+    )
+    return [asked.id] if isinstance(asked, ast.Name) and asked is not test else []
 
 
 def _only_talks(statement: ast.stmt) -> bool:

@@ -25,6 +25,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.known import describe, known_names
+from onnxlint.flow.training import in_a_loss
 from onnxlint.flow.tree import NOWHERE, Body, Place
 from onnxlint.records import EXPORTERS
 
@@ -43,6 +44,8 @@ class Emitter:
     tracing: bool
     changes: int
     exporters: tuple[str, ...]
+    bounded: bool
+    emptied: set[str]
     facts: dict[tuple[Any, ...], Fact]
 
     # ----------------------------------------------------------------------------------------------- places
@@ -69,7 +72,7 @@ class Emitter:
         **fields: Any,
     ) -> None:
         """Record a fact, or widen the one of the same kind at the same place. `about` is the value that it is about."""
-        if not (self.tracing or always):
+        if not (self.tracing or always) or in_a_loss(self.frames):
             return
         self.changes += 1
         place = at if isinstance(at, Place) else self.place(at)
@@ -138,6 +141,8 @@ class Emitter:
 
     def report_loop(self, node: ast.AST, v: Value) -> None:
         """A loop runs over `v`."""
+        if self.bounded:
+            return
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
                 return
@@ -362,6 +367,8 @@ class Emitter:
         if not isinstance(owner, Instance) or not owner.object.cls.is_module():
             return
         name = target.attr
+        if name in self.emptied:
+            return  # forward empties it before: nothing is left of an earlier run
         is_buffer = name in owner.object.buffers
         sure = True
         if is_buffer:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts, lowering, outputs
+from onnxlint.flow.alike import one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.domain import (
     NONE,
@@ -213,8 +214,10 @@ class Frame(Targets):
 
     def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
+        held, self.engine.bounded = self.engine.bounded, one_for_each_module(node)
         iterable = self.eval(node.iter)
         self.engine.report_loop(node.iter, iterable)
+        self.engine.bounded = held
         items = self.engine.items_of(iterable, node.iter)
 
         def run(item: Value) -> None:

@@ -93,6 +93,8 @@ class Interpreter(Objects):
         self.exits: list[list[outputs.Given]] = []  # what each `return` of that model's forward gives back
         self.changes = 0
         self.budget = Budget()
+        self.bounded = False  # a loop is looked at that turns once for each module
+        self.emptied: set[str] = set()  # attributes that forward clears by a method for that
         self.batches = True
         self.example_batch: int | None = None
         self.fixed: dict[str, str] = {}

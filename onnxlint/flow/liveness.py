@@ -109,6 +109,9 @@ def _reads_in_eval(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         asked = next((i for i, v in enumerate(node.values) if asks_training(v)), len(node.values))
         return any(_reads_in_eval(v, name) for v in node.values[:asked])
+    if isinstance(node, ast.BoolOp):  # not self.training or ...
+        asked = next((i for i, v in enumerate(node.values) if _denies_training(v)), len(node.values))
+        return any(_reads_in_eval(v, name) for v in node.values[:asked])
     if isinstance(node, (ast.If, ast.IfExp)) and asks_training(node.test):
         otherwise = node.orelse if isinstance(node.orelse, list) else [node.orelse]
         return any(_reads_in_eval(n, name) for n in [node.test, *otherwise])
@@ -120,3 +123,7 @@ def asks_training(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return any(asks_training(v) for v in test.values)
     return isinstance(test, ast.Attribute) and test.attr == "training"
+
+
+def _denies_training(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and asks_training(test.operand)

@@ -425,7 +425,12 @@ def _members(v: Value) -> list[Value]:
     return []
 
 
+def _is_empty(v: Layer) -> bool:
+    """True for `nn.Sequential()`."""
+    return v.name.endswith(".Sequential") and not v.args and (v.items is None or not _members(v.items))
+
+
 def _is_module(v: Value) -> bool:
     if isinstance(v, Instance):
         return v.object.cls.is_module()
-    return isinstance(v, Layer) and not v.name.endswith(("Loss", "Init"))
+    return isinstance(v, Layer) and not v.name.endswith(("Loss", "Init", "Identity")) and not _is_empty(v)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from onnxlint.flow import carried, pitfalls
@@ -20,10 +21,13 @@ from onnxlint.flow.domain import (
     Tensor,
     Tuple,
     Value,
+    is_none,
     join,
     join_all,
 )
 from onnxlint.flow.expressions import Expressions
+
+_CLEARS = re.compile(r"clear|empty|reset|flush")
 
 
 class Targets(Expressions):
@@ -84,6 +88,8 @@ class Targets(Expressions):
     def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
+        if self.engine.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
+            self.engine.emptied.add(target.attr)
         if not isinstance(owner, Instance):
             carried.on_class(self, target)
         if isinstance(owner, Instance):

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from onnxlint.flow.domain import Instance, Layer, Tensor
 
 if TYPE_CHECKING:
+    from onnxlint.flow.activation import Activation
     from onnxlint.flow.interpret import Interpreter
     from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*)?))", re.MULTILINE)
-_LOSS = re.compile(r"[({\s]*(?:['\"]loss['\"]\s*:|(?:\w+\.)*\w*(?:[lL]oss|[lL]osses|cross_entropy)\b)")
+_LOSS = re.compile(
+    r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*\w*(?:[lL]oss|[lL]osses|cross_entropy)\b(?!\s*=))"
+)
+_NAMES_A_LOSS = re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])")
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
@@ -31,6 +35,11 @@ def never_exported(engine: Interpreter, classes: Sequence[ClassInfo]) -> frozens
             if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
                 found.add(c)
     return frozenset(found)
+
+
+def in_a_loss(frames: Sequence[Activation]) -> bool:
+    """True while a function runs that computes a loss, by its name or that of its class."""
+    return any(f.unit is not None and _NAMES_A_LOSS.search(f.unit.qualname) for f in frames)
 
 
 def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
@@ -81,12 +90,18 @@ def _calls_a_loss(engine: Interpreter, cls: ClassInfo, value: str, depth: int) -
 
 
 def _asked_by_a_flag(text: str, at: int) -> bool:
-    """True for a return whose `if` is a parameter that is off by default (or `not` one that is on)."""
-    test = re.search(r"\bif (not )?(\w+)\s*:[^\n]*\s*$", text[:at])
-    if test is None:
-        return False
-    default = "True" if test[1] else "False"
-    return re.search(rf"\b{test[2]}\s*(?::[^=,\n]+)?=\s*{default}\b", text) is not None
+    """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
+    depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
+    for line in reversed(text[:at].split("\n")):
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth = indent
+        test = re.match(r"\s*if (not )?(\w+)\s*:", line)
+        default = "True" if test is not None and test[1] else "False"
+        if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]+)?=\s*{default}\b", text) is not None:
+            return True
+    return False
 
 
 def _runs_exports(forward: FunctionUnit) -> bool:

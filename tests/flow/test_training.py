@@ -138,3 +138,71 @@ def test_a_tensor_made_here_expands_to_any_number() -> None:
 def test_a_write_into_a_result_that_is_returned_is_not_lost() -> None:
     body = "y = torch.matmul(x.permute(1, 0), x)\ny = y.permute(1, 0)\ny += 1\nreturn y.type_as(x)"
     assert told(model(body)) == []
+
+
+def test_nothing_in_a_function_that_computes_a_loss() -> None:
+    more = "def balance_loss(self, x):\n    return x * torch.rand(1)\n"
+    assert told(model("return self.net(x), self.balance_loss(x)", more=more)) == []
+    assert kinds(model("return self.net(x), self.lossless(x)", more=more.replace("balance_loss", "lossless"))) == [
+        "OpCall"
+    ]
+
+
+def test_a_draw_after_the_mode_is_denied_is_read_in_training_only() -> None:
+    body = "p = random.random()\nif not self.training or p > self.p:\n    x = self.net(x)\nreturn x"
+    assert told(model(body)) == []
+
+
+NARROWED = {
+    "isinstance and": "if isinstance(x, dict) and all(v.ndim == 4 for v in x.values()):\n    return x\nreturn x + 1",
+    "both in an if": "if isinstance(x, list) and flag:\n    return [self.net(v) for v in x]\nreturn self.net(x)",
+}
+
+
+@pytest.mark.parametrize("body", NARROWED.values(), ids=NARROWED.keys())
+def test_what_a_condition_says_of_a_name_holds_in_the_rest_of_it(body: str) -> None:
+    assert told(model(body, "x: Tensor, flag: bool = False")) == []
+
+
+def test_a_condition_says_nothing_of_what_comes_after() -> None:
+    body = "if isinstance(x, dict) and flag:\n    return x\nif x.sum() > 0:\n    return x * 2\nreturn self.net(x)"
+    assert kinds(model(body, "x: Tensor, flag: bool = False")) == ["Branch"]
+
+
+PIECES = """\
+if x.shape[0] > 64:
+    return torch.cat([self.net(part) for part in x.split(64)])
+else:
+    return self.net(x)
+"""
+
+
+def test_work_that_is_split_to_save_memory_is_the_same_work() -> None:
+    assert [k for k in kinds(model(PIECES)) if k == "Branch"] == []
+    assert "Branch" in kinds(model(PIECES.replace("return self.net(x)", "return self.backend(x)")))
+
+
+def test_a_loop_over_one_row_for_each_module_of_the_model() -> None:
+    body = "for i, row in enumerate(x):\n    total = self.parts[i](row)\nreturn total"
+    assert told(model(body)) == []
+    assert kinds(model(body.replace("self.parts[i](row)", "self.net(row)"))) == ["Loop"]
+
+
+def test_state_that_forward_empties_first_is_not_carried_over() -> None:
+    more = "def {name}(self):\n    self.last = None\n\n"
+    body = "self.{name}()\nif self.last is not None:\n    x = x + self.last\nself.last = self.net(x)\nreturn self.last"
+    assert told(model(body.format(name="clear"), more=more.format(name="clear"))) == []
+    assert kinds(model(body.replace("self.{name}()\n", ""))) == ["StateWrite"]
+
+
+COUNTS = {
+    "lengths": ("lengths // 2", []),
+    "lengths less one": ("(lengths - 1) // 2", []),
+    "a difference of positions": ("(lengths - positions) // 2", ["OpCall"]),
+}
+
+
+@pytest.mark.parametrize(("quotient", "expected"), COUNTS.values(), ids=COUNTS.keys())
+def test_a_quotient_of(quotient: str, expected: list[str]) -> None:
+    body = f"lengths, positions = x.long(), y.long()\nreturn self.net({quotient})"
+    assert kinds(model(body, "x, y")) == expected

@@ -1,0 +1,53 @@
+"""Code whose size matters to nobody: arms that compute the same, loops with a turn for each module of the model."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+
+def splits_work(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:
+    """True where one arm makes one call, and the other the same call piece by piece, to save memory."""
+    return _whole_and_pieces(body, orelse) or _whole_and_pieces(orelse, body)
+
+
+def _whole_and_pieces(whole: Sequence[ast.stmt], pieces: Sequence[ast.stmt]) -> bool:
+    if (
+        len(whole) != 1
+        or not isinstance(whole[0], (ast.Assign, ast.Return))
+        or not isinstance(whole[0].value, ast.Call)
+    ):
+        return False
+    wanted = ast.dump(whole[0].value.func)
+    return any(ast.dump(call.func) == wanted for loop in _loops(pieces) for call in _calls(loop))
+
+
+def _loops(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    kinds = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
+    return (n for s in statements for n in ast.walk(s) if isinstance(n, kinds))
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    return (n for n in ast.walk(node) if isinstance(n, ast.Call))
+
+
+def one_for_each_module(loop: ast.For | ast.AsyncFor) -> bool:
+    """True for `for i, x in enumerate(xs)` around `self.parts[i]`: the model has as many parts as turns."""
+    target, over = loop.target, loop.iter
+    if not (isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name) and isinstance(over, ast.Call)):
+        return False
+    number = target.elts[0].id
+    return (
+        isinstance(over.func, ast.Name)
+        and over.func.id == "enumerate"
+        and any(
+            isinstance(n, ast.Subscript)
+            and isinstance(n.slice, ast.Name)
+            and n.slice.id == number
+            and isinstance(n.value, ast.Attribute)
+            and isinstance(n.value.value, ast.Name)
+            and n.value.value.id == "self"
+            for s in loop.body
+            for n in ast.walk(s)
+        )
+    )
