@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from applying import fix_all, lint
-from contracts import Contract, contracts
+from contracts import Contract, contracts, probe_options
 
+from onnxlint.config import ModelConfig
 from onnxlint.fix.registry import all_remedies
 from onnxlint.records import Safety
 
@@ -43,15 +44,23 @@ def written(contract: Contract, folder: Path) -> Path:
     return path
 
 
+def declared(contract: Contract) -> tuple[ModelConfig, ...]:
+    """The model of Bad with the dynamic axes that the contract declares, where it says how it is fed."""
+    if "def example_inputs()" not in contract.source("bad"):
+        return ()
+    dynamic = probe_options(contract, "bad")["dynamic"]
+    return (ModelConfig(factory="bad:Model", inputs="bad:example_inputs", dynamic=dynamic),)
+
+
 @every_fixed
 def test_bad_is_fixed_and_lints_clean(contract: Contract, tmp_path: Path) -> None:
     path = written(contract, tmp_path)
-    fixed = fix_all(path, (contract.code,))
+    fixed = fix_all(path, (contract.code,), models=declared(contract))
     if contract.code in OTHER_FORMS:
         assert fixed == [], "the example has a fix now: take the code out of OTHER_FORMS"
         return
     assert {f.code for f in fixed} == {contract.code}
-    assert lint(tmp_path, (contract.code,)) == ()
+    assert lint(tmp_path, (contract.code,), declared(contract)) == ()
 
 
 def namespace(path: Path) -> types.ModuleType:
@@ -101,7 +110,7 @@ def test_eager_computes_the_same(contract: Contract, tmp_path: Path) -> None:
     before = results(path, inputs)
     path.unlink()
     path = written(contract, tmp_path)
-    fixed = fix_all(path, (contract.code,))
+    fixed = fix_all(path, (contract.code,), models=declared(contract))
     (tmp_path / "good.py").write_text(path.read_text())
     after = results(tmp_path / "good.py", inputs)
     safe = all(f.fix is not None and f.fix.safety is Safety.SAFE for f in fixed)
