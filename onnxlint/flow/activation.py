@@ -37,6 +37,7 @@ class Activation:
     globals: set[str]
     looping: int  # loops around the statement that runs
     attempted: list[ast.AST] | None  # operators in the `try` that runs which sizes may fail; None outside of one
+    nonlocals: set[str]
 
     @property
     def owner(self) -> ClassInfo | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow import lowering, pitfalls, shapes
+from onnxlint.flow import lowering, pitfalls, shapes, special
 from onnxlint.flow.activation import Activation
 from onnxlint.flow.domain import (
     CONFIG,
@@ -20,6 +20,7 @@ from onnxlint.flow.domain import (
     Dict,
     Dim,
     Extent,
+    Instance,
     Seq,
     Shape,
     Tensor,
@@ -81,6 +82,10 @@ class Arithmetic(Activation):
     def arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
         """The result of a binary operator."""
         ta, tb = type(a), type(b)
+        if ta is Instance or tb is Instance:
+            result = special.binary(self.engine, operator, a, b, node)
+            if result is not None:
+                return result
         if ta is Tensor or tb is Tensor:
             return self._tensor_arithmetic(operator, a, b, node)
         if ta is Const and tb is Const:
@@ -251,6 +256,8 @@ class Arithmetic(Activation):
         if isinstance(b, Tensor) or (isinstance(a, Tensor) and isinstance(b, (Tuple, Seq))):
             t = b if isinstance(b, Tensor) else a
             assert isinstance(t, Tensor)
+            if isinstance(b, Tuple) and all(isinstance(i, Const) and isinstance(i.literal, str) for i in b.items):
+                return CONFIG  # no tensor is a name
             if not self.engine.testing:
                 self.engine.emit_operator(node, t, "in")
             return Data(self.engine.site(node, "in"), t.source != "input", False, t.trace)

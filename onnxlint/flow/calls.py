@@ -6,15 +6,17 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import einops, exports, facts, hazards, layers, lowering, pitfalls
+from onnxlint.flow import einops, exports, facts, hazards, layers, lowering, pitfalls, special
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
     Array,
     Const,
     Data,
+    Dict,
     Dim,
     External,
+    Instance,
     Partial,
     Seq,
     Tensor,
@@ -26,6 +28,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.operators import HANDLERS
+from onnxlint.flow.special import DECORATED
 from onnxlint.flow.transfer import Call, like, numpy_result, result_by_table
 
 if TYPE_CHECKING:
@@ -89,6 +92,8 @@ _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool
 
 def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of something that is not of the project."""
+    if name == DECORATED:
+        return engine.decorated[-1] if engine.decorated else UNKNOWN
     if engine.tracing:
         hazards.library(engine, name, args, kwargs, node)
     if name.startswith("builtins."):
@@ -122,8 +127,13 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
     if name in ("functools.reduce",) and len(args) >= 2:
         first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN
         return engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, node)
-    if name in ("operator.mul", "operator.add") and len(args) == 2:
-        return engine.frames[-1].arithmetic("*" if name.endswith("mul") else "+", args[0], args[1], node)
+    if root == "operator" and len(args) == 2:
+        return special.operator_function(engine, name, args, node)
+    if name == "collections.defaultdict":
+        made = args[0] if args else UNKNOWN
+        return Dict((), Tuple((), "list") if made == External("builtins.list") else None)
+    if name == "dataclasses.replace" and args and isinstance(args[0], Instance):
+        return special.replaced(args[0], kwargs)
     if name in ("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"):
         return Seq(join_all([element(a) for a in args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
     return UNKNOWN
@@ -140,12 +150,15 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
             return (
                 replace(given, source="weight", made_at=None) if isinstance(given, Tensor) else Tensor(source="weight")
             )
+        if engine.tracing and "Dropout" in short:
+            # A module made in forward never hears of eval().
+            engine.emit(facts.OpCall, node, op=name, hazard="dropout")
         if name.count(".") > 2 and ".modules." in name:
             name = f"torch.nn.{short}"
         tracked = kwargs.get("track_running_stats")
         if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, Const) and tracked.literal is False:
             engine.emit(facts.OpCall, node, op=name, hazard="batch-norm", always=True)
-        return layers.build(engine, name, args, kwargs)
+        return layers.build(name, args, kwargs)
     if name == "torch.export.export":
         exports.record_program(engine, args, kwargs, node)
         return External("torch.export.ExportedProgram")

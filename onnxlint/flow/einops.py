@@ -17,6 +17,10 @@ def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value
     texts = [a.literal for a in args if isinstance(a, Const) and isinstance(a.literal, str)]
     if name.endswith(".einsum") and tensors and texts:
         return _einsum(texts[0], tensors)
+    if name.endswith((".pack", ".unpack")):
+        first = _stacked(given)
+        plain = replace(first, dims=None, lead=None, view=None) if isinstance(first, Tensor) else UNKNOWN
+        return Tuple((plain, CONFIG)) if name.endswith(".pack") else Seq(plain)
     if not name.endswith((".rearrange", ".reduce", ".repeat")):
         return UNKNOWN
     t = _stacked(given)

@@ -154,6 +154,9 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterat
         text = info.file.text
         if ("onnx" in text or "torch.export" in text) and _EXPORTS.search(text):
             yield from _export_scripts(engine, info)
+    for exported, call in list(engine.exported_models):
+        cls = exported.object.cls
+        yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call)
     modules = [c for c in classes if c.is_module()]
     yield from (
         _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
@@ -253,8 +256,45 @@ class _Forward(_Job):
         instance = Instance(engine.default_instance(self.cls))
         engine.tracing = True
         engine.outermost = self.outermost
-        engine.run_forward(instance, self.unit, _given(self.unit, args), kwargs, NOWHERE)
+        own = self.cls.find_method("__call__")
+        if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
+            engine.call_instance(instance, _given(self.unit, args), kwargs, NOWHERE)
+        else:
+            engine.run_forward(instance, self.unit, _given(self.unit, args), kwargs, NOWHERE)
         outputs.report(engine)
+
+
+@dataclass(slots=True)
+class _Exported(_Job):
+    model: Instance
+    call: Candidate
+
+    def run(self) -> None:
+        """Run an exported model as its script built it, hooks and caches included, on the inputs of the call."""
+        engine = self.engine
+        unit = self.model.object.cls.find_method("forward")
+        if unit is None:
+            return
+        axes: dict[int, str] = {}
+        specs = dict(self.call.inputs) if isinstance(self.call.inputs, Mapping) else {}
+        for spec in specs.values():
+            for i, d in enumerate(spec.dims):
+                if d.name is not None:
+                    axes.setdefault(i, d.name)
+            if spec.dims and spec.dims[0].name is not None and engine.example_batch is None:
+                engine.example_batch = spec.dims[0].size
+        engine.axes = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
+        args, kwargs = _unknown_arguments(engine, unit)
+        names = [p.arg for p in _positional(unit)][1:]
+        args = [_from_spec(unit, n, specs[n]) if axes and n in specs else v for n, v in zip(names, args, strict=False)]
+        held, engine.reached = engine.reached, dict(engine.reached)
+        engine.tracing = True
+        try:
+            engine.call_instance(self.model, args, kwargs, NOWHERE)
+        finally:
+            # A forward is run for any other input too: what one export feeds is not all that the class may meet.
+            engine.reached = held
+            engine.example_batch = None
 
 
 @dataclass(slots=True)

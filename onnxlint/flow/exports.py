@@ -75,8 +75,9 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     has_axes = axes_value is not None and not is_none(axes_value)
     has_shapes = shapes_value is not None and not is_none(shapes_value)
     found = _candidate(engine, model, inputs, given)
-    if found is not None:
+    if found is not None and isinstance(model, Instance):
         engine.exported.append(found)
+        engine.exported_models.append((model, found))
     engine.emit(
         facts.ExportCall,
         node,

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import facts, lowering, outputs
+from onnxlint.flow import facts, lowering, outputs, special
 from onnxlint.flow.alike import one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.domain import (
     NONE,
     UNKNOWN,
     Dim,
-    Instance,
     Scope,
     Tensor,
     Value,
@@ -61,6 +60,7 @@ class Frame(Targets):
         self.globals: set[str] = set()
         self.looping = 0
         self.attempted: list[ast.AST] | None = None
+        self.nonlocals: set[str] = set()
 
     # ------------------------------------------------------------------------------------------------ blocks
 
@@ -173,6 +173,11 @@ class Frame(Targets):
         self.globals.update(node.names)
         return False
 
+    def s_nonlocal(self, node: ast.Nonlocal) -> bool:
+        """`nonlocal name`: assignments to it are seen by the function around this one."""
+        self.nonlocals.update(node.names)
+        return False
+
     def s_assert(self, node: ast.Assert) -> bool:
         """`assert test`."""
         test = self.test(node.test)
@@ -193,6 +198,9 @@ class Frame(Targets):
             self.line, self.statement_node = head
             return self.block(node.orelse)
 
+        for arm, statements in ((True, node.body), (False, node.orelse)):
+            if statements and not test.may_be(arm):
+                special.shut_out(self, node.test, statements)
         narrowed = self.narrowing(node.test)
         return self.arms(
             ((test.may_be(True), _then(narrowed, True, body)), (test.may_be(False), _then(narrowed, False, otherwise)))
@@ -287,12 +295,18 @@ class Frame(Targets):
                 return
 
     def s_with(self, node: ast.With | ast.AsyncWith) -> bool:
-        """`with`: context managers bind their name and change nothing else here."""
+        """`with`: what the context managers do on the way in and on the way out, around the body."""
+        contexts = []
         for item in node.items:
             v = self.eval(item.context_expr)
+            contexts.append(v)
+            given = special.entered(self.engine, v, item.context_expr)
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, v if isinstance(v, Instance) else UNKNOWN)
-        return self.block(node.body)
+                self.assign(item.optional_vars, given)
+        ended = self.block(node.body)
+        for v in reversed(contexts):
+            special.left(self.engine, v, node)
+        return ended
 
     def s_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """A function inside a function: a closure over this scope."""
@@ -308,7 +322,8 @@ class Frame(Targets):
         """`match`: every case from the same state."""
         subject = self.eval(node.subject)
         mask = self.engine.exporters
-        if reads_data(subject) or isinstance(subject, Dim):
+        compares = any(isinstance(p, ast.MatchValue) for c in node.cases for p in ast.walk(c.pattern))
+        if compares and (reads_data(subject) or isinstance(subject, Dim)):
             self.engine.emit_read(facts.Branch, node.subject, subject, mask, keyword="match")
 
         def matched(case: ast.match_case) -> Callable[[], bool]:
@@ -373,6 +388,7 @@ _STATEMENTS: dict[type, Callable[..., bool]] = {
     ast.Import: Frame.s_import,
     ast.ImportFrom: Frame.s_import,
     ast.Global: Frame.s_global,
+    ast.Nonlocal: Frame.s_nonlocal,
     ast.Assert: Frame.s_assert,
     ast.If: Frame.s_if,
     ast.While: Frame.s_while,

@@ -216,7 +216,7 @@ def _sliced(size: Extent, bounds: Tuple) -> Extent:
     bound = [None if is_none(b) else as_int(b) for b in (low, high, step)]
     known = all(n is not None or is_none(b) for n, b in zip(bound, (low, high, step), strict=True)) and bound[2] != 0
     whole = size.example if isinstance(size, Dim) else as_int(size)
-    number = len(range(*slice(*bound).indices(whole))) if known and whole is not None else None
+    number = len(range(*slice(*bound).indices(whole))) if known and whole is not None and whole >= 0 else None
     if symbolic:
         return _between(size, low, high)
     if isinstance(size, Data):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from onnxlint.flow import access, calls, exports, facts, hazards, indexing, layers, methods, outputs, shapes
+from onnxlint.flow import access, calls, exports, facts, hazards, indexing, layers, methods, outputs, shapes, special
 from onnxlint.flow.budget import Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
@@ -53,7 +53,7 @@ from onnxlint.flow.parameters import by_annotation, entry_value
 from onnxlint.flow.transfer import Call
 from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
-from onnxlint.project.modules import ModuleInfo, Project
+from onnxlint.project.modules import LIBRARIES, ModuleInfo, Project
 from onnxlint.records import EXPORTERS
 
 log = logging.getLogger(__name__)
@@ -91,6 +91,7 @@ class Interpreter(Objects):
         self.testing = 0
         self.outermost = False  # what runs first is a model that nothing else in the project holds
         self.exits: list[list[outputs.Given]] = []  # what each `return` of that model's forward gives back
+        self.describing = 0  # how deep in annotations of records
         self.changes = 0
         self.budget = Budget()
         self.bounded = False  # a loop is looked at that turns once for each module
@@ -115,7 +116,9 @@ class Interpreter(Objects):
         self._class_values: dict[tuple[int, int], Value] = {}
         self._local_classes: dict[int, ClassInfo] = {}
         self.exported: list[Candidate] = []
+        self.exported_models: list[tuple[Instance, Candidate]] = []
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
+        self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
         self.unreadable: dict[str, str] = {}
 
     # --------------------------------------------------------------------------------------------- functions
@@ -136,7 +139,7 @@ class Interpreter(Objects):
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
         self.reached[unit.key] = unit
-        if unit.has_decorator("contextmanager", "asynccontextmanager"):
+        if unit.has_decorator("contextmanager", "asynccontextmanager") and not self.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
         scope = self.bind(unit, [*bound, *args], kwargs)
@@ -173,6 +176,8 @@ class Interpreter(Objects):
             if key in self._recursive and result != UNKNOWN:
                 self._running[key] = result
                 result = join(result, self.run(unit, Scope(scope, fn.scope), fn.bound))
+            if self.tracing and any(d.partition(".")[0] not in LIBRARIES for d in unit.decorators):
+                result = special.decorated(self, fn, args, kwargs, result)
         finally:
             self.exporters = held
             self._running.pop(key, None)
@@ -294,7 +299,7 @@ class Interpreter(Objects):
         name = parameter.arg
         if isinstance(v, Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
             trace = v.trace or Trace(unit.module.path, parameter.lineno, f"`{name}` is given")
-            told = by_annotation(self, parameter.annotation, trace)
+            told = by_annotation(self, parameter.annotation, trace, unit.module)
             return told if isinstance(told, Dict) else UNKNOWN
         if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
             frame = self.frames[-1]
@@ -437,7 +442,8 @@ class Interpreter(Objects):
             return self.apply(forward, args, kwargs, node)
         unit = obj.cls.find_method("forward")
         if unit is None:
-            return self.call_unknown(UNKNOWN, args, node)
+            given = special.as_layer(self, callee, args, kwargs, node)
+            return given if given is not None else self.call_unknown(UNKNOWN, args, node)
         return self.run_forward(callee, unit, args, kwargs, node)
 
     def run_forward(
@@ -453,6 +459,10 @@ class Interpreter(Objects):
             elif isinstance(changed, Tensor):
                 args = [changed]
         result = self.call_function(Function(unit, callee), args, kwargs, node)
+        loose = obj.attrs.get(special.LOOSE_HOOKS)
+        for hook in loose.items if isinstance(loose, Tuple) else ():
+            # It is called for a layer of which no more is known: with tensors, and what it gives is not followed.
+            self.apply(hook, [UNKNOWN, Tuple((Tensor(),)), Tensor()], {}, node)
         after = obj.attrs.get("<register_forward_hook>")
         if after is not None:
             changed = self.apply(after, [callee, Tuple(tuple(args)), result], {}, node)
@@ -541,6 +551,9 @@ class Interpreter(Objects):
             return UNKNOWN
         if (statement.end_lineno or statement.lineno) - statement.lineno > 200:
             return UNKNOWN  # a data table
+        record = special.named_tuple(module, statement)
+        if record is not None:
+            return ClassRef(record)
         return self.evaluate_expression(module, statement.value, "<module>")
 
     def resolve_dotted(self, full: str, importer: ModuleInfo) -> Value:
@@ -577,6 +590,9 @@ class Interpreter(Objects):
         """What a loop over `v` binds."""
         if isinstance(v, Instance):
             unit = v.object.cls.find_method("__iter__")
+            held = v.object.attrs.get(special.ITEMS)
+            if unit is None and held is not None:
+                return access.items_of(self, held, node)
             made = self.call_function(Function(unit, v), [], {}, node) if unit is not None else self.record_items(v)
             return access.items_of(self, made, node)
         return access.items_of(self, v, node)

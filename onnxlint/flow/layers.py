@@ -42,7 +42,7 @@ _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizable
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
 
 
-def build(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value]) -> Layer:
+def build(name: str, args: list[Value], kwargs: dict[str, Value]) -> Layer:
     """An instance of a torch.nn class."""
     given: tuple[tuple[str | int, Value], ...] = (*enumerate(args), *sorted(kwargs.items()))
     if name not in CONTAINERS:

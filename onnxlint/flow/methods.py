@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import carried, hazards, layers, pitfalls
+from onnxlint.flow import carried, hazards, layers, pitfalls, special
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -31,6 +31,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.exports import record_lightning
 from onnxlint.flow.operators import HANDLERS
+from onnxlint.flow.special import ITEMS, as_layer, layer_base
 from onnxlint.flow.transfer import Call, dict_values
 
 if TYPE_CHECKING:
@@ -90,6 +91,10 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
     if isinstance(owner, Dict):
         if name in ("get", "pop", "setdefault") and args:
             pitfalls.looked_up(engine, owner, args[0], node, f".{name}()")
+        if name == "setdefault" and len(args) == 2 and isinstance(args[0], Const) and isinstance(node, ast.Call):
+            key = args[0].literal
+            if owner.get(key) is None:
+                _rebind(engine, node, Dict((*owner.items, (key, args[1])), owner.rest, owner.trace))
         return _dict_method(owner, name, args)
     if isinstance(owner, (Tuple, Seq)):
         return _sequence_method(engine, owner, name, args, node)
@@ -98,6 +103,17 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
             record_lightning(engine, owner, args, kwargs, node)
         return engine.module_method(owner, name, args, kwargs, node)
     if isinstance(owner, Super):
+        bound = owner.bound
+        if isinstance(bound, Instance):
+            if name == "__init__" and (base := layer_base(bound.object.cls)) is not None:
+                bound.object.attrs[ITEMS] = layers.build(base, args, kwargs)
+            if name.startswith("__get"):
+                return UNKNOWN
+            if name == "forward":
+                return as_layer(engine, bound, args, kwargs, node) or UNKNOWN
+            unit = bound.object.cls.find_method("forward")
+            if name == "__call__" and unit is not None:
+                return engine.run_forward(bound, unit, args, kwargs, node)
         if name == "train" and args and isinstance(args[0], Const) and args[0].literal is True:
             engine.mode_switch(node)
         return owner.bound
@@ -113,6 +129,9 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
         return owner
     if name in layers.HOOKS and args and isinstance(node, ast.Call):
         _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
+        holder = engine.frames[-1].bound
+        if isinstance(holder, Instance) and name == "register_forward_hook":
+            special.hook_loosely(engine, holder, args[0], node)
         return CONFIG
     if name in ("forward", "__call__"):
         if name == "forward":
@@ -149,6 +168,8 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
 def _rebind(engine: Interpreter, node: ast.Call, v: Value) -> None:
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, (ast.Name, ast.Attribute)):
         engine.frames[-1].rebind(node.func.value, v)
+    elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Subscript):
+        engine.frames[-1].assign_item(node.func.value, v)
 
 
 def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:

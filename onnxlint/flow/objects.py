@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from onnxlint.flow import facts
+from onnxlint.flow import facts, layers, special
 from onnxlint.flow.budget import ENTRY, Budget, Exhausted
 from onnxlint.flow.domain import (
     CONFIG,
@@ -80,6 +80,10 @@ class Objects(Emitter):
         """The value of a class-level assignment."""
         raise NotImplementedError
 
+    def subscript(self, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
+        """`owner[index]`."""
+        raise NotImplementedError
+
     def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
         """What a parameter is taken for when nobody calls the function."""
         raise NotImplementedError
@@ -116,6 +120,10 @@ class Objects(Emitter):
             if unit is not None:
                 self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
             else:
+                base = special.layer_base(obj.cls)
+                if base is not None:
+                    obj.attrs[special.ITEMS] = layers.build(base, args, kwargs)
+                    return
                 for name, v in zip(_fields(obj.cls), args, strict=False):
                     obj.attrs[name] = v
                 obj.attrs.update(kwargs)
@@ -234,7 +242,13 @@ class Objects(Emitter):
             v = self.evaluate_in_class(*found)
             if name in info.written_outside_init() and isinstance(v, Const):
                 return UNKNOWN if is_none(v) else CONFIG
+            if isinstance(v, Function) and v.bound is None and v.unit.cls is None:
+                return Function(v.unit, owner, v.scope)  # a function of the class body is a method
             return v
+        if info.find_method("__getattr__") is not None:
+            fallback = special.fallback_attribute(self, owner, name, node)
+            if fallback is not None:
+                return fallback
         if info.is_module():
             if name in ("device", "dtype", "config", "hparams"):
                 return CONFIG
@@ -327,6 +341,9 @@ class Objects(Emitter):
         unit = owner.object.cls.find_method("__getitem__")
         if unit is not None:
             return self.call_function(Function(unit, owner), [index], {}, node)
+        held = owner.object.attrs.get(special.ITEMS)
+        if isinstance(held, Layer) and isinstance(node, ast.Subscript):
+            return self.subscript(held, [index], node)
         if isinstance(index, Const) and isinstance(index.literal, int) and owner.object.attrs:
             values = list(owner.object.attrs.values())
             return values[index.literal] if -len(values) <= index.literal < len(values) else UNKNOWN

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,15 +17,19 @@ from onnxlint.flow.domain import (
     Dict,
     Dim,
     Extent,
+    Instance,
+    Object,
     Seq,
     Tensor,
     Trace,
     Value,
 )
+from onnxlint.project.classes import ClassInfo, dotted
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
     from onnxlint.project.classes import FunctionUnit
+    from onnxlint.project.modules import ModuleInfo
 
 _TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
 _JAXTYPING = (
@@ -170,7 +176,7 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
         return NONE  # an exported model computes no loss
     trace = Trace(unit.module.path, parameter.lineno, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
-        found = by_annotation(engine, parameter.annotation, trace)
+        found = by_annotation(engine, parameter.annotation, trace, unit.module)
         if found is not None:
             return found
     if isinstance(default, ast.Constant):
@@ -189,7 +195,8 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
 def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) -> Value:
     """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
     trace = Trace(unit.module.path, parameter.lineno, f"`*{parameter.arg}` are inputs of `{unit.qualname}`")
-    found = by_annotation(engine, parameter.annotation, trace) if parameter.annotation is not None else None
+    named = parameter.annotation
+    found = by_annotation(engine, named, trace, unit.module) if named is not None else None
     return found if found is not None else replace(tensor(engine, trace), guessed=True)
 
 
@@ -227,7 +234,7 @@ def tensor(engine: Interpreter, trace: Trace) -> Tensor:
     return Tensor(None, None, "input", None, None, None, trace)
 
 
-def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | None:
+def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value | None:
     """What an annotation says; None where it says nothing of use."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
@@ -235,14 +242,14 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | 
         except SyntaxError:
             return None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        sides = [by_annotation(engine, s, trace) for s in (node.left, node.right)]
+        sides = [by_annotation(engine, s, trace, module) for s in (node.left, node.right)]
         if all(isinstance(s, Seq) for s in sides) and sides[0] != sides[1]:
             return Seq(UNKNOWN)  # a list of tensors, or a list of lists of them
         if {type(s) for s in sides} == {Tensor, Seq}:
             return Tensor(None, None, "input", None, None, None, trace, guessed=True)
         return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None), None))
     if isinstance(node, ast.Subscript):
-        return _subscripted(engine, node, trace)
+        return _subscripted(engine, node, trace, module)
     name = _last(node)
     if name in _TENSORS:
         return tensor(engine, trace)
@@ -250,10 +257,48 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace) -> Value | 
         return CONFIG
     if name in ("list", "List", "tuple", "Tuple", "Any", "object", ""):
         return UNKNOWN if name in ("Any", "object") else None
-    return UNKNOWN
+    return _of_the_project(engine, node, trace, module)
 
 
-def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Value | None:
+def _of_the_project(engine: Interpreter, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value:
+    """What an annotation says that names an alias of a type, or a record of tensors and numbers."""
+    if isinstance(node, ast.Name) and node.id in module.assigns:
+        meant = module.assigns[node.id].value
+        if isinstance(meant, (ast.Subscript, ast.BinOp)) and not any(
+            isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(meant)
+        ):
+            return by_annotation(engine, meant, trace, module) or UNKNOWN
+    cls = module.lookup(dotted(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    if not isinstance(cls, ClassInfo) or not cls.fields or engine.describing > 2:
+        return UNKNOWN
+    bases = cls.external_bases()
+    table = any(b.endswith("TypedDict") for b in bases)
+    if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
+        return UNKNOWN
+    engine.describing += 1
+    try:
+        held = {name: by_annotation(engine, a, trace, info.module) for info, name, a in _annotated(cls)}
+    finally:
+        engine.describing -= 1
+    if not any(isinstance(v, (Tensor, Dict, Seq)) for v in held.values()):
+        return UNKNOWN
+    known = {name: v if v is not None else UNKNOWN for name, v in held.items()}
+    if table:
+        return Dict(tuple(sorted(known.items())))
+    record = Object(cls)
+    record.attrs.update(known)
+    return Instance(record)
+
+
+def _annotated(cls: ClassInfo) -> Iterator[tuple[ClassInfo, str, ast.expr]]:
+    """The fields of a record with their annotations, those of its bases first."""
+    for info in reversed(cls.mro()):
+        for statement in ast.parse(textwrap.dedent(info.text)).body[0].body:  # type: ignore[attr-defined]
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                yield info, statement.target.id, statement.annotation
+
+
+def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace, module: ModuleInfo) -> Value | None:
     name = _last(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts:  # tuple[()]
@@ -266,7 +311,7 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Valu
     ):
         return _jaxtyped(parts[1].value, name, trace)
     if name in ("Optional", "Union", "Annotated"):
-        sides = [by_annotation(engine, p, trace) for p in parts]
+        sides = [by_annotation(engine, p, trace, module) for p in parts]
         sequences = [s for s in sides if isinstance(s, Seq)]
         if len(sequences) > 1 and sequences[0] != sequences[1]:
             return Seq(UNKNOWN)
@@ -277,12 +322,12 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace) -> Valu
             next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
         )
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
-        inner = by_annotation(engine, parts[0], trace)
-        if len(parts) > 1 and any(type(by_annotation(engine, p, trace)) is not type(inner) for p in parts[1:]):
+        inner = by_annotation(engine, parts[0], trace, module)
+        if len(parts) > 1 and any(type(by_annotation(engine, p, trace, module)) is not type(inner) for p in parts[1:]):
             return Seq(UNKNOWN)
         return Seq(inner) if inner is not None else UNKNOWN
     if name in ("dict", "Dict", "Mapping", "OrderedDict") and len(parts) == 2:
-        held = by_annotation(engine, parts[1], trace)
+        held = by_annotation(engine, parts[1], trace, module)
         return Dict((), held) if isinstance(held, Tensor) else UNKNOWN
     if name in ("Callable", "Literal", "type", "Type"):
         return CONFIG

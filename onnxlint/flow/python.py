@@ -312,6 +312,8 @@ def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     if isinstance(v, Tensor):
         return frozen(engine, [v], node, "any()")
     item = element(v) if isinstance(v, (Tuple, Seq)) else UNKNOWN
+    if isinstance(item, Tensor) and item.guessed:
+        return CONFIG
     if isinstance(item, (Tensor, Data)):
         if isinstance(item, Tensor) and not engine.testing:
             engine.emit_operator(node, item, "any()", 1)

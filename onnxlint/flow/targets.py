@@ -39,6 +39,8 @@ class Targets(Expressions):
             if target.id in self.globals and isinstance(v, (Tensor, Dim, Data)):
                 self.engine.global_write(target, v)
             self.scope.names[target.id] = self.named(target.id, v)
+            if target.id in self.nonlocals:
+                self._write_outside(target.id, self.scope.names[target.id])
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, v)
         elif isinstance(target, ast.Attribute):
@@ -47,6 +49,14 @@ class Targets(Expressions):
             self.assign_item(target, v)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, v)
+
+    def _write_outside(self, name: str, v: Value) -> None:
+        """Give a variable of an enclosing function the value as well as the one it has."""
+        scope = self.scope.outer
+        while scope is not None and name not in scope.names:
+            scope = scope.outer
+        if scope is not None:
+            scope.names[name] = join(scope.names[name], v)
 
     def named(self, name: str, v: Value) -> Value:
         """The value with a step that says which name it got, and where."""

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from onnxlint.catalogue import load_catalogue
+from onnxlint.checks.registry import run_checks
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import Function, Value
 from onnxlint.flow.entries import Analysis, analyse
@@ -14,7 +16,7 @@ from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parts import Declared
 from onnxlint.project.modules import ModuleInfo, Project
-from onnxlint.records import EXPORTERS
+from onnxlint.records import EXPORTERS, Outcome, Severity
 from onnxlint.source.parse import SourceFile, parse_source
 
 PRELUDE = """\
@@ -108,3 +110,28 @@ def result_of(source: str, *args: Value, name: str = "f", axes: shapes.Axes | No
     function = engine.global_value(info, name)
     assert isinstance(function, Function)
     return engine.call_function(function, list(args), {}, None)
+
+
+def findings_of(source: str) -> set[tuple[str, int, tuple[str, ...]]]:
+    """The findings of a source with the usual imports in front: code, line in the source, exporters that suffer."""
+    text = PRELUDE + textwrap.dedent(source)
+    found, broken = run_checks(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda code, name: True)
+    assert broken == ()
+    head = PRELUDE.count("\n")
+    return {
+        (f.code, f.span.line - head, tuple(e for e in EXPORTERS if f.effects.get(e, Outcome.OK) is not Outcome.OK))
+        for f in found
+        if f.severity is not Severity.NOTE
+    }
+
+
+def expected_of(source: str) -> set[tuple[str, int]]:
+    """What the comments `# expect: ONX101` of a source promise: code and line."""
+    lines = enumerate(textwrap.dedent(source).splitlines(), start=1)
+    marks = ((number, line.partition("# expect: ")[2]) for number, line in lines)
+    return {(code.strip(), number) for number, codes in marks if codes for code in codes.split(",")}
+
+
+def found_and_expected(source: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Code and line of the findings, and of the marks, for a comparison that shows both."""
+    return sorted({(code, line) for code, line, _ in findings_of(source)}), sorted(expected_of(source))

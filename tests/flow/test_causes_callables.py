@@ -1,0 +1,371 @@
+"""Callables of every kind: a hazard there is found at its line, and the same code without one stays silent."""
+
+from __future__ import annotations
+
+import pytest
+from analysing import found_and_expected
+
+CASES = {
+    "functools.partial of a function": """
+        def gate(x, limit):
+            return x if x.sum() > limit else -x  # expect: ONX101
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate = partial(gate, limit=3)
+            def forward(self, x):
+                return self.gate(x)
+    """,
+    "functools.partial of a class": """
+        class Block(nn.Module):
+            def __init__(self, width, gated):
+                super().__init__()
+                self.lin, self.gated = nn.Linear(width, width), gated
+            def forward(self, x):
+                if self.gated:
+                    return x if x.sum() > 0 else -x  # expect: ONX101
+                return self.lin(x)
+        class M(nn.Module):
+            def __init__(self, block=partial(Block, gated=True)):
+                super().__init__()
+                self.block = block(4)
+            def forward(self, x):
+                return self.block(x)
+    """,
+    "a property": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(4))
+            @property
+            def norm(self):
+                return self.weight.norm()
+            def forward(self, x):
+                return x * self.scale(x)
+            def scale(self, x):
+                return x.max().item()  # expect: ONX401
+    """,
+    "a property that reads a tensor kept by forward": """
+        class M(nn.Module):
+            def forward(self, x):
+                self._x = x
+                return x + self.total
+            @property
+            def total(self):
+                if self._x.sum() > 0:  # expect: ONX101
+                    return 1
+                return 2
+    """,
+    "a hazard in a property": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("steps", torch.zeros(1))
+            @property
+            def warm(self):
+                return self.steps.sum() > 3
+            def forward(self, x):
+                return torch.where(self.warm, x, -x)
+    """,
+    "torch.no_grad around forward": """
+        class M(nn.Module):
+            @torch.no_grad()
+            def forward(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+        class N(nn.Module):
+            @torch.inference_mode()
+            def forward(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+    """,
+    "a decorator of the project": """
+        import functools
+        def checked(function):
+            @functools.wraps(function)
+            def wrapper(self, x, *args, **kwargs):
+                if x.isnan().any():  # expect: ONX101
+                    x = torch.zeros_like(x)
+                return function(self, x, *args, **kwargs)
+            return wrapper
+        class M(nn.Module):
+            @checked
+            def forward(self, x):
+                return x * x.max().item()  # expect: ONX401
+    """,
+    "a decorator with arguments": """
+        import functools
+        def limited(limit):
+            def decorate(function):
+                @functools.wraps(function)
+                def wrapper(*args, **kwargs):
+                    out = function(*args, **kwargs)
+                    return out if out.sum() < limit else out / 2  # expect: ONX101
+                return wrapper
+            return decorate
+        class M(nn.Module):
+            @limited(4)
+            def forward(self, x):
+                return x.abs()
+    """,
+    "a decorator of a helper": """
+        def twice(function):
+            def wrapper(x):
+                return function(function(x))
+            return wrapper
+        @twice
+        def gate(x):
+            return x if x.sum() > 0 else -x  # expect: ONX101
+        @twice
+        def good(x):
+            return x.abs()
+        class M(nn.Module):
+            def forward(self, x):
+                return gate(good(x))
+    """,
+    "lru_cache of a helper of sizes": """
+        from functools import lru_cache
+        @lru_cache(maxsize=None)
+        def grid(size):
+            return torch.arange(size)
+        class M(nn.Module):
+            def forward(self, x):
+                return x + grid(8)
+    """,
+    "torch.jit.ignore and unused": """
+        class M(nn.Module):
+            @torch.jit.unused
+            def slow(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+            @torch.jit.ignore
+            def other(self, x):
+                return x * x.max().item()  # expect: ONX401
+            def forward(self, x):
+                return self.slow(x) + self.other(x)
+    """,
+    "jaxtyped forward": """
+        from jaxtyping import Float, jaxtyped
+        from beartype import beartype
+        class M(nn.Module):
+            @jaxtyped(typechecker=beartype)
+            def forward(self, x: Float[Tensor, "batch width"]) -> Float[Tensor, "batch width"]:
+                return x if x.sum() > 0 else -x  # expect: ONX101
+    """,
+    "closures": """
+        class M(nn.Module):
+            def forward(self, x):
+                scale = x.abs().max()
+                def norm(y):
+                    if scale > 1:  # expect: ONX101
+                        return y / scale
+                    return y
+                return norm(x)
+        class Good(nn.Module):
+            def forward(self, x):
+                scale = x.abs().amax()
+                def norm(y):
+                    return y / scale.clamp(min=1)
+                return norm(x)
+    """,
+    "a nonlocal of a closure": """
+        class M(nn.Module):
+            def forward(self, x):
+                total = 0
+                def add(y):
+                    nonlocal total
+                    total = total + y.sum()
+                    return y
+                x = add(x)
+                return x if total > 0 else -x  # expect: ONX101
+    """,
+    "a lambda handed over": """
+        def apply(function, x):
+            return function(x)
+        class M(nn.Module):
+            def forward(self, x):
+                return apply(lambda y: y if y.sum() > 0 else -y, x)  # expect: ONX101
+        class Good(nn.Module):
+            def forward(self, x):
+                return apply(lambda y: torch.where(y.sum() > 0, y, -y), x)
+    """,
+    "map, filter, sorted and max with a function": """
+        class M(nn.Module):
+            def forward(self, x):
+                parts = list(map(self.part, x.chunk(2, dim=1)))
+                best = max(parts, key=lambda p: p.sum())  # expect: ONX110
+                return parts[0] + best
+            def part(self, p):
+                return p * p.max().item()  # expect: ONX401
+    """,
+    "__call__ overridden": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(4, 4)
+            def __call__(self, x):
+                if x.sum() > 0:  # expect: ONX101
+                    return super().__call__(x)
+                return x
+            def forward(self, x):
+                return self.lin(x)
+    """,
+    "a callable object that is no module": """
+        class Gate:
+            def __call__(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate = Gate()
+            def forward(self, x):
+                return self.gate(x)
+    """,
+    "torch.utils.checkpoint": """
+        from torch.utils.checkpoint import checkpoint
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(4, 4)
+                self.save = True
+            def forward(self, x):
+                if self.save:
+                    x = checkpoint(self.block, x, use_reentrant=False)
+                return torch.utils.checkpoint.checkpoint(self.other, x)
+            def block(self, x):
+                return self.lin(x) if x.sum() > 0 else x  # expect: ONX101
+            def other(self, x):
+                return self.lin(x) * x.max().item()  # expect: ONX401
+    """,
+    "checkpoint_sequential and vmap": """
+        class Block(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = nn.Sequential(Block(), Block())
+            def forward(self, x):
+                return torch.utils.checkpoint.checkpoint_sequential(self.blocks, 2, x)
+    """,
+    "a context manager of the project": """
+        from contextlib import contextmanager
+        @contextmanager
+        def scaled(x):
+            if x.sum() > 0:  # expect: ONX101
+                yield x * 2
+            else:
+                yield x
+        class M(nn.Module):
+            def forward(self, x):
+                with scaled(x) as y:
+                    return y + 1
+    """,
+    "a class as a context manager": """
+        class Scaled:
+            def __init__(self, x):
+                self.x = x
+            def __enter__(self):
+                return self.x / self.x.max().item()  # expect: ONX401
+            def __exit__(self, *error):
+                return False
+        class M(nn.Module):
+            def forward(self, x):
+                with Scaled(x) as y:
+                    return y + 1
+    """,
+    "recursion": """
+        class M(nn.Module):
+            def step(self, x, depth):
+                if depth == 0:
+                    return x
+                if x.sum() > 0:  # expect: ONX101
+                    return self.step(x / 2, depth - 1)
+                return x
+            def forward(self, x):
+                return self.step(x, 3)
+    """,
+    "arguments passed on": """
+        class Inner(nn.Module):
+            def forward(self, x, y, *, gain=1.0):
+                return x * gain if y.sum() > 0 else x  # expect: ONX101
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner()
+            def forward(self, *args, **kwargs):
+                return self.inner(*args, **kwargs)
+        class N(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner()
+            def forward(self, x, y):
+                given = {"gain": 2.0}
+                return self.inner(*(x, y), **given)
+    """,
+    "a static method and a class method": """
+        class M(nn.Module):
+            @staticmethod
+            def gate(x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+            @classmethod
+            def scale(cls, x):
+                return x * x.max().item()  # expect: ONX401
+            def forward(self, x):
+                return M.gate(self.scale(x))
+    """,
+    "a method kept in a local name": """
+        class M(nn.Module):
+            def gate(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+            def forward(self, x):
+                step = self.gate
+                steps = [step, torch.relu]
+                for s in steps:
+                    x = s(x)
+                return x
+    """,
+    "functools.reduce": """
+        from functools import reduce
+        class M(nn.Module):
+            def forward(self, x):
+                return reduce(lambda a, b: a if a.sum() > 0 else b, x.chunk(2, dim=1))  # expect: ONX101
+    """,
+    "operators of an object": """
+        class Box:
+            def __init__(self, x):
+                self.x = x
+            def __add__(self, other):
+                return Box(self.x + other.x if self.x.sum() > 0 else other.x)  # expect: ONX101
+            def __getitem__(self, index):
+                return self.x[index]
+            def __len__(self):
+                return 2
+        class M(nn.Module):
+            def forward(self, x):
+                return (Box(x) + Box(x)).x + Box(x)[0]
+    """,
+    "async and generators as helpers": """
+        def pieces(x):
+            for part in x.chunk(2, dim=1):
+                if part.sum() > 0:  # expect: ONX101
+                    yield part
+                else:
+                    yield -part
+        class M(nn.Module):
+            def forward(self, x):
+                return torch.cat(list(pieces(x)), dim=1)
+    """,
+    "yield from": """
+        def inner(x):
+            yield x * x.max().item()  # expect: ONX401
+        def outer(x):
+            yield from inner(x)
+        class M(nn.Module):
+            def forward(self, x):
+                return sum(outer(x))
+    """,
+}
+
+
+@pytest.mark.parametrize("source", CASES.values(), ids=CASES.keys())
+def test_findings_are_those_marked(source: str) -> None:
+    found, expected = found_and_expected(source)
+    assert found == expected

@@ -1,0 +1,119 @@
+"""Guards that ask whether an exporter is at work: which exporter's trace comes through which arm."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import findings_of
+
+BOTH = ("torchscript", "dynamo")
+TORCHSCRIPT = ("torchscript",)
+DYNAMO = ("dynamo",)
+HAZARD = "x = x if x.sum() > 0 else -x"
+
+# The guard, and the exporters whose trace enters the arm where it holds, and the one where it does not.
+GUARDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "torch.jit.is_tracing": ("torch.jit.is_tracing()", TORCHSCRIPT, DYNAMO),
+    "torch.jit.is_scripting": ("torch.jit.is_scripting()", (), BOTH),
+    "torch.compiler.is_exporting": ("torch.compiler.is_exporting()", DYNAMO, TORCHSCRIPT),
+    "torch.compiler.is_compiling": ("torch.compiler.is_compiling()", DYNAMO, TORCHSCRIPT),
+    "torch.onnx.is_in_onnx_export": ("torch.onnx.is_in_onnx_export()", BOTH, ()),
+    "either": ("torch.jit.is_tracing() or torch.compiler.is_exporting()", BOTH, ()),
+    "not tracing": ("not torch.jit.is_tracing()", DYNAMO, TORCHSCRIPT),
+    "training": ("self.training", (), BOTH),
+    "not training": ("not self.training", BOTH, ()),
+    "tracing and a flag": ("torch.jit.is_tracing() and self.flag", TORCHSCRIPT, BOTH),
+    "gradients": ("torch.is_grad_enabled()", BOTH, BOTH),
+    "a helper of the project": ("tracing()", TORCHSCRIPT, DYNAMO),
+    "an attribute for it": ("self.exporting", BOTH, BOTH),
+}
+SOURCE = """
+def tracing():
+    return torch.jit.is_scripting() or torch.jit.is_tracing()
+class M(nn.Module):
+    def __init__(self, flag=True, exporting=False):
+        super().__init__()
+        self.flag = flag
+        self.exporting = exporting
+    def forward(self, x):
+"""
+
+
+def bitten(body: str) -> dict[int, tuple[str, ...]]:
+    """The exporters that suffer, by the line of the body (the first one is 1)."""
+    source = SOURCE + textwrap.indent(textwrap.dedent(body).strip(), " " * 8) + "\n"
+    found = findings_of(source)
+    assert {code for code, _, _ in found} <= {"ONX101"}
+    return {line - SOURCE.count("\n"): exporters for _, line, exporters in found}
+
+
+@pytest.mark.parametrize(("guard", "yes", "no"), GUARDS.values(), ids=GUARDS.keys())
+def test_the_arms_of(guard: str, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
+    body = f"if {guard}:\n    {HAZARD}\nelse:\n    {HAZARD}\nreturn x"
+    assert bitten(body) == {n: e for n, e in ((2, yes), (4, no)) if e}
+
+
+@pytest.mark.parametrize(("guard", "yes", "no"), GUARDS.values(), ids=GUARDS.keys())
+def test_what_follows_an_early_return_under(guard: str, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
+    body = f"if {guard}:\n    return x\n{HAZARD}\nreturn x"
+    assert bitten(body) == ({3: no} if no else {})
+
+
+def test_a_guard_before_data_in_one_condition() -> None:
+    assert bitten("if not torch.jit.is_tracing() and x.sum() > 0:\n    return x\nreturn -x") == {1: DYNAMO}
+    assert bitten("if torch.jit.is_tracing() or x.sum() > 0:\n    return x\nreturn -x") == {1: DYNAMO}
+    assert bitten("return x if torch.compiler.is_exporting() or x.sum() > 0 else -x") == {1: TORCHSCRIPT}
+
+
+def test_a_guard_kept_in_a_name() -> None:
+    body = f"quiet = torch.jit.is_tracing() or torch.compiler.is_exporting()\nif not quiet:\n    {HAZARD}\nreturn x"
+    assert bitten(body) == {}
+
+
+def test_a_guard_around_a_call() -> None:
+    source = """
+    class Check(nn.Module):
+        def forward(self, x):
+            if x.isnan().any():
+                raise ValueError("nan")
+            return x
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.check = Check()
+            self.lin = nn.Linear(4, 4)
+        def forward(self, x):
+            if not torch.onnx.is_in_onnx_export():
+                x = self.check(x)
+            return self.lin(x)
+    """
+    assert findings_of(source) == set()
+
+
+def test_a_scripted_helper_keeps_its_control_flow_in_torchscript() -> None:
+    source = """
+    @torch.jit.script
+    def gate(x):
+        if x.sum() > 0:
+            return x
+        return -x
+    class M(nn.Module):
+        def forward(self, x):
+            return gate(x)
+    """
+    assert findings_of(source) == {("ONX101", 4, DYNAMO)}
+
+
+def test_script_if_tracing_does_so_too() -> None:
+    source = """
+    @torch.jit.script_if_tracing
+    def gate(x):
+        if x.sum() > 0:
+            return x
+        return -x
+    class M(nn.Module):
+        def forward(self, x):
+            return gate(x)
+    """
+    assert findings_of(source) == {("ONX101", 4, DYNAMO)}

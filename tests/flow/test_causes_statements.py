@@ -1,0 +1,208 @@
+"""Statements and expressions: a hazard there is found at its line, and the same code without one stays silent."""
+
+from __future__ import annotations
+
+import pytest
+from analysing import found_and_expected
+
+CASES = {
+    "comprehensions": """
+        class M(nn.Module):
+            def forward(self, x):
+                parts = [p if p.sum() > 0 else -p for p in x.chunk(2, dim=1)]  # expect: ONX101
+                kept = [p for p in parts if p.mean() > 0]  # expect: ONX101
+                named = {i: float(p.max()) for i, p in enumerate(parts)}  # expect: ONX401
+                return torch.cat(parts, dim=1) * named[0] + len(kept)
+        class Good(nn.Module):
+            def forward(self, x):
+                parts = [p.abs() for i, p in enumerate(x.chunk(2, dim=1)) if i < 2]
+                return torch.cat(parts, dim=1)
+    """,
+    "a generator expression": """
+        class M(nn.Module):
+            def forward(self, x):
+                total = sum(p.max().item() for p in x.chunk(2, dim=1))  # expect: ONX401
+                return x * total
+    """,
+    "any and all over tensors": """
+        class M(nn.Module):
+            def forward(self, x):
+                if any(p.sum() > 0 for p in x.chunk(2, dim=1)):  # expect: ONX101
+                    return x
+                return -x
+    """,
+    "match on data": """
+        class M(nn.Module):
+            def forward(self, x):
+                match int(x.sum()):  # expect: ONX101
+                    case 0:
+                        return x
+                    case _:
+                        return -x
+    """,
+    "match on classes and sequences": """
+        class M(nn.Module):
+            def forward(self, x, y=None):
+                match (x, y):
+                    case (Tensor(), None):
+                        x = x + 1
+                    case (a, b):
+                        x = a + b
+                match x:
+                    case Tensor() if x.sum() > 0:  # expect: ONX101
+                        return x
+                    case [first, *rest]:
+                        return first
+                return x
+    """,
+    "match on configuration": """
+        class M(nn.Module):
+            def __init__(self, mode="a"):
+                super().__init__()
+                self.mode = mode
+            def forward(self, x):
+                match self.mode:
+                    case "a":
+                        return x.abs()
+                    case "b" | "c":
+                        return x if x.sum() > 0 else -x  # expect: ONX101
+                    case {"kind": kind}:
+                        return x + kind
+                return x
+    """,
+    "the walrus": """
+        class M(nn.Module):
+            def forward(self, x):
+                if (total := x.sum()) > 0:  # expect: ONX101
+                    x = x / total
+                return [y := x * 2, y + (1 if y.mean() > 0 else 2)][1]  # expect: ONX101
+    """,
+    "try, except and finally": """
+        class M(nn.Module):
+            def forward(self, x):
+                try:
+                    if x.sum() > 0:  # expect: ONX101
+                        x = x + 1
+                except RuntimeError:
+                    x = x * x.max().item()  # expect: ONX401
+                else:
+                    x = x - 1
+                finally:
+                    y = x if x.mean() > 0 else -x  # expect: ONX101
+                return y
+    """,
+    "while with a break": """
+        class M(nn.Module):
+            def forward(self, x):
+                steps = 0
+                while True:
+                    x = x / 2
+                    steps += 1
+                    if x.abs().max() < 1:  # expect: ONX109
+                        break
+                return x + steps
+    """,
+    "while on data and while on configuration": """
+        class M(nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.depth = depth
+            def forward(self, x):
+                while x.abs().max() > 1:  # expect: ONX101
+                    x = x / 2
+                left = self.depth
+                while left > 0:
+                    x = x + 1
+                    left -= 1
+                return x
+    """,
+    "unpacking with a star": """
+        class M(nn.Module):
+            def forward(self, x):
+                first, *rest = x.chunk(3, dim=1)
+                if rest[-1].sum() > 0:  # expect: ONX101
+                    return first
+                a, b = (first, 3)
+                return a if b > 2 else -a
+    """,
+    "chained and augmented assignment": """
+        class M(nn.Module):
+            def forward(self, x):
+                a = b = x.sum()
+                c = 0
+                c += a
+                if c > 0:  # expect: ONX101
+                    x = x + 1
+                return x if b > 0 else -x  # expect: ONX101
+    """,
+    "del and a global": """
+        LIMIT = 3
+        class M(nn.Module):
+            def forward(self, x):
+                y = x.sum()
+                del y
+                if LIMIT > 2:
+                    x = x + 1
+                return x if x.sum() > LIMIT else -x  # expect: ONX101
+    """,
+    "conditional imports and definitions": """
+        try:
+            import flash
+            HAS = True
+        except ImportError:
+            HAS = False
+        if HAS:
+            def act(x):
+                return x.relu()
+        else:
+            def act(x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+        class M(nn.Module):
+            def forward(self, x):
+                if not HAS:
+                    x = x + 1
+                return act(x)
+    """,
+    "an f-string, a print and an assert": """
+        class M(nn.Module):
+            def forward(self, x):
+                assert x.dim() == 2, f"rank {x.dim()}"
+                assert x.max() < 3, "too large"  # expect: ONX103
+                return x
+    """,
+    "the operator module and named operators": """
+        import operator
+        class M(nn.Module):
+            def forward(self, x):
+                if operator.gt(x.sum(), 0):  # expect: ONX101
+                    return x
+                if torch.gt(x.sum(), 0):  # expect: ONX101
+                    return -x
+                return x * operator.mul(2, 3)
+    """,
+    "early return in a loop": """
+        class M(nn.Module):
+            def forward(self, x):
+                for i in range(3):
+                    x = x * 2
+                    if x.max() > 8:  # expect: ONX109
+                        return x
+                return x
+    """,
+    "a loop that carries a tensor into its next turn": """
+        class M(nn.Module):
+            def forward(self, x):
+                last = None
+                for i in range(3):
+                    if last is not None and last.sum() > 0:  # expect: ONX101
+                        x = x + 1
+                    last = x * 2
+                return x
+    """,
+}
+
+
+@pytest.mark.parametrize("source", CASES.values(), ids=CASES.keys())
+def test_findings_are_those_marked(source: str) -> None:
+    found, expected = found_and_expected(source)
+    assert found == expected
