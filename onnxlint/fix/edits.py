@@ -103,10 +103,11 @@ def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> Chosen:
     return Chosen(tuple(taken), tuple(left))
 
 
-def _order(finding: Finding) -> tuple[str, tuple[int, int], str]:
+def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tuple[tuple[tuple[int, int], str], ...]]:
+    """In source order, and in one order whatever the order in which the findings came."""
     assert finding.fix is not None
     first = min((e.path, e.start) for e in finding.fix.edits)
-    return (*first, finding.code)
+    return first, finding.code, finding.text, tuple((e.end, e.text) for e in finding.fix.edits)
 
 
 def _collides(held: Mapping[Range, str], where: Range, text: str) -> bool:

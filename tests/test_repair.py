@@ -1,0 +1,236 @@
+"""`--fix`, `--unsafe-fixes`, `--diff`: what is written, what is undone, and how files are kept as they were."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from onnxlint.cli import main
+from onnxlint.fix import registry
+from onnxlint.fix.site import Site
+from onnxlint.fix.write import Change, write
+from onnxlint.records import Fix, Safety
+
+MODEL = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        x = x * x.data  # keep this
+        if x.max() > 1.0:
+            x = x / 255.0
+        return F.dropout(x, 0.5)
+"""
+SAFE = MODEL.replace("x.data", "x.detach()")
+WHOLE = (
+    SAFE.replace(
+        "        if x.max() > 1.0:\n            x = x / 255.0\n",
+        "        x = torch.where(x.max() > 1.0, x / 255.0, x)\n",
+    )
+).replace("F.dropout(x, 0.5)", "F.dropout(x, 0.5, training=self.training)")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "model.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(*flags: str) -> tuple[int, str, str]:
+    """Run `onnxlint check`, statically; the exit code, what it prints and what it says on the side."""
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxlint", "check", "--static-only", "--no-cache", "--isolated", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_without_a_flag_fixes_are_shown_and_counted(folder: Path) -> None:
+    code, out, _ = check()
+    assert code == 1
+    assert "+         x = x * x.detach()  # keep this" in out
+    assert out.rstrip().endswith("1 fix available with --fix; 2 more with --unsafe-fixes")
+    assert (folder / "model.py").read_text() == MODEL
+
+
+def test_fix_writes_safe_fixes_only(folder: Path) -> None:
+    code, out, _ = check("--fix")
+    assert code == 1, "the others are still there"
+    assert (folder / "model.py").read_text() == SAFE
+    assert out.rstrip().endswith("Fixed 1 (1 ONX411); 2 more with --unsafe-fixes")
+
+
+def test_unsafe_fixes_are_written_when_asked_for(folder: Path) -> None:
+    code, out, _ = check("--fix", "--unsafe-fixes")
+    assert code == 0
+    assert (folder / "model.py").read_text() == WHOLE
+    assert out.rstrip().endswith("Fixed 3 (1 ONX101, 1 ONX302, 1 ONX411)")
+
+
+def test_diff_changes_nothing_and_applies(folder: Path) -> None:
+    code, out, err = check("--diff", "--unsafe-fixes")
+    assert code == 1
+    assert (folder / "model.py").read_text() == MODEL
+    assert err.strip() == "Would fix 3 (1 ONX101, 1 ONX302, 1 ONX411)"
+    applied = subprocess.run(["patch", "-p0"], input=out, text=True, capture_output=True, check=False)
+    assert applied.returncode == 0, applied.stdout + applied.stderr
+    assert (folder / "model.py").read_text() == WHOLE
+
+
+def test_diff_of_a_clean_file_exits_with_zero(folder: Path) -> None:
+    (folder / "model.py").write_text(WHOLE)
+    assert check("--diff", "--unsafe-fixes") == (0, "", "")
+
+
+def test_a_suppressed_finding_is_not_fixed(folder: Path) -> None:
+    kept = MODEL.replace("# keep this", "# noqa: ONX411")
+    (folder / "model.py").write_text(kept)
+    check("--fix")
+    assert (folder / "model.py").read_text() == kept
+
+
+def test_selection_selects_fixes(folder: Path) -> None:
+    check("--fix", "--unsafe-fixes", "--select", "ONX302")
+    assert (folder / "model.py").read_text() == MODEL.replace("(x, 0.5)", "(x, 0.5, training=self.training)")
+
+
+def test_nested_fixes_are_made_round_after_round(folder: Path) -> None:
+    nested = "F.dropout(F.dropout(F.dropout(x)))"
+    (folder / "model.py").write_text(MODEL.replace("F.dropout(x, 0.5)", nested))
+    check("--fix", "--unsafe-fixes", "--select", "ONX302")
+    expected = (
+        "F.dropout(F.dropout(F.dropout(x, training=self.training), training=self.training), training=self.training)"
+    )
+    assert expected in (folder / "model.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (MODEL.replace("\n", "\r\n").encode(), SAFE.replace("\n", "\r\n").encode()),
+        (b"\xef\xbb\xbf" + MODEL.encode(), b"\xef\xbb\xbf" + SAFE.encode()),
+        (
+            ("# -*- coding: latin-1 -*-\n" + MODEL.replace("keep", "kéep")).encode("latin-1"),
+            ("# -*- coding: latin-1 -*-\n" + SAFE.replace("keep", "kéep")).encode("latin-1"),
+        ),
+        (MODEL.rstrip("\n").encode(), SAFE.rstrip("\n").encode()),
+        (MODEL.replace("x * x", "é * é").replace("(self, x)", "(self, é, x)").encode(), None),
+    ],
+    ids=["windows newlines", "a byte order mark", "latin-1", "no newline at the end", "letters of two bytes"],
+)
+def test_a_file_keeps_its_bytes_elsewhere(folder: Path, before: bytes, after: bytes | None) -> None:
+    (folder / "model.py").write_bytes(before)
+    check("--fix")
+    expected = after if after is not None else before.replace(b".data", b".detach()")
+    assert (folder / "model.py").read_bytes() == expected
+
+
+def test_mode_and_link_are_kept_and_nothing_is_left_beside(folder: Path) -> None:
+    (folder / "real").mkdir()
+    real = folder / "real" / "model.py"
+    os.replace(folder / "model.py", real)
+    real.chmod(0o750)
+    (folder / "model.py").symlink_to(real)
+    check("--fix", "model.py")
+    assert (folder / "model.py").is_symlink()
+    assert real.read_text() == SAFE
+    assert stat.S_IMODE(real.stat().st_mode) == 0o750
+    assert sorted(os.listdir(folder / "real")) == ["model.py"]
+
+
+def test_a_read_only_file_is_left_and_said_to_be(folder: Path) -> None:
+    (folder / "model.py").chmod(0o444)
+    code, out, _ = check("--fix")
+    assert code == 2
+    assert "model.py: the file is read-only; its findings are not fixed" in out
+    assert (folder / "model.py").read_text() == MODEL
+    assert check("--diff")[0] == 1, "a difference can be shown all the same"
+
+
+def test_a_file_that_has_changed_since_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("new\n")
+    change = Change("model.py", path, b"old\n", "old\n", "fixed\n", "utf-8")
+    assert write(change) == "the file has changed since it was read: run again"
+    assert path.read_text() == "new\n"
+
+
+def test_text_that_the_encoding_lacks_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_bytes(b"old\n")
+    fault = write(Change("model.py", path, b"old\n", "old\n", "\u20ac\n", "latin-1"))
+    assert fault is not None
+    assert "latin-1" in fault
+    assert path.read_bytes() == b"old\n"
+
+
+@pytest.mark.parametrize("flags", [("--fix", "-"), ("--diff", "--add-noqa"), ("--fix", "--watch")])
+def test_what_does_not_go_together_is_refused(folder: Path, flags: tuple[str, ...]) -> None:
+    code, _, err = check(*flags)
+    assert code == 2
+    assert "Error: --" in err
+
+
+def in_process(*flags: str) -> str:
+    done = CliRunner().invoke(main, ["check", "--static-only", "--no-cache", "--isolated", *flags])
+    return done.output
+
+
+def broken_remedy(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Let the remedy of ONX411 write `text` in the place of the span."""
+
+    def wrong(site: Site) -> Fix:
+        span = site.finding.span
+        lines = site.page.lines
+        ends = lines.offset((span.line, span.column)), lines.offset((span.end_line, span.end_column))
+        return site.fix("wrong", Safety.SAFE, site.splice(*ends, text))
+
+    remedies = {**registry.all_remedies(), "ONX411": registry.Remedy("ONX411", Safety.SAFE, wrong)}
+    monkeypatch.setattr(registry, "all_remedies", lambda: remedies)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("(x.data)", "the finding is still there"),
+        ("x.flatten().sum().tolist()", "what it writes has the finding ONX401"),
+    ],
+)
+def test_a_fix_that_does_not_help_is_undone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    broken_remedy(monkeypatch, text)
+    out = in_process("--fix")
+    assert f"the fix of ONX411 was undone: {reason}" in out
+    assert (folder / "model.py").read_text() == MODEL
+
+
+def test_a_fix_that_does_not_parse_is_never_offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken_remedy(monkeypatch, "x.(")
+    out = in_process("--fix")
+    assert "undone" not in out
+    assert (folder / "model.py").read_text() == MODEL
+
+
+def test_torch_is_imported_where_it_is_not(folder: Path) -> None:
+    text = "from torch import nn\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+    text += "        return x if x.sum() > 0 else -x\n"
+    (folder / "model.py").write_text(text)
+    check("--fix", "--unsafe-fixes")
+    assert (folder / "model.py").read_text().startswith("import torch\nfrom torch import nn\n")
+    renamed = text.replace("from torch import nn\n", "import torch as th\nfrom torch import nn\n")
+    (folder / "model.py").write_text(renamed)
+    check("--fix", "--unsafe-fixes")
+    assert "return th.where(x.sum() > 0, x, -x)" in (folder / "model.py").read_text()
