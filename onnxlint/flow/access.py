@@ -35,6 +35,7 @@ from onnxlint.flow.domain import (
     element,
 )
 from onnxlint.flow.frame import UNROLL
+from onnxlint.flow.hazards import clock
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -186,6 +187,8 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Va
     if isinstance(owner, Tuple) and name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
         at = _FIELDS.index(name)
         return owner.items[at] if at < len(owner.items) else Method(owner, name)
+    if isinstance(owner, Data) and clock(owner):
+        return owner
     if isinstance(owner, (Shape, Data, Array, Tuple, Seq, Dict, Const, Dim, Lambda)):
         if isinstance(owner, Array) and name in ("shape", "size", "ndim", "dtype"):
             return CONFIG
@@ -306,9 +309,9 @@ def _by_name(extent: Extent, name: str, axis: int, rank: int) -> Extent:
 def item_of(engine: Interpreter, t: Tensor, axis: int) -> Tensor:
     """`t[i]`."""
     if t.dims:
-        return replace(t, dims=t.dims[1:], view="index")
+        return replace(t, dims=t.dims[1:], view="index", given="")
     del engine, axis
-    return replace(t, dims=None, lead=None, view="index")
+    return replace(t, dims=None, lead=None, view="index", given="")
 
 
 def items_of(engine: Interpreter, v: Value, node: ast.AST) -> list[Value]:

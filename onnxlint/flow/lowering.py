@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint.flow.domain import Const, Layer, Tensor, Value, is_none
+from onnxlint.flow.domain import Const, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
 from onnxlint.records import EXPORTERS
@@ -41,6 +41,9 @@ _NO_COMPLEX = frozenset(("fft_fftfreq", "fft_rfftfreq", "hann_window", "hamming_
 # Measured: dynamo has no form of these for complex numbers.
 _REAL_ONLY = frozenset(
     (
+        "chunk",
+        "expand",
+        "split",
         "cumprod",
         "cumsum",
         "einsum",
@@ -91,15 +94,32 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
             emit(engine, call.node, "wrong", call.name, wrong[0], trace=t.trace, detail=wrong[1])
         back = entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real"))
         if back or (entry.complex and entry.name not in _NO_COMPLEX):
-            refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.opset) is False)
-            if op == "stft":
-                whole = call.kwargs.get("return_complex")
-                refused = TORCHSCRIPT if isinstance(whole, Const) and whole.literal is True else ()
-            emit(engine, call.node, "complex", call.name, refused, trace=t.trace)
+            _complex(engine, call, entry)
             return True
     if op in _REAL_ONLY and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
         emit(engine, call.node, "complex", call.name, DYNAMO, trace=t.trace, detail=op)
     return False
+
+
+def _complex(engine: Interpreter, call: Call, entry: Op) -> None:
+    """What makes or takes complex numbers. Numbers that no input is part of are folded into a constant."""
+    tensors = call.tensors()
+    if tensors and all(t.source == "made" and not t.axes for t in tensors):
+        return
+    refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.opset) is False)
+    if call.op == "stft":
+        whole = call.kwargs.get("return_complex")
+        refused = TORCHSCRIPT if isinstance(whole, Const) and whole.literal is True else ()
+    emit(engine, call.node, "complex", call.name, refused, trace=call.tensor.trace)
+
+
+def indexed(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
+    """`t[...]` of complex numbers: dynamo lowers plain slices of them alone."""
+    if t.kind == "complex" and not t.guessed and engine.tracing:
+        for v in index:
+            if is_none(v) or isinstance(v, Tensor) or as_int(v) is not None:
+                emit(engine, node, "complex", "index", DYNAMO, trace=t.trace, detail="an index")
+                return
 
 
 def _attention(engine: Interpreter, call: Call) -> None:
