@@ -78,11 +78,11 @@ def all_checks() -> Mapping[str, Registered]:
 _ONE_CAUSE = (
     "ONX109",
     "ONX101",
+    "ONX209",
     "ONX105",
     "ONX104",
     "ONX103",
     "ONX107",
-    "ONX209",
     "ONX114",
     "ONX115",
     "ONX106",

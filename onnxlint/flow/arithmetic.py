@@ -101,7 +101,7 @@ class Arithmetic(Activation):
             sequence = next((v for v in (a, b) if isinstance(v, (Tuple, Seq))), None)
             dim = a if isinstance(a, Dim) else b
             if sequence is not None and isinstance(dim, Dim) and operator == "*":  # [0] * n: the length is frozen
-                pitfalls.repeated(self.engine, dim, node, isinstance(sequence, Tuple))
+                pitfalls.repeated(self.engine, dim, node, sequence is a)
                 item = (
                     sequence.item if isinstance(sequence, Seq) else (sequence.items[0] if sequence.items else UNKNOWN)
                 )

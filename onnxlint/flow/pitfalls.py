@@ -59,6 +59,8 @@ _ATTRIBUTES: dict[str, tuple[Outcomes, tuple[tuple[int, str], ...]]] = {
     "group_norm": ({"torchscript": "export-error", "dynamo": "wrong-values"}, ((1, "num_groups"),)),
     "roll": ({"torchscript": "wrong-values", "dynamo": "export-error"}, ((1, "shifts"),)),
 }
+# TorchScript writes these attributes from constants alone.
+_WRITTEN = frozenset(("avg_pool1d", "avg_pool2d", "avg_pool3d", "layer_norm", "group_norm"))
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
 _GROUPS = frozenset(f"conv{rank}d" for rank in (1, 2, 3))
 # Functions that take their size for a number: position and name of it.
@@ -167,12 +169,11 @@ def divided(engine: Interpreter, args: Sequence[Value], node: ast.AST) -> None:
         _emit(engine, node, "negative-division", "divmod", dim, _REFUSED)
 
 
-def repeated(engine: Interpreter, dim: Dim, node: ast.AST, known: bool) -> None:
-    """`[x] * n`: a list has a length. Unless it is `known` to be one, it has to look like one."""
+def repeated(engine: Interpreter, dim: Dim, node: ast.AST, first: bool) -> None:
+    """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
     refused = "export-error" if dim.plain else "shape-error"
-    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
-    written = any(isinstance(s, (ast.List, ast.Tuple, ast.ListComp, ast.Name)) for s in sides)
-    if dim.site is None and (known or written) and not any(isinstance(s, ast.Subscript) for s in sides):
+    side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
+    if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
         _emit(engine, node, "repetition", "*", dim, {"torchscript": "shape-error", "dynamo": refused})
 
 
@@ -286,6 +287,10 @@ def _attributes(engine: Interpreter, call: Call) -> None:
         if dim is not None and (dim.sure or name not in _OF_CHANNELS):
             _emit(engine, call.node, "attribute", call.op, dim, outcomes, detail=name)
             return
+    for position, name in places if call.op in _WRITTEN else ():
+        if call.tensor.source == "input" and _reads_shape(call.node, position, name):
+            _emit(engine, call.node, "attribute", call.op, None, _NO_TORCHSCRIPT, detail=name)
+            return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
         sizes = size.items if isinstance(size, Tuple) else size.tensor.dims if isinstance(size, Shape) else None
@@ -296,6 +301,18 @@ def _attributes(engine: Interpreter, call: Call) -> None:
         dim = _symbol(call.arg(6, "groups"))
         if dim is not None and dim.sure:
             _emit(engine, call.node, "attribute", call.op, dim, _REFUSED, detail="groups")
+
+
+def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
+    """True where the argument is written with `x.shape` or `x.size()`: a value of the trace, on a fixed axis too."""
+    if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
+        return False
+    given = next((k.value for k in node.keywords if k.arg == name), None)
+    if given is None and position < len(node.args):
+        given = node.args[position]
+    return given is not None and any(
+        isinstance(n, ast.Attribute) and n.attr in ("shape", "size") for n in ast.walk(given)
+    )
 
 
 def _factory(engine: Interpreter, call: Call) -> bool:
