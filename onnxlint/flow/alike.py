@@ -6,6 +6,21 @@ import ast
 from collections.abc import Iterator, Sequence
 
 
+def holds_outputs(call: ast.AST) -> bool:
+    """True for `len(attention_outputs)`: by its name a tuple of tensors, whatever a caller was seen to give."""
+    first = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    name = first.attr if isinstance(first, ast.Attribute) else first.id if isinstance(first, ast.Name) else ""
+    return name.endswith("outputs")
+
+
+def asks_for_elements(node: ast.expr) -> bool:
+    """True for what is zero only where there is nothing: `x.numel()`, `len(x)`, `x.shape[1]`, `x.size(1)`."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    f = node.func if isinstance(node, ast.Call) else None
+    return (isinstance(f, ast.Attribute) and f.attr in ("numel", "size")) or (isinstance(f, ast.Name) and f.id == "len")
+
+
 def splits_work(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:
     """True where one arm makes one call, and the other the same call piece by piece, to save memory."""
     return _whole_and_pieces(body, orelse) or _whole_and_pieces(orelse, body)

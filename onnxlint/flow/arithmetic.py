@@ -9,6 +9,7 @@ from typing import Any
 
 from onnxlint.flow import lowering, pitfalls, shapes, special
 from onnxlint.flow.activation import Activation
+from onnxlint.flow.alike import asks_for_elements
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -199,8 +200,10 @@ class Arithmetic(Activation):
             if is_none(a) and is_none(b):
                 return Const(isinstance(operator, ast.Is))
             return CONFIG
-        if isinstance(a, Dim) and as_int(b) == 0 and _asks_for_elements(node):
-            return CONFIG  # no example is empty
+        if isinstance(a, Dim) and as_int(b) == 0:
+            counted = a.site is not None and a.site.how == "len()"
+            if counted or asks_for_elements(node.left):
+                return CONFIG  # no example is empty
         if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
             return _dtype_test(operator, b)
         if _asks_device(node.left):
@@ -269,12 +272,6 @@ class Arithmetic(Activation):
 
 
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})
-
-
-def _asks_for_elements(node: ast.Compare) -> bool:
-    """True for `x.numel() > 0` and its like."""
-    left = node.left
-    return isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute) and left.func.attr == "numel"
 
 
 def _dtype_test(operator: ast.cmpop, wanted: Value) -> Value:

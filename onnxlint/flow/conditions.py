@@ -114,6 +114,8 @@ class Conditions(Arithmetic):
         if isinstance(left, Dim):  # Python asks the comparison for its truth
             left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
         right = self.eval(second)
+        if isinstance(left, (Config, Unknown)) and isinstance(right, Const) and bool(right.literal) == (word == "or"):
+            return Const(word == "or")  # `flag and self.training`
         if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
             return _both(word, left, right)
         if isinstance(left, Tensor):
@@ -182,7 +184,9 @@ class Conditions(Arithmetic):
     ) -> None:
         """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
-        quiet = (bool(body) and not orelse and all(_only_talks(s) for s in body)) or splits_work(body, orelse)
+        quiet = (bool(body) and not orelse and all(_only_talks(s) for s in body)) or splits_work(
+            body, orelse or self._rest(body)
+        )
         for v, mask in test.reads:
             if raises or (quiet and isinstance(v, Dim)):
                 if raises:
@@ -191,6 +195,26 @@ class Conditions(Arithmetic):
                 leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
                 form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
                 self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+
+    def awaits_state(self, test: ast.expr) -> bool:
+        """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        unit = self.owner.find_method("__init__") if self.owner is not None else None
+        return unit is not None and any(
+            isinstance(part, ast.Compare)
+            and isinstance(part.ops[0], ast.IsNot)
+            and _is_none_literal(part.comparators)
+            and isinstance(part.left, ast.Attribute)
+            and part.left.attr in self.engine.stated
+            and f"self.{part.left.attr} = None" in unit.text
+            for part in parts
+        )
+
+    def _rest(self, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+        """What the function does where an arm that returns is not taken."""
+        whole = self.body.function.body if self.unit is not None else []
+        at = next((i for i, s in enumerate(whole) if isinstance(s, ast.If) and s.body is body), None)
+        return whole[at + 1 :] if at is not None and body and isinstance(body[-1], ast.Return) else ()
 
     def report_assertion(
         self, node: ast.expr, v: Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
@@ -261,9 +285,10 @@ def _tells_forms(before: ast.expr, test: ast.expr) -> bool:
     if not (isinstance(before, ast.Compare) and isinstance(test, ast.Compare)):
         return False
     sizes, number = test.left, test.comparators[0]
-    if not (isinstance(sizes, ast.Subscript) and isinstance(number, ast.Constant) and isinstance(test.ops[0], ast.Eq)):
+    if not (isinstance(sizes, ast.Subscript) and isinstance(test.ops[0], ast.Eq)):
         return False
-    if not (isinstance(sizes.value, ast.Attribute) and sizes.value.attr == "shape") or number.value in (0, 1):
+    single = isinstance(number, ast.Constant) and number.value in (0, 1)
+    if single or not (isinstance(sizes.value, ast.Attribute) and sizes.value.attr == "shape"):
         return False
     rank = before.left.func if isinstance(before.left, ast.Call) else before.left
     asks = isinstance(rank, ast.Attribute) and rank.attr in ("ndim", "dim")

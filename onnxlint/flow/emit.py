@@ -46,6 +46,8 @@ class Emitter:
     exporters: tuple[str, ...]
     bounded: bool
     emptied: set[str]
+    silent: int
+    stated: set[str]
     facts: dict[tuple[Any, ...], Fact]
 
     # ----------------------------------------------------------------------------------------------- places
@@ -72,7 +74,7 @@ class Emitter:
         **fields: Any,
     ) -> None:
         """Record a fact, or widen the one of the same kind at the same place. `about` is the value that it is about."""
-        if not (self.tracing or always) or in_a_loss(self.frames):
+        if not (self.tracing or always) or self.silent or in_a_loss(self.frames):
             return
         self.changes += 1
         place = at if isinstance(at, Place) else self.place(at)
@@ -367,6 +369,7 @@ class Emitter:
         if not isinstance(owner, Instance) or not owner.object.cls.is_module():
             return
         name = target.attr
+        self.stated.add(name)
         if name in self.emptied:
             return  # forward empties it before: nothing is left of an earlier run
         is_buffer = name in owner.object.buffers

@@ -191,8 +191,14 @@ class Frame(Targets):
         self.report_branch(node.test, test, "if", node.body, node.orelse)
         head = self.line, self.statement_node
 
+        later = self.awaits_state(node.test)
+
         def body() -> bool:
-            return self.block(node.body)
+            self.engine.silent += later
+            try:
+                return self.block(node.body)
+            finally:
+                self.engine.silent -= later
 
         def otherwise() -> bool:
             self.line, self.statement_node = head

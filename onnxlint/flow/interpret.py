@@ -95,6 +95,8 @@ class Interpreter(Objects):
         self.changes = 0
         self.budget = Budget()
         self.bounded = False  # a loop is looked at that turns once for each module
+        self.silent = 0  # arms on the way here that a fresh model does not take
+        self.stated: set[str] = set()  # attributes of modules that forward assigns
         self.emptied: set[str] = set()  # attributes that forward clears by a method for that
         self.batches = True
         self.example_batch: int | None = None

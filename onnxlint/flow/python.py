@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint.flow import pitfalls
 from onnxlint.flow.access import items_of, read_dim
+from onnxlint.flow.alike import holds_outputs
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -110,7 +111,7 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
-        if v.guessed:
+        if v.guessed or holds_outputs(node):
             return CONFIG
         extent = read_dim(engine, v, Const(0))
         return frozen(engine, [extent], node, "len()") if isinstance(extent, (Dim, Data)) else extent

@@ -46,7 +46,7 @@ def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
     """True for a loss, a training wrapper, a runner of exports, and a transform of images without weights."""
     if (
         "Loss" in cls.name
-        or cls.name.endswith(("Criterion", "Matcher"))
+        or cls.name.endswith(("Criterion", "Matcher", "Assigner"))
         or any(".loss." in b for b in cls.external_bases())
     ):
         return True

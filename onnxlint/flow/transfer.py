@@ -118,7 +118,8 @@ def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind:
     tensors = call.tensors()
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
     source = call.source()
-    hidden = source == "weight" and UNKNOWN in call.args  # what is not known may well depend on the inputs
+    # What is not known may well depend on the inputs.
+    hidden = source == "weight" and (UNKNOWN in call.args or any(t.guessed for t in tensors))
     return Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
 
 

@@ -206,3 +206,38 @@ COUNTS = {
 def test_a_quotient_of(quotient: str, expected: list[str]) -> None:
     body = f"lengths, positions = x.long(), y.long()\nreturn self.net({quotient})"
     assert kinds(model(body, "x, y")) == expected
+
+
+STATE = """\
+if self.last is None:
+    self.last = self.net(x)
+elif self.last is not None and x.sum() > 0:
+    x = x + self.last.repeat_interleave(x.shape[0], dim=0)
+return x
+"""
+
+
+def test_an_arm_for_the_state_of_an_earlier_call_is_not_that_of_a_fresh_model() -> None:
+    start = model(STATE, more="def other(self):\n    return self.last\n").replace(
+        "self.p = p", "self.p = p\n        self.last = None"
+    )
+    assert sorted(set(kinds(start))) == ["Branch", "StateWrite"]
+    assert "SizeHazard" in kinds(start.replace("self.last is not None and x.sum()", "x.sum()"))
+
+
+SIZES = {
+    "how many outputs there are": "outputs = self.net(x)\nif len(outputs) > 1:\n    x = x + 1\nreturn x",
+    "whether there are elements": "y = x[:, 1:]\nif y.shape[1] != 0:\n    x = x + 1\nreturn x",
+    "whether there are items": "n = len(x[1:])\nif n > 0:\n    x = x + 1\nreturn x",
+    "rank and size": "if x.ndim == 3 and x.shape[0] == y.shape[0] + 1:\n    x = x[1:]\nreturn x + y",
+    "pieces": "if x.numel() <= 64:\n    return self.net(x)\nreturn torch.cat([self.net(part) for part in x.split(64)])",
+}
+
+
+@pytest.mark.parametrize("body", SIZES.values(), ids=SIZES.keys())
+def test_no_branch_on_a_size_that_asks_for(body: str) -> None:
+    assert [k for k in kinds(model(body, "x, y")) if k == "Branch"] == []
+
+
+def test_a_flag_that_holds_in_training_only() -> None:
+    assert told(model("drop = self.p > 0 and self.training\nif drop:\n    x = x * torch.rand(1)\nreturn x")) == []
