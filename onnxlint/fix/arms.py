@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnxlint.fix.site import Site
-from onnxlint.fix.values import Values, condition, fresh, names_in
+from onnxlint.fix.values import Values, condition, fresh, may_reshape, names_in
 
 LONGEST = 100  # columns of a line that is written
 
@@ -93,6 +93,8 @@ def _assigned(site: Site, body: Sequence[ast.stmt], values: Values) -> dict[str,
             return None
         if "#" in text or not (values.is_tensor(value) or is_number(value)):
             return None
+        if may_reshape(value) and target.id in names_in(value):
+            return None  # it has another shape afterwards: what there is to choose from does not fit together
         found[target.id] = text
     return found
 

@@ -6,9 +6,10 @@ import ast
 
 from onnxlint.fix.arms import broken, chosen, is_number, where
 from onnxlint.fix.freed import free_names
+from onnxlint.fix.guards import without_shortcut
 from onnxlint.fix.registry import remedy
 from onnxlint.fix.site import Site
-from onnxlint.fix.values import Values, condition
+from onnxlint.fix.values import Values, condition, may_reshape, names_in
 from onnxlint.records import Edit, Fix, Safety
 
 _CHOOSE = "compute both arms and choose with `torch.where`"
@@ -34,7 +35,7 @@ def choose_with_where(site: Site) -> Fix | None:
     text = chosen(site, branch, values)
     if text is not None:
         return site.fix(_CHOOSE, Safety.UNSAFE, *before, site.replace(branch, text))
-    return _returns(site, branch, values, before)
+    return _returns(site, branch, values, before) or without_shortcut(site, branch)
 
 
 def branch_of(site: Site) -> ast.If | ast.IfExp | None:
@@ -71,8 +72,16 @@ def _ternary(site: Site, node: ast.IfExp, values: Values) -> str | None:
     return where(test, site.source(node.body), site.source(node.orelse))
 
 
+def _fits(one: ast.expr, other: ast.expr) -> bool:
+    """Not where one is a variable as it is, and the other the same in another shape."""
+    plain = [n for n in (one, other) if isinstance(n, ast.Name)]
+    return not any(may_reshape(n) and p.id in names_in(n) for p in plain for n in (one, other))
+
+
 def _tensors(values: Values, *nodes: ast.expr) -> bool:
     """Whether all are tensors or numbers, and one at least a tensor."""
+    if not all(_fits(one, other) for one in nodes for other in nodes if one is not other):
+        return False
     return any(map(values.is_tensor, nodes)) and all(values.is_tensor(n) or is_number(n) for n in nodes)
 
 

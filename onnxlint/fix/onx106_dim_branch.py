@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from onnxlint.fix.guards import crops_only, pads_only, without_question
 from onnxlint.fix.onx101_tensor_branch import branch_of
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site, many_lines
+from onnxlint.fix.site import Site
 from onnxlint.fix.sizes import axis_of, literal
 from onnxlint.records import Fix, Safety
 
@@ -17,6 +18,10 @@ def slice_always(site: Site) -> Fix | None:
     branch = branch_of(site)
     if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1:
         return None
+    if pads_only(site, branch):
+        return without_question(site, branch, "pad always, by an amount that may be zero", Safety.SAFE)
+    if crops_only(branch):
+        return without_question(site, branch, "cut always: to its own size it changes nothing", Safety.UNSAFE)
     asked = _longer_than(site, branch.test)
     cut = _cut(branch.body[0])
     if asked is None or cut is None:
@@ -29,24 +34,6 @@ def slice_always(site: Site) -> Fix | None:
     if number is not None and number < 1:
         return None
     return without_question(site, branch, "slice always: it keeps what there is", Safety.SAFE)
-
-
-def without_question(site: Site, branch: ast.If, title: str, safety: Safety) -> Fix | None:
-    """The one statement of the body, in the place of the branch."""
-    if site.page.text.startswith("elif", site.page.range(branch)[0]):
-        return None
-    body = branch.body[0]
-    start, end = site.page.range(branch)
-    first, last = site.page.range(body)
-    text = site.page.text[first:last]
-    comments = [note for at, note in site.comments(start, end) if not first <= at < last]
-    if "\n" in text:
-        shift = len(site.indent(body)) - len(site.indent(branch))
-        if shift < 1 or many_lines(body):
-            return None
-        rows = text.split("\n")
-        text = "\n".join([rows[0], *(row[shift:] if not row[:shift].strip() else row for row in rows[1:])])
-    return site.fix(title, safety, site.splice(start, end, f"\n{site.indent(branch)}".join([*comments, text])))
 
 
 def _longer_than(site: Site, test: ast.expr) -> tuple[tuple[str, int], ast.expr] | None:

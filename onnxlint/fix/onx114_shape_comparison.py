@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from onnxlint.fix.guards import without_question
 from onnxlint.fix.onx101_tensor_branch import branch_of
-from onnxlint.fix.onx106_dim_branch import without_question
 from onnxlint.fix.registry import remedy
 from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from onnxlint.fix.guards import pads_only, without_question
 from onnxlint.fix.onx101_tensor_branch import branch_of
-from onnxlint.fix.onx106_dim_branch import without_question
 from onnxlint.fix.registry import remedy
 from onnxlint.fix.site import Site
 from onnxlint.fix.values import assigned
@@ -20,6 +20,8 @@ def pad_always(site: Site) -> Fix | None:
     branch = branch_of(site)
     if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1:
         return None
+    if pads_only(site, branch):
+        return without_question(site, branch, _TITLE, Safety.SAFE)
     statement = branch.body[0]
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return None
@@ -27,11 +29,8 @@ def pad_always(site: Site) -> Fix | None:
     if site.source(call.func).rpartition(".")[2] != "pad" or len(call.args) < 2:
         return None
     asked = _asked(branch.test)
-    amounts = [n for n in ast.walk(call.args[1]) if isinstance(n, (ast.Name, ast.BinOp))]
-    if asked is None or not amounts:
+    if asked is None:
         return None
-    if isinstance(asked, ast.Name) and all(isinstance(n, ast.Name) and n.id == asked.id for n in amounts):
-        return without_question(site, branch, _TITLE, Safety.SAFE) if _is_rest(site, asked) else None
     return _rest(site, branch, asked, call)
 
 
@@ -41,13 +40,6 @@ def _asked(test: ast.expr) -> ast.expr | None:
         right = test.comparators[0]
         return test.left if isinstance(right, ast.Constant) and right.value == 0 else None
     return test if isinstance(test, (ast.Name, ast.BinOp)) else None
-
-
-def _is_rest(site: Site, name: ast.Name) -> bool:
-    """Whether a variable is what a division leaves, and so never below zero: `-n % k`, `(k - n % k) % k`."""
-    values = list(assigned(site, name))
-    value = values[0] if len(values) == 1 else None
-    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod)
 
 
 def _rest(site: Site, branch: ast.If, asked: ast.expr, call: ast.Call) -> Fix | None:

@@ -13,14 +13,17 @@ from onnxlint.records import Fix, Safety
 
 @remedy("ONX202", Safety.SAFE)
 def keep_the_size(site: Site) -> Fix | None:
-    """Safe: only rewrites that give the same number for every size."""
+    """Safe where the rewrite gives the same number for every size; a divisor that is no literal may be no whole one."""
     call = site.at_span(ast.Call)
     if call is None or call.keywords:
         return None
     text = rewritten(site, call)
     if text is None:
         return None
-    return site.fix(f"stay with the size: `{text}`", Safety.SAFE, site.replace(call, _placed(site, call, text)))
+    quotient = next((n for n in ast.walk(call) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)), None)
+    whole_number = quotient is None or literal(quotient.right) is not None
+    safety = Safety.SAFE if whole_number else Safety.UNSAFE
+    return site.fix(f"stay with the size: `{text}`", safety, site.replace(call, _placed(site, call, text)))
 
 
 def rewritten(site: Site, call: ast.Call) -> str | None:
@@ -45,7 +48,7 @@ def rewritten(site: Site, call: ast.Call) -> str | None:
     if name == "min" and len(call.args) == 2:
         for size, bound in (call.args, reversed(call.args)):
             axis = axis_of(site, size)
-            if axis is not None and axis_of(site, bound) is None and _is_plain(bound):
+            if axis is not None and (axis_of(site, bound) is not None or _is_plain(bound)):
                 tensor, at = axis
                 return _clipped(site, tensor, at, bound)
     return None

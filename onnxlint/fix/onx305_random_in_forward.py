@@ -22,7 +22,7 @@ def draw_in_training_only(site: Site) -> Fix | None:
     if owner is None:
         return None
     mean = _mean(site, call)
-    if mean is not None:
+    if mean is not None and _is_noise(site, call):
         text = f"{site.source(call)} if {owner}.training else {mean}"
         parent = site.region.parents.get(call)
         alone = isinstance(parent, (ast.Assign, ast.Return, ast.AnnAssign, ast.keyword))
@@ -32,6 +32,22 @@ def draw_in_training_only(site: Site) -> Fix | None:
         text = f"({site.source(test)})" if isinstance(test, (ast.BoolOp, ast.IfExp)) else site.source(test)
         return site.fix(_TITLE, Safety.UNSAFE, site.replace(test, f"{owner}.training and {text}"))
     return _guarded(site, call, owner)
+
+
+def _is_noise(site: Site, node: ast.expr) -> bool:
+    """Whether what is drawn is added or multiplied in, directly or through a variable: there zero is its mean."""
+    parent = site.region.parents.get(node)
+    if isinstance(parent, ast.BinOp):
+        return isinstance(parent.op, (ast.Add, ast.Sub, ast.Mult, ast.Div))
+    if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name)):
+        return False
+    name, function = parent.targets[0].id, site.function(parent)
+    uses = [
+        n
+        for n in (ast.walk(function) if function is not None else ())
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    return bool(uses) and all(isinstance(site.region.parents.get(n), ast.BinOp) for n in uses)
 
 
 def _mean(site: Site, call: ast.Call) -> str | None:

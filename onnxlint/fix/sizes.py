@@ -99,7 +99,10 @@ def ceiling(values: Values, node: ast.expr) -> str | None:
     """What `math.ceil(node)` gives, for a size divided by a number; both exporters round `//` towards zero."""
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and values.is_size(node.left)):
         return None
-    parts = literal(node.right)
+    left, parts = values.site.operand(node.left), literal(node.right)
+    if isinstance(node.right, (ast.Name, ast.Attribute)):  # meant to be whole, as a patch or a stride is
+        divisor = values.site.source(node.right)
+        return f"({left} + {divisor} - 1) // {divisor}"
     if parts is None or parts < 1:
         return None
-    return f"({values.site.operand(node.left)} + {parts - 1}) // {parts}"
+    return f"({left} + {parts - 1}) // {parts}"

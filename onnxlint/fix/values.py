@@ -41,7 +41,7 @@ class Values:
         if isinstance(node, ast.Name):
             if node.id in self.bound:
                 return self.bound[node.id]
-            return self.told(node.id).startswith(("tensor", "weight", "made", "guess"))
+            return self.told(node.id).startswith(("tensor", "weight", "made"))
         if isinstance(node, ast.BinOp):
             return self.is_tensor(node.left) or self.is_tensor(node.right)
         if isinstance(node, ast.UnaryOp):
@@ -240,6 +240,40 @@ def _side(site: Site, node: ast.expr) -> str:
         if isinstance(node, loose) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
         else site.source(node)
     )
+
+
+# What these give may have another shape than what they are given.
+_RESHAPES = frozenset(
+    (
+        *("view", "reshape", "flatten", "unflatten", "transpose", "permute", "t", "squeeze", "unsqueeze", "expand"),
+        *("repeat", "tile", "rearrange", "reduce", "einsum", "cat", "stack", "concat", "pad", "interpolate", "roll"),
+        *(
+            "sum",
+            "mean",
+            "max",
+            "min",
+            "amax",
+            "amin",
+            "prod",
+            "any",
+            "all",
+            "gather",
+            "index_select",
+            "matmul",
+            "movedim",
+        ),
+    )
+)
+
+
+def may_reshape(node: ast.expr) -> bool:
+    """Whether an expression may have another shape than the tensors in it, as far as its outermost operator tells."""
+    if isinstance(node, ast.Subscript):
+        return True
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return name in _RESHAPES
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
 
 
 def names_in(*nodes: ast.AST) -> set[str]:
