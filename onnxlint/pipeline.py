@@ -20,7 +20,7 @@ from onnxlint.cache import Store, default_folder
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.checks.registry import run_checks
 from onnxlint.config import TYPED, Settings
-from onnxlint.fix.registry import with_fixes
+from onnxlint.fix.kept import with_kept_fixes
 from onnxlint.flow.analysis import Request, analyse_files
 from onnxlint.flow.entries import Analysis
 from onnxlint.flow.parts import Declared
@@ -81,7 +81,6 @@ def run_check(
             pool.warm()  # takes seconds, which the static pass uses
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
         analysis = _analyse(sources.index, settings, store, dynamic)
-        store.close()
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
         if store.problem:
@@ -107,9 +106,10 @@ def run_check(
         for f in (*findings, *needless)
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
-    files = sources.files()
+    findings = with_kept_fixes(findings, sources.text, store)
+    store.close()
     return Report(
-        findings=with_fixes(findings, lambda path: files[path].text if path in files else None),
+        findings=findings,
         models=(*(_told(r, settings) for r in results), *unprobed),
         diagnostics=tuple(diagnostics),
         files=sources.count,
@@ -151,7 +151,7 @@ class _Sources(Place):
         self.index = Index(store, overlay, workers.processes(settings.jobs))
         self._found = found.diagnostics
         self._settings = settings
-        self._files: dict[str, SourceFile] = {}
+        self._files: dict[str, SourceFile] | None = None
         if progress is not None:
             progress.stage("reading", self.count)
         self.index.read(found.files, progress.advance if progress is not None else lambda: None)
@@ -192,9 +192,18 @@ class _Sources(Place):
 
     def files(self) -> Mapping[str, SourceFile]:
         """The files read, by the path that findings name."""
-        if len(self._files) != len(self.index.sources):
+        if self._files is None:
             self._files = self.index.files()
         return self._files
+
+    def file(self, path: str) -> SourceFile | None:
+        """A file by the path that findings name: of interest, or imported by one that is."""
+        return self.files().get(path) or (self.index.load(Path(path)) if Path(path).is_file() else None)
+
+    def text(self, path: str) -> str | None:
+        """The text of such a file; None where there is none."""
+        source = self.file(path)
+        return source.text if source is not None else None
 
     def statement_lines(self, path: str, line: int) -> tuple[int, int]:
         """First and last line of the statement (of a compound one, its header) that holds a line."""
@@ -272,7 +281,12 @@ def _without_suppressed(
             return False
         return settings.selection.matches(code, name) and (dynamic or not code.startswith("ONX7"))
 
-    kept, _, unused = apply(findings, sources.files(), names, ran)
+    files = dict(sources.files())
+    for path in {f.span.path for f in findings} - files.keys():
+        source = sources.file(path)
+        if source is not None:
+            files[path] = source
+    kept, _, unused = apply(findings, files, names, ran)
     rule = catalogue[UNUSED]
     needless = [
         Finding(rule.code, rule.name, Severity.WARNING, u.message, u.span, effects={}, text=u.text) for u in unused

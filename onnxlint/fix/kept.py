@@ -43,7 +43,8 @@ def _of_file(findings: Sequence[Finding], path: str, text: str, store: Store) ->
     except UnicodeEncodeError:  # a path that is no text
         return with_fixes(findings, lambda _: text)
     held = _decoded(store.get(KIND, key))
-    if held is not None and len(held) == len(findings):
+    own = held is not None and all(e.path == path for fix in held if fix is not None for e in fix.edits)
+    if held is not None and own and len(held) == len(findings):
         return [replace(finding, fix=fix) for finding, fix in zip(findings, held, strict=True)]
     fixed = with_fixes(findings, lambda _: text)
     store.put(KIND, key, msgspec.msgpack.encode([f.fix for f in fixed]))

@@ -103,7 +103,7 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
         return None
     if request.probing and whole.models is None:
         return None
-    if any(index.digest_of(Path(path)) != told for path, told in whole.probed.items()):
+    if not all(index.unchanged(path, told) for path, told in whole.probed.items()):
         return None
     index.faulty.update((Path(path), found) for path, found in whole.faulty.items())
     return Analysis(seen, whole.problems, whole.models or ())
@@ -118,9 +118,10 @@ class _Run:
         self._store = store
         self._processes = 1 if request.debug else processes
         self._project = index.parse()
-        self._fingerprints = Fingerprints(self._project, index.digest_of)
+        self._fingerprints = Fingerprints(self._project, index.digest_of, index.unchanged)
         self._table = OpTable.load()
-        self.modules = list(self._project.modules.values())
+        known = self._project.modules
+        self.modules = [known[path] for path in index.own if path in known]
 
     def outcomes(self) -> list[tuple[list[Fact], Outcome]]:
         """What every part gave, in an order that depends on the files alone."""
@@ -183,7 +184,7 @@ class _Run:
         if outcome is None:
             return None
         moves = self._fingerprints.moves(outcome.record)
-        if moves is None or any(self._index.digest_of(Path(p)) != told for p, told in outcome.probed.items()):
+        if moves is None or not all(self._index.unchanged(path, told) for path, told in outcome.probed.items()):
             return None
         seen, exported = results.moved(results.told(outcome.facts), moves), results.moved(outcome.exported, moves)
         if seen is None or exported is None:
@@ -212,8 +213,9 @@ class _Run:
             {str(p): self._index.digest_of(p) for p in sorted(reads.probed)},
             self._fingerprints.record(_without(reads, own)),
         )
-        for made in engine.instances.values():  # objects hold each other, and nobody collects cycles meanwhile
+        for made in engine.instances.values():  # all of this holds each other, and nobody collects cycles meanwhile
             made.attrs.clear()
+        vars(engine).clear()
         return outcome
 
 

@@ -49,9 +49,14 @@ Moves = dict[str, list[tuple[int, int, int]]]  # by display path: first and last
 class Fingerprints:
     """Hashes of the parts of modules, each made once."""
 
-    def __init__(self, project: Project, digest_of: Callable[[Path], bytes]) -> None:
+    def __init__(
+        self, project: Project, digest_of: Callable[[Path], bytes], unchanged: Callable[[str, bytes], bool]
+    ) -> None:
         self._project = project
         self._digest_of = digest_of
+        self._unchanged = unchanged
+        self._found: dict[tuple[str, str], str] = {}  # the same few are asked for by every recording
+        self._infos: dict[str, ModuleInfo | None] = {}
         self._known: dict[tuple[ModuleInfo, str], Part] = {}
 
     def record(self, reads: Reads) -> Record:
@@ -70,15 +75,19 @@ class Fingerprints:
     def moves(self, record: Record) -> Moves | None:
         """Where the parts of a recording are by now; None if one of them is not as it was."""
         for name, beside, path in record.modules:
-            found = self._project.find(name, beside)
-            if (str(found.source.path) if found is not None else "") != path:
+            if (name, beside) not in self._found:
+                found = self._project.find(name, beside)
+                self._found[name, beside] = str(found.source.path) if found is not None else ""
+            if self._found[name, beside] != path:
                 return None
         moves: Moves = {}
         for file in record.files:
-            info = self._project.modules.get(Path(file.path))
+            if file.path not in self._infos:
+                self._infos[file.path] = self._project.modules.get(Path(file.path))
+            info = self._infos[file.path]
             if info is None or (info.name, info.path) != (file.module, file.display):
                 return None
-            if self._digest_of(info.source.path) == file.digest:
+            if self._unchanged(file.path, file.digest):
                 continue
             if not file.parts:
                 return None

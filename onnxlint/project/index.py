@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from onnxlint import workers
 from onnxlint.cache import Store, digest
 from onnxlint.paths import display_path
-from onnxlint.project.modules import Project
+from onnxlint.project.modules import ModuleInfo, Project, full_name, module_name
 from onnxlint.project.outline import ModuleOutline, outline_of
 from onnxlint.records import Diagnostic
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
@@ -48,7 +47,9 @@ class Index:
         self.sources: dict[Path, SourceFile] = {}
         self.digests: dict[Path, bytes] = {}
         self.faulty: dict[Path, Diagnostic] = {}
-        self._project = Project(self.load)
+        self._project = Project(self.load, self._outline)
+        self._held: dict[Path, bytes] = {}
+        self._told: dict[str, bytes] = {}
         self._store = store
         self._overlay = overlay
         self._processes = processes
@@ -68,22 +69,31 @@ class Index:
         if self._indexed:
             return self._project
         self._indexed = True
-        known = {path: self._store.get(KIND, self.digests[path]) for path in self.own}
+        found = self._add(self.own)
+        plain = {module_name(path)[0]: path for path in self.asked if path in self.digests and path not in self.sources}
+        while found and plain:  # what those of interest import, and what that imports
+            wanted = dict.fromkeys(plain.pop(name) for info in found for name in _imported(info) if name in plain)
+            found = self._add([path for path in wanted if self._read(path, only_torch=False) is not None])
+        return self._project
+
+    def _add(self, paths: Sequence[Path]) -> list[ModuleInfo]:
+        """Index files; of those that do not parse, the ones of interest are noted as faulty."""
+        known = {path: self._store.get(KIND, self.digests[path]) for path in paths}
         missing = [self.sources[path] for path, outline in known.items() if outline is None]
+        own = frozenset(self.own)
         for source, parsed in zip(missing, self._parse(missing), strict=True):
-            if parsed.fault is not None:
-                self.faulty[source.path] = parsed.fault
-            else:
+            if parsed.fault is None:
                 known[source.path] = parsed.outline
                 self._store.put(KIND, self.digests[source.path], parsed.outline)
-        for path, outline in known.items():
-            if outline is not None:
-                self._project.add(self.sources[path], partial(_decoded, outline, self.sources[path]))
-        return self._project
+            elif source.path in own:
+                self.faulty[source.path] = parsed.fault
+        self._held |= {path: outline for path, outline in known.items() if outline is not None}
+        return [self._project.add(self.sources[path]) for path in paths if path in self._held]
 
     def files(self) -> dict[str, SourceFile]:
         """Every file of interest that parses, by the path that findings name."""
-        return {s.display: s for path, s in self.sources.items() if path not in self.faulty}
+        found = (self.sources[path] for path in self.own if path not in self.faulty)
+        return {source.display: source for source in found}
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -96,6 +106,12 @@ class Index:
         if path not in self.digests and path not in self.faulty and path.is_file():
             self._read(path, only_torch=False)
         return self.digests.get(path, b"")
+
+    def unchanged(self, path: str, told: bytes) -> bool:
+        """True where the hash of a file is still the same; b"" for no file."""
+        if path not in self._told:
+            self._told[path] = self.digest_of(Path(path))
+        return self._told[path] == told
 
     def _parse(self, missing: Sequence[SourceFile]) -> list[_Parsed]:
         chunks: list[list[SourceFile]] = []
@@ -120,11 +136,21 @@ class Index:
         source = self.sources.get(path) or self._read(path, only_torch=False)
         if source is None or path in self.faulty:
             return None
-        fault = syntax_fault(source)
-        if fault is not None:
-            self.faulty[path] = fault
-            return None
+        if path not in self._held:
+            kept = self._store.get(KIND, self.digests[path])
+            parsed = _parse_one(source) if kept is None else _Parsed(kept)
+            if parsed.fault is not None:
+                self.faulty[path] = parsed.fault
+                return None
+            self._held[path] = parsed.outline
+            if kept is None:
+                self._store.put(KIND, self.digests[path], parsed.outline)
         return source
+
+    def _outline(self, source: SourceFile) -> ModuleOutline:
+        """What a file defines, as it was kept."""
+        held = self._held.get(source.path)
+        return _decoded(held, source) if held is not None else outline_of(source.tree, source.text, source.lines)
 
     def _read(self, path: Path, only_torch: bool) -> SourceFile | None:
         if path in self.faulty:
@@ -146,6 +172,15 @@ class Index:
             return None
         self.sources[path] = source
         return source
+
+
+def _imported(info: ModuleInfo) -> Iterator[str]:
+    """Dotted names of what may be modules that a module imports, with the packages around them."""
+    for found in info.known.imports:
+        name = full_name(found, info.name, info.is_package)
+        while name:
+            yield name
+            name = name.rpartition(".")[0]
 
 
 def _parse_one(source: SourceFile) -> _Parsed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -48,15 +48,13 @@ class ModuleInfo:
     fallbacks: dict[str, str]  # what a failed import is replaced by
     stars: tuple[str, ...]
 
-    def __init__(
-        self, project: Project, source: SourceFile, name: str, outline: ModuleOutline | Callable[[], ModuleOutline]
-    ) -> None:
+    def __init__(self, project: Project, source: SourceFile, name: str, outline: Callable[[], ModuleOutline]) -> None:
         self.project = project
         self.source = source
         self.name = name
         self.is_package = source.path.name == "__init__.py"
         self.folder = str(source.path.parent)
-        self._outline = outline
+        self._outline: ModuleOutline | Callable[[], ModuleOutline] = outline
 
     def __getattr__(self, name: str) -> object:
         """Make what the outline tells of when it is first asked for: most modules of a large tree never are."""
@@ -205,8 +203,13 @@ class Session:
 class Project:
     """Every module of a run. A file that a module imports is read on demand when the run can see it."""
 
-    def __init__(self, read: Callable[[Path], SourceFile | None]) -> None:
+    def __init__(
+        self,
+        read: Callable[[Path], SourceFile | None],
+        outline: Callable[[SourceFile], ModuleOutline] | None = None,
+    ) -> None:
         self._read = read
+        self._outline = outline or _outlined
         self.modules: dict[Path, ModuleInfo] = {}
         self.session = Session()
         self.reads: Reads | None = None
@@ -217,14 +220,12 @@ class Project:
         self._roots: list[Path] = []
         self._tops: set[str] = set()
 
-    def add(self, source: SourceFile, outline: ModuleOutline | Callable[[], ModuleOutline] | None = None) -> ModuleInfo:
-        """Index one file, by its outline if that is known (or what gives it, when it is needed)."""
+    def add(self, source: SourceFile) -> ModuleInfo:
+        """Index one file."""
         path = source.path
         if path not in self.modules:
             name, root = module_name(path)
-            if outline is None:
-                outline = outline_of(source.tree, source.text, source.lines)
-            self.modules[path] = ModuleInfo(self, source, name, outline)
+            self.modules[path] = ModuleInfo(self, source, name, partial(self._outline, source))
             if path not in self.late:  # what is found must not depend on what was looked for before
                 self._tops.add(name.partition(".")[0])
                 if root not in self._roots:
@@ -288,6 +289,10 @@ class Project:
         """Every class of every module."""
         for info in list(self.modules.values()):
             yield from info.classes.values()
+
+
+def _outlined(source: SourceFile) -> ModuleOutline:
+    return outline_of(source.tree, source.text, source.lines)
 
 
 def _definition(unit: FunctionUnit) -> ast.FunctionDef | ast.AsyncFunctionDef:
