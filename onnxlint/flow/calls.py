@@ -123,6 +123,7 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
     if name == "collections.OrderedDict":
         return make_dict(engine, args, kwargs, node)
     if name.startswith("einops.") or root == "einops":
+        engine.use_all([v for v in kwargs.values() if isinstance(v, (Dim, Data))], name)
         return einops.call(name, args, kwargs)
     if name in ("functools.reduce",) and len(args) >= 2:
         first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN

@@ -637,6 +637,9 @@ class Interpreter(Objects):
     def use_plain(self, call: Call, given: Value) -> None:
         """What a tensor constructor freezes: dims and data in its argument."""
         items = _leaves(given)
+        if isinstance(given, Shape):  # the whole of it: the batch is in it at the least
+            t = given.tensor
+            items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, self.axes)]
         for v in items:
             if isinstance(v, Dim):
                 listed = v.site is not None and v.site.how.startswith(("range()", "list repetition", "numpy."))

@@ -128,6 +128,8 @@ class Targets(Expressions):
         if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
             carried.stored(self, target.value, v)
             self.rebind(target.value, _stored(owner, key, v))
+        elif isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, ast.Subscript):
+            self.assign_item(target.value, _stored(owner, key, v))
 
     def rebind(self, node: ast.Name | ast.Attribute, v: Value) -> None:
         """Give a container that was changed in place back to the name or attribute that holds it."""

@@ -6,6 +6,17 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "numbers read from a tensor, in a dict in a dict": """
+        class M(nn.Module):
+            def forward(self, x):
+                scores = x.sum(dim=0).numpy()
+                found = {"scores": {}, "kept": []}
+                for i in range(4):
+                    found["scores"][i] = round(scores[i] - 0.5, 3)
+                    if found["scores"][i] > 0:  # expect: ONX101
+                        x = x + 1
+                return x
+    """,
     "items of a Sequential": """
         class Block(nn.Module):
             def forward(self, x):

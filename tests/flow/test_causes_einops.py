@@ -6,6 +6,20 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "a side worked out in Python": """
+        import math
+        from einops import rearrange
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                b, length, width = x.shape
+                return rearrange(x, "b (h w) c -> b c h w", h=int(math.sqrt(length)))  # expect: ONX202
+        class Good(nn.Module):
+            def __init__(self, side=8):
+                super().__init__()
+                self.side = side
+            def forward(self, x: Tensor):
+                return rearrange(x, "b (h w) c -> b c h w", h=self.side)
+    """,
     "what rearrange gives is a tensor": """
         from einops import rearrange
         class M(nn.Module):

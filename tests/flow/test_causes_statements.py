@@ -6,6 +6,15 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "a tensor of the sizes of another": """
+        class M(nn.Module):
+            def forward(self, x):
+                scale = torch.tensor(x.shape).sum()  # expect: ONX203
+                return x * scale
+        class Good(nn.Module):
+            def forward(self, x):
+                return x * x.shape[0]
+    """,
     "comprehensions": """
         class M(nn.Module):
             def forward(self, x):
