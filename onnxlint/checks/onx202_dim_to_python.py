@@ -14,13 +14,14 @@ _TORCHSCRIPT_ONLY = {
     "min()": Outcome.SHAPE_ERROR,
     "max()": Outcome.SHAPE_ERROR,
     "float()": Outcome.WRONG_VALUES,
+    "numpy.prod": Outcome.SHAPE_ERROR,
 }
 
 
 @check("ONX202")
 def dim_to_python(escape: Escape) -> Iterator[Objection]:
     """Object to a symbolic size that became a plain number, which then shapes something."""
-    if escape.source == "dim" and escape.how != "unflatten":
+    if escape.source == "dim" and escape.how != "a size after unflatten":
         yield Objection(
             f"`{escape.how}` turns a dynamic size into the example's number: `{escape.text}`",
             "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min` for `min` under dynamo",

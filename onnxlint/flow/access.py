@@ -242,7 +242,7 @@ def read_at(engine: Interpreter, t: Tensor, node: ast.AST) -> Tensor:
     """The tensor with its sizes as `.shape` gives them: those that `unflatten` hid become numbers at this place."""
 
     def read(d: Extent) -> Extent:
-        if isinstance(d, Dim) and d.site is not None and d.site.how == shapes.UNFLATTENED:
+        if isinstance(d, Dim) and d.site is not None and d.site.how == shapes.HIDDEN:
             return replace(d, site=engine.site(node, shapes.UNFLATTENED))
         return d
 

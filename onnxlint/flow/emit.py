@@ -172,7 +172,7 @@ class Emitter:
                     facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=numpy, weight=v.fixed
                 )
         elif isinstance(v, Dim):
-            if v.site is not None:
+            if v.site is not None and v.site.how != shapes.HIDDEN:
                 mask = self.exporters
                 if v.site.how == shapes.UNFLATTENED:
                     mask = tuple(e for e in mask if e == "torchscript")

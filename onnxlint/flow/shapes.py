@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Dims = tuple[Extent, ...]
 
-UNFLATTENED = "unflatten"  # how TorchScript's trace loses the sizes of what it gives
+HIDDEN = "unflatten"  # what TorchScript's trace does not see: the sizes of what it gives
+UNFLATTENED = "a size after unflatten"  # such a size, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def lost(engine: Interpreter, t: Tensor, before: Tensor, node: ast.AST) -> Tenso
     """What `unflatten` gives of `before`: in TorchScript's trace its sizes are numbers from here on."""
     if before.source != "input":
         return t
-    site = engine.site(node, UNFLATTENED)
+    site = engine.site(node, HIDDEN)
 
     def hidden(d: Extent) -> Extent:
         return replace(d, site=site) if isinstance(d, Dim) and d.site is None else d
