@@ -133,6 +133,8 @@ def _finding(rule: Rule, fact: Fact, objection: Objection, exporters: Sequence[s
     if not effects or all(o is Outcome.OK for o in effects.values()):
         return None
     severity = objection.severity or rule.severity
+    if not fact.certain and severity is Severity.ERROR:
+        severity = Severity.WARNING
     if not fact.sure:
         severity = Severity.NOTE
     return Finding(

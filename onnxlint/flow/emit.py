@@ -25,7 +25,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.known import describe, known_names
-from onnxlint.flow.training import in_a_loss
+from onnxlint.flow.training import in_a_loss, replaced
 from onnxlint.flow.tree import NOWHERE, Body, Place
 from onnxlint.records import EXPORTERS
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from onnxlint.flow.frame import Frame
     from onnxlint.flow.transfer import Call
     from onnxlint.project.classes import FunctionUnit
+    from onnxlint.project.modules import ModuleInfo
 
 
 class Emitter:
@@ -47,6 +48,11 @@ class Emitter:
     bounded: bool
     emptied: set[str]
     silent: int
+
+    def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
+        """What a name means at module level."""
+        raise NotImplementedError
+
     stated: set[str]
     facts: dict[tuple[Any, ...], Fact]
 
@@ -83,8 +89,9 @@ class Emitter:
         before = self.facts.get(key)
         if before is not None:
             both = tuple(e for e in EXPORTERS if e in before.exporters or e in mask)
-            if (sure and not before.sure) or both != before.exporters:
-                self.facts[key] = replace(before, sure=before.sure or sure, exporters=both)
+            certain = before.certain or self._certain()
+            if (sure and not before.sure) or both != before.exporters or certain != before.certain:
+                self.facts[key] = replace(before, sure=before.sure or sure, exporters=both, certain=certain)
             return
         steps = trace.steps() if trace is not None else ()
         known = {} if about is None else {"": describe(about)}
@@ -99,7 +106,14 @@ class Emitter:
             exporters=mask,
             statement=place.line,
             known=known,
+            certain=self._certain(),
             **fields,
+        )
+
+    def _certain(self) -> bool:
+        """False in an arm that a size chooses, and in a forward that a decorator of its class may replace."""
+        return not any(f.by_size for f in self.frames[-1:]) and not any(
+            f.unit is not None and replaced(self, f.unit) for f in self.frames
         )
 
     # ------------------------------------------------------------------------------------------------ reads

@@ -15,7 +15,8 @@ class Fact:
 
     `sure` is False where nobody declared which axes are dynamic and this axis only may be one.
     `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
-    the variables there (see flow/known.py), and under the empty name of the value that it is about.
+    the variables there (see flow/known.py), and under the empty name of the value that it is about. `certain` is False
+    where the export comes through here with some settings or sizes only.
     """
 
     span: Span
@@ -26,6 +27,7 @@ class Fact:
     exporters: tuple[str, ...] = EXPORTERS
     statement: int = 0  # first line of the statement
     known: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ class Frame(Targets):
         self.yields: list[Value] = []
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
+        self.by_size = 0  # arms on the way here that sizes choose
         self.looping = 0
         self.attempted: list[ast.AST] | None = None
         self.nonlocals: set[str] = set()
@@ -192,17 +193,24 @@ class Frame(Targets):
         head = self.line, self.statement_node
 
         later = self.awaits_state(node.test)
+        sized = any(isinstance(v, Dim) for v, _ in test.reads)
 
         def body() -> bool:
             self.engine.silent += later
+            self.by_size += sized
             try:
                 return self.block(node.body)
             finally:
                 self.engine.silent -= later
+                self.by_size -= sized
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            return self.block(node.orelse)
+            self.by_size += sized
+            try:
+                return self.block(node.orelse)
+            finally:
+                self.by_size -= sized
 
         for arm, statements in ((True, node.body), (False, node.orelse)):
             if statements and not test.may_be(arm):

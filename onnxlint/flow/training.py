@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint.flow.domain import Instance, Layer, Tensor
+from onnxlint.flow.domain import Function, Instance, Layer, Tensor
 
 if TYPE_CHECKING:
     from onnxlint.flow.activation import Activation
+    from onnxlint.flow.emit import Emitter
     from onnxlint.flow.interpret import Interpreter
     from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -35,6 +36,15 @@ def never_exported(engine: Interpreter, classes: Sequence[ClassInfo]) -> frozens
             if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
                 found.add(c)
     return frozenset(found)
+
+
+def replaced(engine: Emitter, forward: FunctionUnit) -> bool:
+    """True for the forward of a class whose decorator, a function of the project, gives it another one by settings."""
+    cls = forward.cls
+    if cls is None or forward.name != "forward" or not any(cls.decorators):
+        return False
+    found = (engine.global_value(cls.module, name) for name in cls.decorators if name.isidentifier())
+    return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in found)
 
 
 def in_a_loss(frames: Sequence[Activation]) -> bool:

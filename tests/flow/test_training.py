@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import told
+from analysing import facts_of, told
 
 HEAD = """\
 class M(nn.Module):
@@ -241,3 +241,31 @@ def test_no_branch_on_a_size_that_asks_for(body: str) -> None:
 
 def test_a_flag_that_holds_in_training_only() -> None:
     assert told(model("drop = self.p > 0 and self.training\nif drop:\n    x = x * torch.rand(1)\nreturn x")) == []
+
+
+CHOSEN = """\
+def chosen(cls):
+    inner = cls.forward
+    def forward(self, x):
+        return INTERFACE.get(self.p, inner)(self, x)
+    cls.forward = forward
+    return cls
+
+{decorator}class M(nn.Module):
+    def forward(self, x):
+        if x.shape[1] > 4:
+            return x + x.sum().item()
+        if x.sum() > 0:
+            return x * 2
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "expected"),
+    [("", {("Branch", True), ("Escape", False)}), ("@chosen\n", {("Branch", False), ("Escape", False)})],
+    ids=["always", "by a setting"],
+)
+def test_what_an_export_meets_for_certain(decorator: str, expected: set[tuple[str, bool]]) -> None:
+    facts = facts_of(CHOSEN.format(decorator=decorator))
+    assert {(type(f).__name__, f.certain) for f in facts if "shape" not in f.text} == expected
