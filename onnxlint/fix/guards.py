@@ -114,4 +114,7 @@ def crops_only(branch: ast.If) -> bool:
     if not (isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Tuple)):
         return False
     same = ast.dump(value.value) == ast.dump(statement.targets[0]).replace("Store()", "Load()")
-    return same and all(isinstance(p, ast.Slice) and p.lower is None and p.step is None for p in value.slice.elts)
+    return same and all(
+        isinstance(p, ast.Slice) and p.lower is None and p.step is None and not isinstance(p.upper, ast.UnaryOp)
+        for p in value.slice.elts
+    )

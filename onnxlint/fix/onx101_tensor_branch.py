@@ -135,9 +135,22 @@ def without_guard(site: Site, node: ast.If | ast.IfExp) -> Fix | None:
     if not isinstance(limit, ast.Constant) or limit.value not in (0, 1):
         return None
     operator = type(node.test.ops[0])
+    if not _is_count(site, node.test.left):
+        return None
     empty = (operator is ast.Eq and limit.value == 0) or (operator is ast.Lt and limit.value == 1)
     if empty and len(node.body) == 1 and isinstance(node.body[0], ast.Continue):
         return site.fix(
             "leave out the test: the rest does nothing for an empty selection", Safety.UNSAFE, site.remove(node)
         )
     return None
+
+
+def _is_count(site: Site, node: ast.expr) -> bool:
+    """`rows.numel()`, `len(rows)`, `rows.shape[0]`: how many were selected."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if not isinstance(node, ast.Call):
+        return False
+    return site.source(node.func) == "len" or (
+        isinstance(node.func, ast.Attribute) and node.func.attr in ("numel", "nelement", "size")
+    )

@@ -21,11 +21,10 @@ def leave_it_to_eager(site: Site) -> Fix | None:
     if isinstance(statement, ast.If):
         if site.page.text.startswith("elif", site.page.range(statement)[0]):
             return None
-        test = (
-            site.operand(statement.test)
-            if isinstance(statement.test, (ast.BoolOp, ast.IfExp))
-            else site.source(statement.test)
+        loose = isinstance(statement.test, ast.IfExp) or (
+            isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.Or)
         )
+        test = f"({site.source(statement.test)})" if loose else site.source(statement.test)
         return site.fix(
             "leave the check to eager mode",
             Safety.SAFE,

@@ -20,6 +20,8 @@ def take_the_size(site: Site) -> Fix | None:
     argument = _size_argument(site, call, position)
     if argument is None or literal(argument) != site.number("literal"):
         return None
+    if site.number("literal") == 1 and position > 0 and site.hint("call") in ("view", "reshape"):
+        return None  # an axis of its own, to broadcast along
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     named = receiver.id if isinstance(receiver, ast.Name) else ""
     size = size_named(site, site.hint("axis"), named)

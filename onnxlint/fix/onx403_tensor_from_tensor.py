@@ -35,12 +35,12 @@ def stacked(site: Site, call: ast.Call) -> Fix | None:
         moved = ".float()"
     if not isinstance(data, (ast.List, ast.Tuple)):
         inner = stripped(site, data)
-        if not values.is_tensor(inner):
+        if not values.is_tensor(inner) or (isinstance(inner, ast.Name) and _is_list(site, inner)):
             return None
         copied = "" if name in ("as_tensor", "from_numpy") else ".detach().clone()"
         return site.fix(
             "copy the tensor",
-            Safety.SAFE if inner is data else Safety.UNSAFE,
+            Safety.SAFE if inner is data and _rank_known(values, inner) else Safety.UNSAFE,
             site.replace(call, f"{site.operand(inner)}{copied}{moved}"),
         )
     items = [stripped(site, e) for e in data.elts]
@@ -61,3 +61,19 @@ def _has_no_axes(values: Values, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
         return node.func.attr in _REDUCTIONS or _has_no_axes(values, node.func.value)
     return False
+
+
+def _is_list(site: Site, name: ast.Name) -> bool:
+    """Whether a variable is somewhere set to, or grown by, a list: its items are tensors then, not itself."""
+    function = site.function(name)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            mine = any(isinstance(t, ast.Name) and t.id == name.id for t in targets)
+            if mine and isinstance(node.value, (ast.List, ast.ListComp, ast.Tuple)):
+                return True
+    return False
+
+
+def _rank_known(values: Values, node: ast.expr) -> bool:
+    return not isinstance(node, ast.Name) or sizes_of(values.told(node.id)) is not None

@@ -15,6 +15,11 @@ def detach_instead(site: Site) -> Fix | None:
     node = site.at_span(ast.Attribute) or next((n for n in site.inside(ast.Attribute) if n.attr == "data"), None)
     if node is None or node.attr != "data" or not isinstance(node.ctx, ast.Load):
         return None
+    parent = site.region.parents.get(node)
+    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+        return None  # a weight is written
+    if isinstance(parent, ast.Attribute) and parent.attr == "detach":
+        return site.fix("leave out `.data`", Safety.SAFE, site.replace(node, site.source(node.value)))
     start = site.page.range(node.value)[1]
     end = site.page.range(node)[1]
     at = site.page.text.rfind("data", start, end)

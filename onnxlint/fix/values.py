@@ -215,6 +215,8 @@ def condition(values: Values, test: ast.expr) -> str | None:
             return f"{called}.isclose{site.page.text[start : site.page.range(test)[1]]}.all()"
         if name in _TRUTHS:
             return site.source(test)
+    if isinstance(test, ast.Name) and not values.told(test.id).startswith("tensor/bool"):
+        return None  # a flag under a tensor's name is likelier than a number that is asked for being other than zero
     return f"{site.operand(test)} != 0"
 
 
@@ -272,6 +274,8 @@ def may_reshape(node: ast.expr) -> bool:
         return True
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in ("contiguous", "clone", "to", "float", "type_as") and isinstance(node.func, ast.Attribute):
+            return may_reshape(node.func.value)
         return name in _RESHAPES
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
 
