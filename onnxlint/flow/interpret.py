@@ -421,6 +421,10 @@ class Interpreter(Objects):
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
         """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
         first = args[0] if args else UNKNOWN
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layers.HOOKS:
+            holder = self.frames[-1].bound
+            if isinstance(holder, Instance):
+                special.hook_loosely(self, holder, first, node)
         if isinstance(node, ast.Call) and isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)):
             func = node.func
             while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):

@@ -15,8 +15,10 @@ from onnxlint.flow.domain import (
     External,
     Function,
     Instance,
+    Lambda,
     Layer,
     Object,
+    Partial,
     Seq,
     Tensor,
     Tuple,
@@ -208,7 +210,7 @@ def hook_loosely(engine: Interpreter, holder: Instance, hook: Value, node: ast.A
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         held = holder.object.attrs.get(LOOSE_HOOKS)
         known = held.items if isinstance(held, Tuple) else ()
-        if hook not in known and not engine.tracing:
+        if hook not in known and isinstance(hook, (Function, Lambda, Instance, Partial)):
             holder.object.attrs[LOOSE_HOOKS] = Tuple((*known, hook))
 
 

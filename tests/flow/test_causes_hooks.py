@@ -6,6 +6,19 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "a hook on a layer of which nothing is known": """
+        class M(nn.Module):
+            def __init__(self, body, name):
+                super().__init__()
+                self.body = body
+                layer = dict(body.named_modules())[name]
+                layer.register_forward_hook(self.keep)
+            def keep(self, module, args, output):
+                self.scale = output.max().item()  # expect: ONX401
+                return output * self.scale
+            def forward(self, x):
+                return self.body(x)
+    """,
     "a forward hook of the module itself": """
         class M(nn.Module):
             def __init__(self):
