@@ -244,7 +244,8 @@ def _split(engine: Interpreter, call: Call) -> None:
     dim = _along(engine, call.tensor, axis)
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
-        _emit(engine, call.node, "split", call.op, dim, _SPLITS[call.op])
+        halves = call.op == "chunk" and as_int(how) == 2  # TorchScript is right about two
+        _emit(engine, call.node, "split", call.op, dim, _NO_DYNAMO if halves else _SPLITS[call.op])
 
 
 def _interleave(engine: Interpreter, call: Call) -> None:
