@@ -263,8 +263,8 @@ def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node:
     out = layer.arg(1, "out_channels")
     channels: Extent = shapes.from_value(out) if out is not None else CONFIG
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdigit() else 2
-    if x.dims is None:
-        return replace(x, kind="float")
+    if x.dims is None or len(x.dims) <= rank:  # fewer axes than it takes: what is known of the input is wrong
+        return replace(x, dims=None, kind="float")
     if len(x.dims) == rank + 2:
         engine.check_fixed_axis(x, 1, f"{short} takes {_text(layer.arg(0, 'in_channels'))} channels")
     batch = x.dims[: len(x.dims) - rank - 1]

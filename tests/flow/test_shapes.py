@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysing import result_of
+from analysing import PRELUDE, project_of, result_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import CONFIG, Config, Const, Data, Dim, Extent, Shape, Tensor, Tuple, Value, as_int
+from onnxlint.flow.entries import analyse
 
 SIZES = (2, 6, 8, 4)  # of `x` in the table
 TABLE = tuple(
@@ -342,3 +343,15 @@ def test_folding_axes_multiplies_their_sizes(sizes: list[int]) -> None:
 
 def test_folding_what_is_not_known_stays_unknown() -> None:
     assert isinstance(shapes.fold((Const(3), CONFIG)), Config)
+
+
+def test_a_convolution_of_fewer_axes_than_it_takes_says_nothing_of_the_result() -> None:
+    source = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv3d(3, 4, 2)
+    def forward(self, x):
+        return self.conv(x.reshape(x.shape[0], 6)).relu()
+"""
+    assert analyse(project_of(PRELUDE + source), debug=True).problems == ()
