@@ -176,6 +176,8 @@ class Arithmetic(Activation):
             return Const(-v.literal)
         if isinstance(v, Tensor):
             kind = "signed" if isinstance(node.op, ast.USub) and v.kind != "complex" else v.kind
+            if kind is None and isinstance(node.op, ast.Invert):
+                kind = "bool"  # of integers hardly anybody wants the complement
             return replace(v, view=None, kind=kind, given="")
         if isinstance(v, Dim):
             return replace(v, example=None, plain=False, form="")
