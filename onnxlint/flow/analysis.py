@@ -103,7 +103,7 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
         return None
     if request.probing and whole.models is None:
         return None
-    if not all(index.unchanged(path, told) for path, told in whole.probed.items()):
+    if not all(index.hash_of(path) == told for path, told in whole.probed.items()):
         return None
     index.faulty.update((Path(path), found) for path, found in whole.faulty.items())
     return Analysis(seen, whole.problems, whole.models or ())
@@ -118,7 +118,7 @@ class _Run:
         self._store = store
         self._processes = 1 if request.debug else processes
         self._project = index.parse()
-        self._fingerprints = Fingerprints(self._project, index.digest_of, index.unchanged)
+        self._fingerprints = Fingerprints(self._project, index.digest_of, index.hash_of)
         self._table = OpTable.load()
         known = self._project.modules
         self.modules = [known[path] for path in index.own if path in known]
@@ -184,7 +184,7 @@ class _Run:
         if outcome is None:
             return None
         moves = self._fingerprints.moves(outcome.record)
-        if moves is None or not all(self._index.unchanged(path, told) for path, told in outcome.probed.items()):
+        if moves is None or not all(self._index.hash_of(path) == told for path, told in outcome.probed.items()):
             return None
         seen, exported = results.moved(results.told(outcome.facts), moves), results.moved(outcome.exported, moves)
         if seen is None or exported is None:
@@ -209,8 +209,8 @@ class _Run:
             _names(name_of(c) for c in engine.created),
             _names(name_of(u) for u in ran),
             {unit: list(classes) for unit, classes in run.left.items()},
-            {str(p): self._index.faulty[p] for p in sorted(reads.probed) if p in self._index.faulty},
-            {str(p): self._index.digest_of(p) for p in sorted(reads.probed)},
+            {str(p): told for p, told in self._index.faulty.items() if str(p) in reads.probed},
+            {path: self._index.hash_of(path) for path in sorted(reads.probed)},
             self._fingerprints.record(_without(reads, own)),
         )
         for made in engine.instances.values():  # all of this holds each other, and nobody collects cycles meanwhile

@@ -49,12 +49,10 @@ Moves = dict[str, list[tuple[int, int, int]]]  # by display path: first and last
 class Fingerprints:
     """Hashes of the parts of modules, each made once."""
 
-    def __init__(
-        self, project: Project, digest_of: Callable[[Path], bytes], unchanged: Callable[[str, bytes], bool]
-    ) -> None:
+    def __init__(self, project: Project, digest_of: Callable[[Path], bytes], hash_of: Callable[[str], bytes]) -> None:
         self._project = project
         self._digest_of = digest_of
-        self._unchanged = unchanged
+        self._hash_of = hash_of
         self._found: dict[tuple[str, str], str] = {}  # the same few are asked for by every recording
         self._infos: dict[str, ModuleInfo | None] = {}
         self._known: dict[tuple[ModuleInfo, str], Part] = {}
@@ -87,7 +85,7 @@ class Fingerprints:
             info = self._infos[file.path]
             if info is None or (info.name, info.path) != (file.module, file.display):
                 return None
-            if self._unchanged(file.path, file.digest):
+            if self._hash_of(file.path) == file.digest:
                 continue
             if not file.parts:
                 return None

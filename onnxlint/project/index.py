@@ -107,11 +107,11 @@ class Index:
             self._read(path, only_torch=False)
         return self.digests.get(path, b"")
 
-    def unchanged(self, path: str, told: bytes) -> bool:
-        """True where the hash of a file is still the same; b"" for no file."""
+    def hash_of(self, path: str) -> bytes:
+        """The same for a path as text, looked at once."""
         if path not in self._told:
             self._told[path] = self.digest_of(Path(path))
-        return self._told[path] == told
+        return self._told[path]
 
     def _parse(self, missing: Sequence[SourceFile]) -> list[_Parsed]:
         chunks: list[list[SourceFile]] = []

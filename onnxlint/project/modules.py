@@ -216,7 +216,7 @@ class Project:
         self.definition = lru_cache(maxsize=TREES)(_definition)
         self.assignment = lru_cache(maxsize=TREES)(ModuleInfo.statement)
         self.late: set[Path] = set()  # files that were read because another one imports them
-        self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[Path, ...]]] = {}
+        self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[str, ...]]] = {}
         self._roots: list[Path] = []
         self._tops: set[str] = set()
 
@@ -252,12 +252,12 @@ class Project:
             self.reads.probed.update(probed)
         return found
 
-    def _find(self, name: str, beside: Path | None) -> tuple[ModuleInfo | None, tuple[Path, ...]]:
+    def _find(self, name: str, beside: Path | None) -> tuple[ModuleInfo | None, tuple[str, ...]]:
         """A module, and the paths past the files of the run that were looked at for it."""
         top = name.partition(".")[0]
         if not name or top in LIBRARIES:
             return None, ()
-        probed: list[Path] = []
+        probed: list[str] = []
         relative = Path(*name.split("."))
         roots = ([beside] if beside is not None else []) + self._roots
         # Installed packages are libraries to a project, except the one that is being checked itself.
@@ -266,7 +266,7 @@ class Project:
             for candidate in (root / relative / "__init__.py", (root / relative).with_suffix(".py")):
                 if candidate in self.modules and candidate not in self.late:
                     return self.modules[candidate], tuple(probed)
-                probed.append(candidate)
+                probed.append(str(candidate))
                 if candidate.is_file():
                     file = self._read(candidate)
                     if file is not None:

@@ -28,7 +28,7 @@ class Reads:
     def __init__(self) -> None:
         self.keys: set[tuple[ModuleInfo, str]] = set()
         self.modules: dict[tuple[str, str], Path | None] = {}
-        self.probed: set[Path] = set()
+        self.probed: set[str] = set()
 
 
 class Names(dict[str, V]):
