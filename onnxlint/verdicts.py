@@ -52,23 +52,38 @@ COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
         "ONX303",
         "ONX306",
         "ONX307",
-    ),  # some writes, draws, modes, lost weights
+        "ONX308",
+        "ONX309",
+        "ONX31",
+    ),  # some writes, draws, modes, lost weights, gradients
     Cause.ESCAPE: (*_GRAPH, *_STATE, *_RANDOM),
     Cause.BRANCH: (*_GRAPH, *_STATE, *_RANDOM),  # a path may turn on kept state or on a draw
     Cause.GUARD: (*_GRAPH, *_STATE),
     Cause.CONSTANT: (*_GRAPH, *_STATE, *_RANDOM),
     Cause.MISMATCH: (*_GRAPH, "ONX3"),
-    Cause.RUNTIME: _GRAPH,
+    Cause.RUNTIME: (*_GRAPH, "ONX313"),
     Cause.EAGER: _GRAPH,
-    Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX505"),
-    Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX406"),  # batch statistics are state too
-    Cause.INPUT_VANISHED: ("ONX101", "ONX104", "ONX105", "ONX106", "ONX107", "ONX108", "ONX401", "ONX402", "ONX403"),
+    Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX308", "ONX311", "ONX505"),
+    # Batch statistics are state too.
+    Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX308", "ONX406"),
+    Cause.INPUT_VANISHED: (
+        "ONX101",
+        "ONX104",
+        "ONX105",
+        "ONX106",
+        "ONX107",
+        "ONX108",
+        "ONX401",
+        "ONX402",
+        "ONX403",
+        "ONX411",
+    ),
 }
 # For these rules a consequence at their own line is the fault itself, so it need not wait for step 2.
 DIRECT: Mapping[Cause, tuple[str, ...]] = {
     Cause.CONSTANT: ("ONX201", "ONX202", "ONX203", "ONX204", "ONX403"),
-    Cause.MISMATCH: ("ONX205", "ONX307", "ONX405", "ONX406"),
-    Cause.RUNTIME: ("ONX404",),
+    Cause.MISMATCH: ("ONX205", "ONX307", "ONX405", "ONX406", "ONX408", "ONX413", "ONX421"),
+    Cause.RUNTIME: ("ONX313", "ONX404"),
     Cause.INPUT_VANISHED: ("ONX105", "ONX108"),
 }
 
@@ -79,6 +94,15 @@ DECLARED: Mapping[Cause, tuple[str, ...]] = {
     Cause.MUTATION: ("ONX303", "ONX306", "ONX307"),
     Cause.MISMATCH: ("ONX303", "ONX306", "ONX307"),
     Cause.REFUSED: ("ONX303", "ONX306"),
+}
+
+# These rules speak of what the whole forward takes, keeps and gives back. Their faults have no line of their own: they
+# show at the head of the function.
+WHOLE: Mapping[Cause, tuple[str, ...]] = {
+    Cause.RANDOM: ("ONX308", "ONX311"),
+    Cause.MISMATCH: ("ONX416",),
+    Cause.REFUSED: ("ONX416",),
+    Cause.RUNTIME: ("ONX414", "ONX415"),
 }
 
 _CODE_OF_CAUSE: Mapping[Cause, str] = {
@@ -134,10 +158,12 @@ def join(
         return tuple(sorted((_judge(f, (), (), statement_lines) for f in findings), key=place))
     is_checked = is_checked or _in_working_directory
     table = _Table(findings, statement_lines, is_checked)
+    is_head = _is_head(source_line)
     every = [evidence for result in results for evidence in result.evidence]
     waiting = [e for e in every if not table.attach(e, DIRECT if _is_consequence(e) else COMPATIBLE)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
+    waiting = [e for e in waiting if not table.attach_whole(e, is_head)]
     own = _Own(statement_lines, is_checked, source_line, _places(results))
     for evidence in waiting:
         if not _is_consequence(evidence) and not table.explains(evidence):
@@ -204,6 +230,21 @@ class _Table:
             self.evidence[i].append(evidence)
         return bool(hits)
 
+    def attach_whole(self, evidence: Evidence, is_head: Callable[[Location], bool]) -> bool:
+        """Attach what shows at the head of a function to the findings in it that speak of the function as a whole."""
+        codes = WHOLE.get(evidence.cause, ())
+        frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
+        if frame is None or not codes or not frame.function or not is_head(frame):
+            return False
+        hits = [
+            i
+            for _, _, i in self._by_path.get(_normal(frame.path), ())
+            if self._findings[i].code in codes and self._foretells(self._findings[i], evidence, frame.function)
+        ]
+        for i in hits:
+            self.evidence[i].append(evidence)
+        return bool(hits)
+
     def attach_upstream(self, evidence: Evidence) -> bool:
         """Attach to the nearest finding above in the same function, if its rule foretells exactly this symptom.
 
@@ -247,6 +288,17 @@ class _Table:
         first, last = self._lines(frame.path, frame.line)
         spans = self._by_path.get(_normal(frame.path), ())
         return [i for low, high, i in spans if low <= last and first <= high]
+
+
+def _is_head(source_line: Callable[[str, int], str] | None) -> Callable[[Location], bool]:
+    """Whether the line of a place begins a function; nowhere, where the lines are not known."""
+
+    def is_head(frame: Location) -> bool:
+        return source_line is not None and source_line(frame.path, frame.line).lstrip().startswith(
+            ("def ", "async def ")
+        )
+
+    return is_head
 
 
 Key = tuple[str, str, int, str, str]  # code, path, first line of the statement; path and function in a library

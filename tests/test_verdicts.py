@@ -449,3 +449,27 @@ def test_joining_again_changes_nothing(findings: list[Finding], results: list[Pr
 @given(findings_of)
 def test_without_probes_nothing_changes_but_the_order(findings: list[Finding]) -> None:
     assert list(joined(findings)) == sorted(findings, key=place)
+
+
+def whole(text: str, **more: object) -> list[tuple[str, VerdictKind]]:
+    """What becomes of a finding about forward's outputs and of evidence that points at line 5, which reads `text`."""
+    effects = {"torchscript": Outcome.OK, "dynamo": Outcome.RUNTIME_ERROR}
+    returned = finding("ONX415", 13, symbol="models.net.M.forward", effects=effects)
+    base = {"exporter": "dynamo", "symptom": Outcome.RUNTIME_ERROR, **more}
+    seen = evidence(Cause.RUNTIME, 5, **base)  # type: ignore[arg-type]
+    joined = join([returned], [result(seen)], statement_lines, CATALOGUE, source_line=lambda path, line: text)
+    return [(f.code, f.verdict) for f in joined]
+
+
+def test_what_shows_at_the_head_of_forward_confirms_a_finding_about_its_outputs() -> None:
+    assert whole("    def forward(self, x):") == [("ONX415", VerdictKind.CONFIRMED)]
+
+
+def test_what_shows_at_a_line_of_its_own_is_no_fault_of_the_outputs() -> None:
+    codes = [code for code, _ in whole("        x = x + 1")]
+    assert codes == ["ONX706", "ONX415"]
+
+
+def test_what_the_rule_does_not_foretell_is_no_fault_of_the_outputs() -> None:
+    found = whole("    def forward(self, x):", symptom=Outcome.SHAPE_ERROR)
+    assert ("ONX415", VerdictKind.CONFIRMED) not in found
