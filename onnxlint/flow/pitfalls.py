@@ -289,7 +289,7 @@ def _attributes(engine: Interpreter, call: Call) -> None:
             _emit(engine, call.node, "attribute", call.op, dim, outcomes, detail=name)
             return
     for position, name in places if call.op in _WRITTEN else ():
-        if call.tensor.source == "input" and _reads_shape(call.node, position, name):
+        if _has_dynamic_axis(engine, call.tensor) and _reads_shape(call.node, position, name):
             _emit(engine, call.node, "attribute", call.op, None, _NO_TORCHSCRIPT, detail=name)
             return
     if call.op == "affine_grid":
@@ -302,6 +302,13 @@ def _attributes(engine: Interpreter, call: Call) -> None:
         dim = _symbol(call.arg(6, "groups"))
         if dim is not None and dim.sure:
             _emit(engine, call.node, "attribute", call.op, dim, _REFUSED, detail="groups")
+
+
+def _has_dynamic_axis(engine: Interpreter, t: Tensor) -> bool:
+    """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
+    if t.source != "input":
+        return False
+    return bool(t.axes) if t.dims is not None else engine.axes.declared is None or bool(engine.axes.declared)
 
 
 def _reads_shape(node: ast.AST, position: int, name: str) -> bool:

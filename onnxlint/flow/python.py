@@ -192,6 +192,7 @@ def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     if isinstance(v, Seq):
         return v.item
     if isinstance(v, Tensor):
+        engine.report_loop(node, v)
         return replace(v, dims=None, lead=None, view=None, given="")
     return CONFIG
 
