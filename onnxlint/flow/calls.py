@@ -11,6 +11,7 @@ from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
     Array,
+    Config,
     Const,
     Data,
     Dict,
@@ -165,6 +166,8 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
         return External("torch.export.ExportedProgram")
     if name in ("torch.Size",):
         return args[0] if args else Tuple(())
+    if name.startswith("torch.distributions."):
+        return _distribution(engine, name, node)
     layer = hazards.hooked(name, args)
     if layer is not None:
         return layer
@@ -307,6 +310,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         if not off and (training is None or (isinstance(training, Const) and training.literal is True)):
             engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
         return
+    if op == "scaled_dot_product_attention" and _drops(call):
+        engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
     if op in ("batch_norm", "instance_norm") and call.name.startswith("torch.nn.functional."):
         training = call.arg(5, "training") if op == "batch_norm" else None
         # On weights (weight standardisation) the statistics are constants, and both exporters are right.
@@ -362,6 +367,32 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
                 detail=detail,
                 exporters=tuple(dict.fromkeys(refused)),
             )
+
+
+def _distribution(engine: Interpreter, name: str, node: ast.AST) -> Value:
+    """A distribution is known by its name; `sample` and `rsample` of one draw."""
+    tail = name.rpartition(".")[2]
+    if tail[:1].isupper():
+        return External(name)
+    if tail in ("sample", "rsample", "sample_n"):
+        _drawn(engine, node, name)
+        return Tensor()
+    return Tensor() if tail in ("log_prob", "entropy", "cdf", "icdf") else UNKNOWN
+
+
+def _drops(call: Call) -> bool:
+    """Whether attention is given a rate of dropout that the mode of the module has no say in."""
+    given = call.arg(4, "dropout_p")
+    node = call.node
+    if not isinstance(node, ast.Call) or given is None:
+        return False
+    written = next(
+        (k.value for k in node.keywords if k.arg == "dropout_p"), node.args[4] if len(node.args) > 4 else None
+    )
+    if isinstance(given, Const):
+        return isinstance(given.literal, float) and given.literal > 0
+    own = isinstance(written, ast.Attribute) and isinstance(written.value, ast.Name) and written.value.id == "self"
+    return isinstance(given, Config) and own
 
 
 def _drawn(engine: Interpreter, node: ast.AST, name: str, hazard: str = "") -> None:

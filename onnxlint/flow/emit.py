@@ -12,6 +12,7 @@ from onnxlint.flow.domain import (
     Array,
     Const,
     Data,
+    Dict,
     Dim,
     Extent,
     Instance,
@@ -404,10 +405,21 @@ class Emitter:
             kind, sure = "cache", v.sure
         elif isinstance(v, (Data, Array)):
             kind = "attribute"
+        elif isinstance(v, (Tuple, Dict)) and holds_input(v) and _read_before(frame, name):
+            kind = "state"
         else:
             return
         read = is_buffer or reads_elsewhere(owner, name)
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+
+def holds_input(v: Value) -> bool:
+    """True where a tensor that depends on the inputs is in a tuple, list or dict."""
+    if isinstance(v, Tuple):
+        return any(holds_input(i) for i in v.items)
+    if isinstance(v, Dict):
+        return any(holds_input(i) for _, i in v.items)
+    return isinstance(v, Tensor) and v.source == "input"
 
 
 def _read_before(frame: Activation, name: str) -> bool:

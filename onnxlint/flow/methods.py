@@ -47,6 +47,10 @@ _OF_CONTAINERS = frozenset(
 )
 
 
+# What keeps the numbers of a numpy array of dimensions, or reckons with them.
+_OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max", "min", "round"])
+
+
 def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
     if isinstance(owner, Tensor):
@@ -73,6 +77,8 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
                 return owner
             return CONFIG
         return operator(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
+    if isinstance(owner, Dim) and owner.site is not None and name in _OF_ARRAYS:
+        return owner
     if isinstance(owner, Shape):
         if name == "numel":
             axes = owner.tensor.axes

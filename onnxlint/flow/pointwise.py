@@ -219,6 +219,7 @@ def _same(call: Call) -> Value:
     result = like(call, t.dims, t.lead, kind)
     if call.op in ("contiguous", "detach", "to", "cpu"):
         result.view = t.view
+    if call.op in ("contiguous", "detach", "to", "cpu", "tril", "triu"):
         result.made_at = t.made_at
     return Tuple((result, replace(result, kind="index"))) if call.op == "sort" else result
 

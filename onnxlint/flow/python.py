@@ -242,6 +242,8 @@ def _sequence(kind: str) -> Builtin:
             engine.report_loop(node, v)
         if isinstance(v, Seq):
             return v
+        if isinstance(v, Dim):
+            return Seq(v)  # a numpy array of dimensions
         items = items_of(engine, v, node)
         return Seq(items[0] if len(items) == 1 else join_all(items) or UNKNOWN)
 

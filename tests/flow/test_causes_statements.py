@@ -6,6 +6,49 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "a cache of keys and values in a tuple": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.past = None
+            def forward(self, k):
+                if self.past is not None:
+                    k = torch.cat([self.past[0], k], 1)
+                self.past = (k, k + 1)  # expect: ONX304
+                return k
+    """,
+    "attention that drops in eval mode too": """
+        class M(nn.Module):
+            def __init__(self, p=0.1):
+                super().__init__()
+                self.p = p
+            def forward(self, q):
+                return F.scaled_dot_product_attention(q, q, q, dropout_p=self.p)  # expect: ONX302
+    """,
+    "attention that drops in training": """
+        class M(nn.Module):
+            def __init__(self, p=0.1):
+                super().__init__()
+                self.p = p
+            def forward(self, q):
+                return F.scaled_dot_product_attention(q, q, q, dropout_p=self.p if self.training else 0.0)
+    """,
+    "a draw from a distribution": """
+        class M(nn.Module):
+            def forward(self, mean):
+                return torch.distributions.Normal(mean, 1.0).rsample()  # expect: ONX305
+    """,
+    "the mean of a distribution": """
+        class M(nn.Module):
+            def forward(self, mean):
+                return torch.distributions.Normal(mean, 1.0).mean
+    """,
+    "sizes in a numpy array": """
+        class M(nn.Module):
+            def forward(self, x):
+                size = np.array([x.shape[0], 3]) * 2  # expect: ONX202
+                return torch.zeros(tuple(size.tolist()))
+    """,
     "a tensor of the sizes of another": """
         class M(nn.Module):
             def forward(self, x):
