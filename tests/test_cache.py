@@ -516,6 +516,14 @@ class TestFolder:
         tree.report(cache=False)
         assert not tree.cache.exists()
 
+    @pytest.mark.parametrize(("flags", "kept"), [([], True), (["--no-cache"], False)], ids=["by default", "--no-cache"])
+    def test_the_command_line_keeps_results_unless_told_not_to(self, tree: Tree, flags: list[str], kept: bool) -> None:
+        from onnxlint.cli.check import command
+
+        done = CliRunner().invoke(command, ["--static-only", "--cache-dir", str(tree.cache), *flags])
+        assert "2 suspected" in done.output
+        assert tree.cache.exists() == kept
+
     def test_it_is_left_out_of_version_control_and_of_backups(self, tree: Tree) -> None:
         tree.report()
         assert (tree.cache / ".gitignore").read_text() == "*\n"

@@ -188,7 +188,6 @@ _CHECK = (
     click.option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
     click.option("--timeout", type=_SECONDS, help="Seconds that one model may take."),
     click.option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB."),
-    click.option("--no-cache", is_flag=True, help="Accepted; this version keeps no cache."),
     click.option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
     click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
 )
