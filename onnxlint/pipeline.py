@@ -106,7 +106,7 @@ def run_check(
         for f in (*findings, *needless)
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
-    findings = with_kept_fixes(findings, sources.text, store)
+    findings = with_kept_fixes(findings, sources.text, store, workers.processes(settings.jobs))
     store.close()
     return Report(
         findings=findings,

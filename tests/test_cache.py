@@ -21,6 +21,7 @@ from onnxlint import cache, pipeline, workers
 from onnxlint.cache import Store, digest
 from onnxlint.config import Settings
 from onnxlint.config_models import ModelConfig
+from onnxlint.fix import kept
 from onnxlint.flow import analysis, entries, parts
 from onnxlint.project import index
 from onnxlint.records import Finding, Report
@@ -114,13 +115,13 @@ class Tree:
 
     def check(self, *paths: str, **changes: object) -> list[str]:
         """Check with the cache; hold it against a run without one; return the findings in short."""
-        kept = self.report(*paths, **changes)
+        known = self.report(*paths, **changes)
         ran = list(self.ran)
         fresh = self.report(*paths, **{**changes, "cache": False})
-        assert kept.findings == fresh.findings
-        assert kept.diagnostics == fresh.diagnostics
+        assert known.findings == fresh.findings
+        assert known.diagnostics == fresh.diagnostics
         self.ran = ran
-        return [short(f) for f in kept.findings]
+        return [short(f) for f in known.findings]
 
 
 def short(finding: Finding) -> str:
@@ -354,7 +355,7 @@ class TestParts:
     def test_findings_are_the_same_in_any_number_of_processes(
         self, tree: Tree, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for module in (analysis, index):
+        for module in (analysis, index, kept):
             monkeypatch.setattr(module, "WORTH_PROCESSES", 0)
         monkeypatch.setattr(index, "CHUNK", 1)
         reports = [tree.report(cache=False, jobs=jobs) for jobs in (1, 2, 3)]
@@ -516,13 +517,13 @@ class TestFolder:
         tree.report(cache=False)
         assert not tree.cache.exists()
 
-    @pytest.mark.parametrize(("flags", "kept"), [([], True), (["--no-cache"], False)], ids=["by default", "--no-cache"])
-    def test_the_command_line_keeps_results_unless_told_not_to(self, tree: Tree, flags: list[str], kept: bool) -> None:
+    @pytest.mark.parametrize(("flags", "made"), [([], True), (["--no-cache"], False)], ids=["by default", "--no-cache"])
+    def test_the_command_line_keeps_results_unless_told_not_to(self, tree: Tree, flags: list[str], made: bool) -> None:
         from onnxlint.cli.check import command
 
         done = CliRunner().invoke(command, ["--static-only", "--cache-dir", str(tree.cache), *flags])
         assert "2 suspected" in done.output
-        assert tree.cache.exists() == kept
+        assert tree.cache.exists() == made
 
     def test_it_is_left_out_of_version_control_and_of_backups(self, tree: Tree) -> None:
         tree.report()

@@ -7,48 +7,66 @@ from dataclasses import replace
 
 import msgspec
 
+from onnxlint import workers
 from onnxlint.cache import Store, digest
 from onnxlint.fix.registry import all_remedies, with_fixes
 from onnxlint.records import Finding, Fix
 
 KIND = "fixes"
+WORTH_PROCESSES = 40  # files to write fixes for before other processes are worth their start
 _fixes = msgspec.msgpack.Decoder(list[Fix | None])
 
 
 def with_kept_fixes(
-    findings: Sequence[Finding], text_of: Callable[[str], str | None], store: Store
+    findings: Sequence[Finding], text_of: Callable[[str], str | None], store: Store, processes: int = 1
 ) -> tuple[Finding, ...]:
     """The findings, each with the fix that its rule's remedy writes, if it writes one; see `with_fixes`."""
-    if not store.usable:
-        return with_fixes(findings, text_of)
     remedies = all_remedies()
     by_path: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
         if finding.code in remedies:
             by_path.setdefault(finding.span.path, []).append(number)
     told = list(findings)
+    texts: dict[str, str] = {}
+    keys: dict[str, bytes] = {}
     for path, numbers in by_path.items():
         text = text_of(path)
         if text is None:
             continue
-        for number, fixed in zip(numbers, _of_file([told[n] for n in numbers], path, text, store), strict=True):
-            told[number] = fixed
+        keys[path] = _key(path, text, [findings[n] for n in numbers]) if store.usable else b""
+        kept = _decoded(store.get(KIND, keys[path])) if keys[path] else None
+        if kept is not None and len(kept) == len(numbers) and _own(kept, path):
+            for number, fix in zip(numbers, kept, strict=True):
+                told[number] = replace(findings[number], fix=fix)
+        else:
+            texts[path] = text
+    left = list(texts)
+
+    def work(number: int) -> list[Fix | None]:
+        own = [findings[n] for n in by_path[left[number]]]
+        return [fixed.fix for fixed in with_fixes(own, lambda path: texts[path])]
+
+    worth = len(left) >= WORTH_PROCESSES
+    for number, fixes in workers.run(work, range(len(left)), processes if worth else 1):
+        path = left[number]
+        for n, fix in zip(by_path[path], fixes, strict=True):
+            told[n] = replace(findings[n], fix=fix)
+        if keys[path]:
+            store.put(KIND, keys[path], msgspec.msgpack.encode(fixes))
     return tuple(told)
 
 
-def _of_file(findings: Sequence[Finding], path: str, text: str, store: Store) -> Sequence[Finding]:
-    """The findings of one file with their fixes."""
+def _key(path: str, text: str, findings: Sequence[Finding]) -> bytes:
+    """What the fixes of a file hang on; b"" for a path that is no text."""
     try:
-        key = digest(path, text, msgspec.msgpack.encode(findings))
-    except UnicodeEncodeError:  # a path that is no text
-        return with_fixes(findings, lambda _: text)
-    held = _decoded(store.get(KIND, key))
-    own = held is not None and all(e.path == path for fix in held if fix is not None for e in fix.edits)
-    if held is not None and own and len(held) == len(findings):
-        return [replace(finding, fix=fix) for finding, fix in zip(findings, held, strict=True)]
-    fixed = with_fixes(findings, lambda _: text)
-    store.put(KIND, key, msgspec.msgpack.encode([f.fix for f in fixed]))
-    return fixed
+        return digest(path, text, msgspec.msgpack.encode(findings))
+    except UnicodeEncodeError:
+        return b""
+
+
+def _own(fixes: Sequence[Fix | None], path: str) -> bool:
+    """True where every edit is of that file."""
+    return all(edit.path == path for fix in fixes if fix is not None for edit in fix.edits)
 
 
 def _decoded(data: bytes | None) -> list[Fix | None] | None:
