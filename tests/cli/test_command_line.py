@@ -86,6 +86,7 @@ class TestFlags:
             *("gate.py", "b", "--static-only", "--select", "ONX1,literal-batch", "--select", "ONX302"),
             *("--extend-select", "ONX201", "--ignore", "onx102", "--exporter", "dynamo", "--model", "m:A"),
             *("--fail-on", "confirmed", "--jobs", "2", "--timeout", "1.5", "--memory", "2GiB", "--no-cache"),
+            *("--cache-dir", "kept"),
             *("--repro-dir", "proof", "--debug", "--show", "all", "--baseline", "known.json"),
             *("--per-file-ignores", "b/:ONX1,b/:ONX302,!b/:literal-batch", "--extend-exclude", "gen/,x.py"),
             *("--exclude", "out/", "--force-exclude", "--no-respect-gitignore"),
@@ -116,6 +117,8 @@ class TestFlags:
             extend_exclude=(Glob("gen/", here), Glob("x.py", here)),
             force_exclude=True,
             respect_gitignore=False,
+            cache=False,
+            cache_dir=here / "kept",
         )
 
     def test_the_file_that_config_names_is_read(self, calls: Calls) -> None:
