@@ -11,7 +11,7 @@ from onnxlint.flow.facts import SizeHazard
 @check("ONX215")
 def squeeze_dynamic_axis(fact: SizeHazard) -> Iterator[Objection]:
     """Object to a squeeze that depends on the size of a dynamic axis."""
-    if fact.hazard == "squeeze-axis":
+    if fact.hazard == "squeeze-axis" and fact.certain:  # in an arm that a size chose, the size is known
         yield Objection(
             f"`squeeze({fact.detail})` removes a dynamic axis or keeps it, as its size is one or not: `{fact.text}`",
             "keep the axis, or take the item that is meant: `x[0]`",

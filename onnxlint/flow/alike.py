@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
+
+_COUNTS = re.compile(r"(?:^|_)(?:len|lens|lengths?|ids)$")
 
 
 def holds_outputs(call: ast.AST) -> bool:
@@ -19,6 +22,27 @@ def asks_for_elements(node: ast.expr) -> bool:
         return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
     f = node.func if isinstance(node, ast.Call) else None
     return (isinstance(f, ast.Attribute) and f.attr in ("numel", "size")) or (isinstance(f, ast.Name) and f.id == "len")
+
+
+def counts(node: ast.expr) -> bool:
+    """True for an expression whose name stands for numbers that are not negative: lengths, ids."""
+    while isinstance(node, (ast.Subscript, ast.Call)) or (isinstance(node, ast.Attribute) and node.attr != "T"):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return _COUNTS.search(getattr(node, "id", "")) is not None
+
+
+def tells_forms(test: ast.Compare) -> bool:
+    """True for `mask.shape == (b, h, w)`, `mask.shape[1] == n`, `position_ids.shape[0] == 4`: forms of one input."""
+    left, right = test.left, test.comparators[0]
+    if not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+        return False
+    if isinstance(left, ast.Attribute):
+        return left.attr == "shape" and isinstance(right, ast.Tuple)
+    sizes = left.value if isinstance(left, ast.Subscript) else None
+    if not (isinstance(sizes, ast.Attribute) and sizes.attr == "shape"):
+        return False
+    name = getattr(sizes.value, "id", "")
+    return name == "position_ids" or (name.endswith("mask") and not isinstance(right, ast.Constant))
 
 
 def splits_work(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:

@@ -333,7 +333,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
     if op in ("index_add", "index_add_"):
         index = call.arg(2, "index")
         # What `where` and `nonzero` give along an axis mostly has each index once.
-        sure = not (isinstance(index, Tensor) and index.ragged is not None)
+        sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
         source = call.arg(3, "source")
         engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
     if op in _RANDOM:
@@ -393,6 +393,11 @@ def _drops(call: Call) -> bool:
         return isinstance(given.literal, float) and given.literal > 0
     own = isinstance(written, ast.Attribute) and isinstance(written.value, ast.Name) and written.value.id == "self"
     return isinstance(given, Config) and own
+
+
+def _from_a_list(index: Tensor) -> bool:
+    """True for indices collected in a Python list, of which nobody knows how many there are."""
+    return index.source == "made" and not (index.dims and isinstance(index.dims[0], (Const, Dim)))
 
 
 def _drawn(engine: Interpreter, node: ast.AST, name: str, hazard: str = "") -> None:

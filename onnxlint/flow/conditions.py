@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import facts, pitfalls
-from onnxlint.flow.alike import splits_work
+from onnxlint.flow.alike import splits_work, tells_forms
 from onnxlint.flow.arithmetic import Arithmetic
 from onnxlint.flow.domain import (
     CONFIG,
@@ -61,6 +61,8 @@ class Conditions(Arithmetic):
         self.engine.testing += 1
         v = self.eval(node)
         self.engine.testing -= 1
+        if isinstance(v, Dim) and isinstance(node, ast.Compare) and tells_forms(node):
+            return Test([], dict.fromkeys(mask, None))
         if isinstance(v, Truth):
             return Test([], {e: v.verdict(e) for e in mask})
         if isinstance(v, Const):
@@ -136,6 +138,8 @@ class Conditions(Arithmetic):
                 self.engine.exporters = mask
                 before = dict(self.scope.names)
                 self.narrowing(node.test)(wanted)
+                if not wanted:
+                    self._doubt(node.test)
                 results.append(self.eval(arm))
                 self.scope.names = before
         self.engine.exporters = held
@@ -195,6 +199,14 @@ class Conditions(Arithmetic):
                 leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
                 form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
                 self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+
+    def _doubt(self, test: ast.expr) -> None:
+        """In the last arm of `a if isinstance(x, list) else b`, what was taken for a tensor may be anything."""
+        asks = isinstance(test, ast.Call) and _last_name(test.func) == "isinstance" and len(test.args) == 2
+        if isinstance(test, ast.Call) and asks and isinstance(test.args[0], ast.Name):
+            current = self.scope.lookup(test.args[0].id)
+            if isinstance(current, Tensor) and _last_name(test.args[1]) in ("list", "tuple"):
+                self.scope.names[test.args[0].id] = UNKNOWN
 
     def awaits_state(self, test: ast.expr) -> bool:
         """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""

@@ -233,7 +233,9 @@ class Emitter:
             return
         if all(as_int(s) == 1 for s in sizes):
             return  # one element: eager itself takes nothing else
-        literals = [(i, as_int(s)) for i, s in enumerate(sizes) if as_int(s) not in (None, -1)]
+        literals = [
+            (i, as_int(s)) for i, s in enumerate(sizes) if as_int(s) not in (None, -1) and (i == 0 or as_int(s) != 1)
+        ]
         infers = any(as_int(s) == -1 for s in sizes)
         if not literals or (named and infers):
             return

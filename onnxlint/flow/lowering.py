@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from onnxlint.flow.alike import counts
 from onnxlint.flow.domain import Const, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
@@ -196,7 +197,7 @@ def arithmetic(
     engine: Interpreter, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]
 ) -> None:
     """Look at a binary operator on tensors, in traced code."""
-    if operator in ("//", ">>"):
+    if operator in ("//", ">>") and not counts(operands[0]):
         floor_division(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in ("*", "+", "-", "/", "**"):

@@ -54,7 +54,7 @@ _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max"
 def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
     if isinstance(owner, Tensor):
-        if owner.guessed and name in _OF_CONTAINERS:
+        if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
             return UNKNOWN
         if name in ("new_tensor",):
             return HANDLERS["tensor"](

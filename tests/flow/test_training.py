@@ -269,3 +269,29 @@ def chosen(cls):
 def test_what_an_export_meets_for_certain(decorator: str, expected: set[tuple[str, bool]]) -> None:
     facts = facts_of(CHOSEN.format(decorator=decorator))
     assert {(type(f).__name__, f.certain) for f in facts if "shape" not in f.text} == expected
+
+
+FORMS = {
+    "the shape of a mask": "if mask.shape == (x.shape[0], x.shape[1]):\n    x = x * 2\nreturn x",
+    "the length of a mask": "if mask is not None and mask.shape[1] == x.shape[1]:\n    x = x * 2\nreturn x",
+    "kinds of positions": "if position_ids.shape[0] == 4:\n    x = x * 2\nreturn x",
+}
+
+
+@pytest.mark.parametrize("body", FORMS.values(), ids=FORMS.keys())
+def test_no_branch_that_tells_forms_of_an_input_apart_by(body: str) -> None:
+    assert told(model(body, "x: Tensor, mask: Tensor, position_ids: Tensor")) == []
+
+
+def test_what_is_not_a_list_in_a_ternary_on_it_may_be_anything() -> None:
+    body = "h = x[0].shape[0] if isinstance(x, list) else int(x[0])\nreturn torch.zeros(h)"
+    assert told(model(body, "x: Tensor")) == []
+
+
+def test_the_values_of_a_dict_that_an_annotation_calls_a_tensor() -> None:
+    assert told(model("return sum(v for v in x.values())", "x: Tensor")) == []
+
+
+def test_a_literal_one_in_a_view_adds_an_axis() -> None:
+    body = "return y.view(x.shape[0], 1, x.shape[1], x.shape[1]) + x"
+    assert [k for k in kinds(model(body, "x: Tensor, y: Tensor")) if k == "ShapeLiteral"] == []
