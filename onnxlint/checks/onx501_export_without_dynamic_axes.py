@@ -11,7 +11,7 @@ from onnxlint.flow.facts import ExportCall
 @check("ONX501")
 def export_without_dynamic_axes(call: ExportCall) -> Iterator[Objection]:
     """Object to an export that fixes every size to the example's."""
-    if call.model.startswith("torch.export") or call.api == "torch.export.export":
+    if call.model.startswith("torch.export") or call.api not in ("torch.onnx.export", "torch.onnx.utils.export"):
         return  # an exported program brings its own dynamic shapes, and may be meant for another backend
     if call.tensor_inputs and not call.has_dynamic_axes and not call.has_dynamic_shapes:
         argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"

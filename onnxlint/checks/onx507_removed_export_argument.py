@@ -32,7 +32,7 @@ BY_POSITION = 3  # model, args, f
 @check("ONX507")
 def removed_export_argument(call: ExportCall) -> Iterator[Objection]:
     """Object to functions and arguments that torch no longer has."""
-    if call.api == "torch.export.export":
+    if call.api == "torch.export.export" or call.for_a_version:
         return
     if call.api in FUNCTIONS:
         yield Objection(f"torch no longer has `{call.api}`", f"call {FUNCTIONS[call.api]}")

@@ -109,12 +109,33 @@ class CallSite:
             elif isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr)) and _binds(node.target, name):
                 last = (None, line)
         if last is not None:
-            return (last[0], last[1]) if last[0] is not None else None
+            return (last[0], last[1]) if last[0] is not None and not self._perhaps(last[1]) else None
         if not isinstance(self.scope, ast.Module) and name not in _parameters(self.scope):
             statement = self.module.assigns.get(name)
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
                 return statement.value, 1
         return None
+
+    def _perhaps(self, line: int) -> bool:
+        """True for a line in an arm or a loop that the call stands outside of: it may not have run."""
+        end = self.call.end_lineno or self.call.lineno
+        for node in _own(self.scope):
+            if isinstance(node, (ast.If, ast.For, ast.While, ast.Try, ast.Match)):
+                for block in _blocks(node):
+                    first, last = block[0].lineno, block[-1].end_lineno or block[-1].lineno
+                    if first <= line <= last and not first <= end <= last:
+                        return True
+        return False
+
+    @property
+    def for_a_version(self) -> bool:
+        """True for a call that runs under some versions of torch only."""
+        return any(
+            isinstance(node, (ast.If, ast.IfExp))
+            and "version" in ast.unparse(node.test).lower()
+            and any(n is self.call for n in ast.walk(node))
+            for node in _own(self.scope)
+        )
 
     # --------------------------------------------------------------------------------------------- the model
 
@@ -383,15 +404,18 @@ def _path(block: list[ast.stmt], call: ast.Call) -> list[tuple[list[ast.stmt], i
     for index, statement in enumerate(block):
         if not any(n is call for n in ast.walk(statement)):
             continue
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(statement, field, None)
-            if not isinstance(inner, list):
-                continue
-            blocks = [i.body for i in inner] if field in ("handlers", "cases") else [inner]
-            for one in blocks:
-                deeper = _path(one, call)
-                if deeper:
-                    leaves = any(isinstance(s, (ast.Return, ast.Raise)) for s in one[deeper[0][1] :])
-                    return deeper if leaves else [(block, index), *deeper]
+        for one in _blocks(statement):
+            deeper = _path(one, call)
+            if deeper:
+                leaves = any(isinstance(s, (ast.Return, ast.Raise)) for s in one[deeper[0][1] :])
+                return deeper if leaves else [(block, index), *deeper]
         return [(block, index)]
     return []
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements in a statement that has some."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(statement, field, None)
+        if isinstance(inner, list) and inner:
+            yield from [i.body for i in inner] if field in ("handlers", "cases") else [inner]

@@ -37,6 +37,10 @@ def fed(
         keywords = tuple(str(k) for k, _ in by_name.items)
     elif by_name is not None and not is_none(by_name):
         keywords = None
+    site = _site(engine, node)
+    written_keywords = site.resolve(_argument(node, "kwargs", 2)) if site is not None else None
+    if by_name is not None and not is_none(by_name) and not isinstance(written_keywords, (ast.Dict, ast.Call)):
+        keywords = None  # it may be one dict or another
     items = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else None
     if inputs is None and by_name is not None:
         items = []
@@ -45,7 +49,6 @@ def fed(
         keywords = tuple(str(k) for k, _ in last.items) if isinstance(last, Dict) and last.rest is None else None
     if items is None:
         return {"examples": None, "keywords": keywords}
-    site = _site(engine, node)
     written = site.elements(_argument(node, "args", 1)) if site is not None else []
     again = {i for i, _ in site.repeated(_argument(node, "args", 1))} if site is not None else set()
     examples = []
@@ -89,6 +92,7 @@ def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[
         "shapes_form": form,
         "shapes_keys": keys,
         "shapes_size": size,
+        "for_a_version": site.for_a_version,
         "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
     }
 

@@ -72,8 +72,8 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, Instance) and known and axes:
         fixed = fixed_axes(engine, model, inputs, axes, _names(given.get("input_names")), parameters)
-    has_axes = axes_value is not None and not is_none(axes_value)
-    has_shapes = shapes_value is not None and not is_none(shapes_value)
+    has_axes = axes_value is not None and not (is_none(axes_value) and _says_none(node, "dynamic_axes"))
+    has_shapes = shapes_value is not None and not (is_none(shapes_value) and _says_none(node, "dynamic_shapes"))
     found = _candidate(engine, model, inputs, given)
     if found is not None and isinstance(model, Instance):
         engine.exported.append(found)
@@ -110,6 +110,12 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         **fed(engine, given, node, parameters),
         **around(engine, given, node),
     )
+
+
+def _says_none(node: ast.AST, name: str) -> bool:
+    """True for the literal None, as opposed to a variable that has no other value where nobody calls the function."""
+    given = next((k.value for k in node.keywords if k.arg == name), None) if isinstance(node, ast.Call) else None
+    return given is None or isinstance(given, ast.Constant)
 
 
 def record_program(engine: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:

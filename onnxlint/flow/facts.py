@@ -250,4 +250,5 @@ class ExportCall(Fact):
     shapes_form: str = ""  # "dict" or "tuple" where `dynamic_shapes` is one whose size is known
     shapes_keys: tuple[str, ...] = ()
     shapes_size: int = 0
+    for_a_version: bool = False  # it stands in an arm for some versions of torch
     later_loads: tuple[tuple[Span, str], ...] = ()

@@ -157,6 +157,12 @@ GOOD = {
     "the default kind of operators": call(options=f"{OLD}, operator_export_type=torch.onnx.OperatorExportTypes.ONNX"),
     "an old opset of TorchScript": call(options=f"{OLD}, opset_version=11"),
     "a new opset of dynamo": call(options="opset_version=20"),
+    "axes that a caller may give": "def export(model, axes=None):\n    torch.onnx.export(model, torch.randn(2, 8),"
+    " path, dynamo=False, input_names=['x'], dynamic_axes=axes)\nexport(One().eval(), {'x': [0]})",
+    "an argument for an older version": "if torch.__version__ < '1.10':\n    " + call(options="example_outputs=None"),
+    "inputs by name, one or the other": "given = {'x': torch.randn(2, 8), 'y': torch.randn(2, 8)}\nif path:\n"
+    "    given = {'x': torch.randn(2, 8), 'y': torch.randn(2, 8), 'scale': torch.randn(2, 8)}\n"
+    + call("Two().eval()", "()", "kwargs=given, dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}"),
     "names that fit": call(options=f"{OLD}, output_names=['y']"),
     "fewer names than inputs": call("Two().eval()", PAIR, "input_names=['x'], dynamic_shapes=({0: 'b'}, {0: 'b'})"),
     "names for a pair of outputs": call(
