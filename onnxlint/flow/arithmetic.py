@@ -158,6 +158,8 @@ class Arithmetic(Activation):
         source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
         trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
         kind = _kind(operator, a, b)
+        if operator == "-" and kind != "complex" and isinstance(node, ast.BinOp):
+            kind = "signed" if all(lowering.spread(self.body, n) for n in (node.left, node.right)) else kind
         return Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
 
     def e_unary(self, node: ast.UnaryOp) -> Value:
@@ -322,8 +324,6 @@ def _kind(operator: str, a: Value, b: Value) -> str | None:
     kinds = {v.kind for v in (a, b) if isinstance(v, Tensor)}
     if "complex" in kinds:
         return "complex"
-    if operator == "-" and isinstance(a, Tensor) and isinstance(b, Tensor):
-        return "signed"
     if "signed" in kinds and operator in ("+", "%"):
         return None  # a difference with an offset, or what a division leaves
     if operator == "/" or not kinds <= {"int", "index", "bool"}:

@@ -158,7 +158,7 @@ class Tensor(_Plain):
     """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
 
     `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
-    values alone). `kind` is `int`, `index` (integers that are not negative), `signed` (a difference of two tensors),
+    values alone). `kind` is `int`, `index` (integers that are not negative), `signed` (differences of each with each),
     `float`, `bool`, `complex` or None. `view` names what an in-place write would reach. `guessed` is True where only
     the lack of an annotation speaks for a tensor: it may as well be a list or a number. `given` is the parameter of
     the exported forward that this still is.

@@ -10,6 +10,7 @@ from onnxlint.flow.alike import counts
 from onnxlint.flow.domain import Const, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
+from onnxlint.flow.tree import Body
 from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
@@ -136,22 +137,39 @@ def _attention(engine: Interpreter, call: Call) -> None:
     emit(engine, call.node, "masked-rows", call.name, DYNAMO, trace=mask.trace, sure=not mask.guessed)
 
 
+def spread(body: Body, node: ast.expr) -> bool:
+    """True for `x[:, None]` and `x.unsqueeze(1)`, also by a name: what is combined with another, each with each."""
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return any(isinstance(p, ast.Constant) and p.value is None for p in parts)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze"
+    return isinstance(node, ast.Name) and any(
+        not isinstance(v, ast.Name) and spread(body, v) for v in _bound(body, node.id)
+    )
+
+
+def _bound(body: Body, name: str) -> list[ast.expr]:
+    """What a name is assigned in a function."""
+    if body.of_file:
+        return []
+    return [
+        s.value
+        for s in ast.walk(body.function)
+        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets)
+    ]
+
+
 def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
-    """True for `a | b`, also where a name was bound to it in the function that runs."""
+    """True for `a | b` and for a mask with a column put in front, also by a name."""
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.BitOr)
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        return called in ("logical_or", "bitwise_or", "where", "masked_fill")
-    body = engine.frames[-1].body
-    if not isinstance(node, ast.Name) or body.of_file:
+        return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
+    if not isinstance(node, ast.Name):
         return False
-    bound = [
-        s.value
-        for s in ast.walk(body.function)
-        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)
-    ]
-    return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in bound)
+    return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in _bound(engine.frames[-1].body, node.id))
 
 
 def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
@@ -209,8 +227,8 @@ def arithmetic(
 def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
     """`a // b` and its like on tensors: TorchScript rounds to zero, which shows where the quotient is negative.
 
-    Most of what is divided so are lengths, positions and counts. What speaks for a sign is a difference or a result
-    of a layer among the operands, a minus in front of one, or a negative divisor.
+    Most of what is divided so are lengths, positions and counts. What speaks for a sign is a difference of each with
+    each or a result of a layer among the operands, a minus in front of one, or a negative divisor.
     """
     tensors = [v for v in (a, b) if isinstance(v, Tensor)]
     if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):

@@ -137,9 +137,9 @@ from onnxlint.flow.transfer import Call, cast_kind, handles, like
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
-    if call.op in ("sub", "subtract", "neg", "negative") and (len(call.tensors()) == 2 or "neg" in call.op):
+    if call.op in ("neg", "negative"):
         kind = "signed"
-    if kind in ("int", "index", "signed") and call.op not in ("sub", "neg"):
+    elif kind in ("int", "index", "signed"):
         lowest = call.int_arg(1, "min")
         kept = call.op == "abs" or (kind == "index" and call.op == "mul")
         kind = "index" if kept or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"

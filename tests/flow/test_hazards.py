@@ -133,11 +133,11 @@ FOUND = {
     "the floor of what a layer gives": ("return self.lin(x) // 1", ["OpCall floor-division: self.lin(x) // 1"]),
     "the floor of a negative": ("return -lengths // 2", ["OpCall floor-division: -lengths // 2"]),
     "a difference shifted right": (
-        "d = torch.sub(lengths, mask)\nreturn d >> 1",
+        "d = lengths[:, None] - lengths[None]\nreturn d >> 1",
         ["OpCall floor-division: d >> 1"],
     ),
     "a difference floored by a function": (
-        "d = lengths - mask\nreturn torch.floor_divide(d, 2)",
+        "a = lengths.unsqueeze(1)\nb = lengths.unsqueeze(0)\nd = a - b\nreturn torch.floor_divide(d, 2)",
         ["OpCall floor-division: torch.floor_divide(d, 2)"],
     ),
     "a boolean mask in fused attention": (
@@ -205,10 +205,11 @@ SILENT = {
     "detach": "return x.detach() * 2",
     "a setting in a file": 'pickle.dump(self.fast, open("f", "wb"))\nreturn x * 2',
     "the floor of lengths": "return (lengths - 1) // 2 + 1",
+    "the floor of a length between two places": "return (lengths - mask) // 2",
     "the floor of indices": "return x.argmax(-1) // 3 + torch.arange(9) // 3 + x.topk(2).indices // 3",
     "the floor of a distance": "return (lengths[:, None] - lengths[None]).abs() // 2",
     "the floor of a remainder": "return ((lengths[:, None] - lengths[None]) % 8) // 2",
-    "the floor of a bounded difference": "return (lengths - mask).clamp(min=0) // 2",
+    "the floor of a bounded difference": "return (lengths[:, None] - lengths[None]).clamp(min=0) // 2",
     "a floor that rounds down": 'return torch.div(lengths - mask, 2, rounding_mode="floor")',
     "a remainder": "return (lengths - mask) % 2",
     "a causal mask in fused attention": (
@@ -217,6 +218,9 @@ SILENT = {
     "a bias in fused attention": "return F.scaled_dot_product_attention(x, x, x, attn_mask=self.lin(mask))",
     "a mask with a way out in fused attention": (
         "m = mask.bool()\nm = m | ~m.any(-1, keepdim=True)\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
+    ),
+    "a mask with an open column in fused attention": (
+        "m = F.pad(mask.bool(), (1, 0), value=True)\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
     ),
     "another rank for a tensor of forward's own": "y = x * 2\ny.unsqueeze_(0)\nreturn y",
     "a pool with its own divisor": "return F.avg_pool2d(x, 2)",
