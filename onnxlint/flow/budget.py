@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 ENTRY = 100_000
 FILE = 200_000
-LINE = 50  # that much more for a file, for each of its lines
+LINE = 50  # that much more for both, for each line of the file
 
 
 class Exhausted(Exception):
@@ -40,7 +40,7 @@ class Budget:
     @contextmanager
     def entry(self, path: str, lines: int) -> Iterator[None]:
         """An entry point of a file of so many lines begins, and ends with the block."""
-        granted = self.left = min(ENTRY, self.of_file(path, lines))
+        granted = self.left = min(ENTRY + LINE * lines, self.of_file(path, lines))
         try:
             yield
         finally:

@@ -31,18 +31,23 @@ class Trace:
     line: int
     message: str
     parent: Trace | None = None
+    root: Trace = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.root = self if self.parent is None else self.parent.root
 
     def steps(self, limit: int = 6) -> tuple[Step, ...]:
-        """The steps in the order of execution: the first one and the last `limit - 1`."""
+        """The steps in the order of execution: the first one and the last `limit - 1`, one for each line."""
         found: list[Step] = []
         at: Trace | None = self
-        while at is not None:
+        while at is not None and len(found) < limit:
             step = Step(at.path, at.line, at.message)
             if not found or (found[-1].path, found[-1].line) != (step.path, step.line):
                 found.append(step)
             at = at.parent
-        found.reverse()
-        return tuple(found if len(found) <= limit else [found[0], *found[-(limit - 1) :]])
+        if at is not None:  # traces grow as long as a function: the way back is not walked to its end
+            found[-1] = Step(self.root.path, self.root.line, self.root.message)
+        return tuple(reversed(found))
 
 
 WEIGHT = 1000  # values that one value may hold; in a heavier one, what is held in what it holds is forgotten
@@ -658,10 +663,10 @@ def element(v: Tuple | Seq) -> Value:
 
 def _join_dict(a: Dict, b: Dict) -> Value:
     rests = [r for r in (a.rest, b.rest) if r is not None]
-    keys = [k for k, _ in a.items] + [k for k, _ in b.items if k not in dict(a.items)]
+    left, right = dict(a.items), dict(b.items)
     items = []
-    for k in sorted(keys, key=repr):
-        mine, theirs = dict(a.items).get(k), dict(b.items).get(k)
+    for k in sorted({**left, **right}, key=repr):
+        mine, theirs = left.get(k), right.get(k)
         items.append((k, join(mine, theirs) if mine is not None and theirs is not None else (mine or theirs)))
     return Dict(tuple(items), join_all(rests), a.trace or b.trace)  # type: ignore[arg-type]
 

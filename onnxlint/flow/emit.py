@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.known import describe, known_names
+from onnxlint.flow.reads import Attributes
 from onnxlint.flow.training import in_a_loss, replaced
 from onnxlint.flow.tree import NOWHERE, Body, Place
 from onnxlint.records import EXPORTERS
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from onnxlint.flow.transfer import Call
     from onnxlint.project.classes import FunctionUnit
     from onnxlint.project.modules import ModuleInfo
+
+MANY_NAMES = 200
+_WORD = re.compile(r"\w+")
 
 
 class Emitter:
@@ -56,6 +61,7 @@ class Emitter:
 
     stated: set[str]
     facts: dict[tuple[Any, ...], Fact]
+    reads: Attributes
 
     # ----------------------------------------------------------------------------------------------- places
 
@@ -97,7 +103,7 @@ class Emitter:
         steps = trace.steps() if trace is not None else ()
         known = {} if about is None else {"": describe(about)}
         if self.frames and self.frames[-1].symbol == place.symbol:
-            known |= known_names(self.frames[-1].scope.names)
+            known |= known_names(self._names_at(place))
         self.facts[key] = fact(
             span=place.span,
             text=place.text,
@@ -116,6 +122,13 @@ class Emitter:
         return not any(f.by_size for f in self.frames[-1:]) and not any(
             f.unit is not None and replaced(self, f.unit) for f in self.frames
         )
+
+    def _names_at(self, place: Place) -> Mapping[str, Value]:
+        """The variables of the frame; of very many only those that the place speaks of."""
+        names = self.frames[-1].scope.names
+        if len(names) <= MANY_NAMES:
+            return names
+        return {name: names[name] for name in _WORD.findall(place.text) if name in names}
 
     # ------------------------------------------------------------------------------------------------ reads
 
@@ -398,7 +411,7 @@ class Emitter:
         elif isinstance(v, Tensor):
             dynamic = [d for d in v.dims or () if isinstance(d, Dim)]
             if v.source == "input":
-                kind = "state" if _read_before(frame, name) else "attribute"
+                kind = "state" if self._read_before(frame, name) else "attribute"
             elif dynamic:
                 kind, sure = "cache", any(d.sure for d in dynamic)
             else:
@@ -407,12 +420,17 @@ class Emitter:
             kind, sure = "cache", v.sure
         elif isinstance(v, (Data, Array)):
             kind = "attribute"
-        elif isinstance(v, (Tuple, Dict)) and holds_input(v) and _read_before(frame, name):
+        elif isinstance(v, (Tuple, Dict)) and holds_input(v) and self._read_before(frame, name):
             kind = "state"
         else:
             return
-        read = is_buffer or reads_elsewhere(owner, name)
+        read = is_buffer or self.reads.read_elsewhere(owner.object.cls, name)
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+    def _read_before(self, frame: Activation, name: str) -> bool:
+        """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""
+        first = self.reads.first_read(frame.unit, name) if frame.unit is not None else None
+        return first is not None and first <= frame.line
 
 
 def holds_input(v: Value) -> bool:
@@ -422,41 +440,3 @@ def holds_input(v: Value) -> bool:
     if isinstance(v, Dict):
         return any(holds_input(i) for _, i in v.items)
     return isinstance(v, Tensor) and v.source == "input"
-
-
-def _read_before(frame: Activation, name: str) -> bool:
-    """True when the function that writes `self.name` reads it first (or in the same statement): it carries state."""
-    first = frame.unit.line if frame.unit is not None else frame.line
-    for number in range(first, frame.line + 1):
-        text = frame.module.source.line(number)
-        for at in _occurrences(text, f"self.{name}"):
-            rest = text[at:].lstrip()
-            if not rest.startswith("=") or rest.startswith("=="):
-                return True
-    return False
-
-
-def reads_elsewhere(owner: Instance, name: str) -> bool:
-    """True when a method other than `__init__` reads the attribute."""
-    for cls in owner.object.cls.mro():
-        for method, unit in cls.methods.items():
-            if method in ("__init__", "reset", "reset_parameters", "extra_repr"):
-                continue
-            text = unit.text
-            for at in _occurrences(text, f"self.{name}"):
-                rest = text[at:].lstrip()
-                if not (rest.startswith("=") and not rest.startswith("==")) and not rest.startswith(":"):
-                    return True
-    return False
-
-
-def _occurrences(text: str, wanted: str) -> list[int]:
-    """Where `wanted` ends in `text`, as a whole word."""
-    found: list[int] = []
-    at = text.find(wanted)
-    while at >= 0:
-        end = at + len(wanted)
-        if not (text[end : end + 1].isalnum() or text[end : end + 1] == "_"):
-            found.append(end)
-        at = text.find(wanted, end)
-    return found

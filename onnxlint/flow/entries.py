@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import facts, outputs, shapes
-from onnxlint.flow.budget import ENTRY, Exhausted
+from onnxlint.flow.budget import ENTRY, LINE, Exhausted
 from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
     CONFIG,
@@ -115,7 +115,7 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
                 Problem(
                     job.path,
                     f"{job.name} takes too many steps to analyse; what it does past "
-                    f"the first {min(granted, ENTRY):,} is not seen",
+                    f"the first {min(granted, ENTRY + LINE * lines):,} is not seen",
                 )
             )
         except RecursionError as error:

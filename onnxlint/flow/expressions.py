@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
@@ -104,21 +104,19 @@ class Expressions(Conditions):
 
     def e_dict(self, node: ast.Dict) -> Value:
         """A dict display."""
-        result = Dict()
+        items: dict[Hashable, Value] = {}
+        rest: Value | None = None
         for written, value in zip(node.keys, node.values, strict=True):
             v = self.eval(value)
-            if written is not None:
-                key = self.eval(written)
-                if isinstance(key, Const):
-                    result = Dict(
-                        (*((k, o) for k, o in result.items if k != key.literal), (key.literal, v)), result.rest
-                    )
-                    continue
-            elif isinstance(v, Dict):
-                result = Dict((*result.items, *v.items), result.rest)
-                continue
-            result = Dict(result.items, join(result.rest, v) if result.rest is not None else v)
-        return result
+            key = self.eval(written) if written is not None else None
+            if isinstance(key, Const):
+                items.pop(key.literal, None)
+                items[key.literal] = v
+            elif key is None and isinstance(v, Dict):
+                items.update(v.items)
+            else:
+                rest = join(rest, v) if rest is not None else v
+        return Dict(tuple(items.items()), rest)
 
     def e_call(self, node: ast.Call) -> Value:
         """A call."""

@@ -82,6 +82,7 @@ class Frame(Targets):
         What follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away.
         """
         before = dict(self.scope.names)
+        self.engine.budget.spend(len(before) // 64)  # joining the states of very many variables takes its time
         mask = self.engine.exporters
         left: set[str] = set()
         after: list[dict[str, Value]] = []

@@ -50,6 +50,7 @@ from onnxlint.flow.frame import Frame
 from onnxlint.flow.objects import Objects
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import by_annotation, entry_value
+from onnxlint.flow.reads import Attributes
 from onnxlint.flow.transfer import Call
 from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -94,6 +95,7 @@ class Interpreter(Objects):
         self.describing = 0  # how deep in annotations of records
         self.changes = 0
         self.budget = Budget()
+        self.reads = Attributes()
         self.bounded = False  # a loop is looked at that turns once for each module
         self.silent = 0  # arms on the way here that a fresh model does not take
         self.stated: set[str] = set()  # attributes of modules that forward assigns

@@ -29,6 +29,8 @@ from onnxlint.flow.expressions import Expressions
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
 
+KEYS = 500  # of a dict that grows write by write, so many are told apart
+
 
 class Targets(Expressions):
     """The part of a frame that binds what an assignment, a loop or a `with` gives."""
@@ -143,7 +145,7 @@ class Targets(Expressions):
 
 def _stored(owner: Value, key: Value, v: Value) -> Value:
     if isinstance(owner, Dict):
-        if isinstance(key, Const):
+        if isinstance(key, Const) and len(owner.items) < KEYS:
             return Dict(
                 (*((k, o) for k, o in owner.items if k != key.literal), (key.literal, v)), owner.rest, owner.trace
             )

@@ -75,8 +75,7 @@ def run_every_function(path: Path, steps: int = 500) -> int:
     functions = list(every_function(info))
     for function in functions:
         engine.budget.left, engine.tracing, engine.axes = steps, True, shapes.Axes()
-        assert not isinstance(function.unit.node, ast.Lambda)
-        args = [engine.entry_value(function.unit, p, None) for p in function.unit.node.args.args]
+        args = [engine.entry_value(function.unit, p, None) for p in function.unit.args.args]
         with suppress(Exhausted):
             engine.call_function(function, args, {}, None)
         assert engine.frames == []
@@ -441,3 +440,26 @@ class Endless(nn.Module):
     found = entries.analyse(project_of(PRELUDE + source), debug=True)
     assert [p.message.partition(" takes")[0] for p in found.problems] == ["Endless.__init__"]
     assert [f.text for f in found.facts] == ["x.any()"]
+
+
+def test_a_dict_that_grows_write_by_write_is_still_read() -> None:
+    writes = "".join(f"        d['k{i}'] = x + {i}\n" for i in range(1200))
+    source = "class M(nn.Module):\n    def forward(self, x):\n        d = {}\n" + writes
+    source += "        return x if d['k3'].any() else d['k1100'] if d['k1100'].all() else x\n"
+    assert told(source) == ["Branch ternary data: d['k1100'].all()", "Branch ternary data: d['k3'].any()"]
+
+
+def test_a_long_way_of_a_value_is_told_by_its_first_and_its_last_steps() -> None:
+    lines = "".join(f"        x = x + {i}\n" for i in range(500))
+    source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if x.any() else -x\n"
+    [fact] = facts_of(source)
+    first = len(PRELUDE.splitlines()) + 2
+    assert [s.line for s in fact.trace] == [first, *range(first + 496, first + 501)]
+    assert fact.trace[0].message == "`x` is an input of `M.forward`"
+
+
+def test_a_fact_among_very_many_variables_tells_of_those_it_speaks_of() -> None:
+    lines = "".join(f"        y{i} = x + {i}\n" for i in range(300))
+    source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if y7.any() else -x\n"
+    [fact] = facts_of(source)
+    assert list(fact.known) == ["y7"]

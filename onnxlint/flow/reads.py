@@ -1,0 +1,42 @@
+"""Which attributes of `self` a method and a class read, by their text, and where first."""
+
+from __future__ import annotations
+
+import re
+
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+
+_READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
+_READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
+_SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
+
+
+class Attributes:
+    """What is read of `self`, looked up once for each method and class."""
+
+    __slots__ = ("_of_class", "_of_method")
+
+    def __init__(self) -> None:
+        self._of_method: dict[int, dict[str, int]] = {}
+        self._of_class: dict[ClassInfo, frozenset[str]] = {}
+
+    def first_read(self, unit: FunctionUnit, name: str) -> int | None:
+        """The first line of a method that reads an attribute; None where none does."""
+        known = self._of_method.get(unit.key)
+        if known is None:
+            known = self._of_method[unit.key] = {}
+            for number, text in enumerate(unit.text.split("\n"), unit.line):
+                for found in _READ.findall(text):
+                    known.setdefault(found, number)
+        return known.get(name)
+
+    def read_elsewhere(self, cls: ClassInfo, name: str) -> bool:
+        """True when a method that does not set the object up reads the attribute, here or in a base."""
+        return any(name in self._reads_of(c) for c in cls.mro())
+
+    def _reads_of(self, cls: ClassInfo) -> frozenset[str]:
+        known = self._of_class.get(cls)
+        if known is None:
+            texts = (unit.text for method, unit in cls.methods.items() if method not in _SETTING_UP)
+            known = self._of_class[cls] = frozenset(n for text in texts for n in _READ_OR_DECLARED.findall(text))
+        return known
