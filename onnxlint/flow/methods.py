@@ -135,7 +135,7 @@ def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value
         return owner
     if name in layers.HOOKS and args and isinstance(node, ast.Call):
         _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
-        holder = engine.frames[-1].bound
+        holder = engine.frames[-1].bound or special.only_model(engine.frames[-1])
         if isinstance(holder, Instance) and name == "register_forward_hook":
             special.hook_loosely(engine, holder, args[0], node)
         return CONFIG

@@ -171,7 +171,7 @@ def _minmax(how: str) -> Builtin:
         numbers = [v.literal for v in values if isinstance(v, Const) and isinstance(v.literal, (int, float))]
         if values and len(numbers) == len(values):
             return Const(min(numbers) if how == "min()" else max(numbers))
-        compared = next((v for v in _keys(engine, values, kwargs, node) if isinstance(v, Tensor)), None)
+        compared = _compared(_keys(engine, values, kwargs, node), "key" in kwargs)
         if compared is not None:
             engine.emit_operator(node, compared, how, len(args) if "key" not in kwargs else 1)
         if "key" in kwargs:
@@ -179,6 +179,15 @@ def _minmax(how: str) -> Builtin:
         return compared if compared is not None else frozen(engine, values, node, how)
 
     return build
+
+
+def _compared(values: Sequence[Value], by_key: bool) -> Tensor | None:
+    """The tensor that a builtin compares; a number that its key read out of one stands for a tensor."""
+    found = next((v for v in values if isinstance(v, Tensor)), None)
+    if found is None and by_key:
+        number = next((v for v in values if isinstance(v, Data) and not v.fixed), None)
+        found = Tensor((), trace=number.trace) if number is not None else None
+    return found
 
 
 def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
@@ -202,7 +211,7 @@ def _sorted(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     v = args[0] if args else UNKNOWN
     if isinstance(v, (Tuple, Seq, Tensor)):
         items = items_of(engine, v, node)
-        compared = next((k for k in _keys(engine, items, kwargs, node) if isinstance(k, Tensor)), None)
+        compared = _compared(_keys(engine, items, kwargs, node), "key" in kwargs)
         if compared is not None:
             engine.emit_operator(node, compared, "sorted()", 1)
     result = _sequence("list")(engine, args, {}, node)

@@ -205,6 +205,14 @@ def _guess(v: Value) -> Value:
 LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
 
 
+def only_model(frame: Frame) -> Instance | None:
+    """The model that a factory works on, where it is the only one among its variables."""
+    models = {
+        id(v.object): v for v in frame.scope.names.values() if isinstance(v, Instance) and v.object.cls.is_module()
+    }
+    return next(iter(models.values())) if len(models) == 1 else None
+
+
 def hook_loosely(engine: Interpreter, holder: Instance, hook: Value, node: ast.AST) -> None:
     """Note a hook that a constructor gives to a layer under a local name: it runs when its module does."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):

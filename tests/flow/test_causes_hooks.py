@@ -6,6 +6,26 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "a hook that a factory gives to some of the layers": """
+        def clip(module, args, output):
+            if output.abs().max() > 4:  # expect: ONX101
+                return output.clamp(-4, 4)
+            return output
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+            def forward(self, x):
+                return self.body(x)
+        def build():
+            model = M().eval()
+            for layer in model.body:
+                if isinstance(layer, nn.Linear):
+                    layer.register_forward_hook(clip)
+            return model
+        def main(path):
+            torch.onnx.export(build(), (torch.randn(2, 4),), path, dynamic_shapes={"x": {0: "batch"}})
+    """,
     "a hook on a layer of which nothing is known": """
         class M(nn.Module):
             def __init__(self, body, name):

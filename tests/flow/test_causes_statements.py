@@ -6,6 +6,11 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "tensors sorted by a number read out of them": """
+        class M(nn.Module):
+            def forward(self, x, y):
+                return sorted([x, y], key=lambda t: t.max().item())[0]  # expect: ONX110
+    """,
     "a cache of keys and values in a tuple": """
         class M(nn.Module):
             def __init__(self):
