@@ -14,5 +14,5 @@ def functional_dropout(call: OpCall) -> Iterator[Objection]:
     if call.hazard == "dropout":
         yield Objection(
             f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode",
-            "pass `training=self.training`, or use an `nn.Dropout` module",
+            "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",
         )

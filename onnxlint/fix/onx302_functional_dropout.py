@@ -20,6 +20,8 @@ def tie_to_mode(site: Site) -> Fix | None:
     if owner is None:
         return None
     name = ast.unparse(call.func).rpartition(".")[2]
+    if name[:1].isupper():
+        return None  # a module made in forward: it belongs in `__init__`
     if name == "scaled_dot_product_attention":
         given = next((k.value for k in call.keywords if k.arg == "dropout_p"), None)
         if given is None:
