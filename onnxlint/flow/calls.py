@@ -121,6 +121,8 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         return Partial(args[0], tuple(args[1:]), tuple(sorted(kwargs.items())))
     if name in ("copy.deepcopy", "copy.copy", "typing.cast"):
         return args[-1] if args else UNKNOWN
+    if name == "collections.deque":
+        return BUILTINS["list"](engine, args[:1], {}, node)
     if name == "collections.OrderedDict":
         return make_dict(engine, args, kwargs, node)
     if name.startswith("einops.") or root == "einops":

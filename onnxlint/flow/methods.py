@@ -196,7 +196,7 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
 
 
 def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: list[Value], node: ast.AST) -> Value:
-    if name in ("append", "extend", "insert", "add") and args and isinstance(node, ast.Call):
+    if name in ("append", "appendleft", "extend", "insert", "add") and args and isinstance(node, ast.Call):
         item = args[-1]
         if name == "extend":
             item = element(item) if isinstance(item, (Tuple, Seq)) else UNKNOWN
@@ -210,7 +210,7 @@ def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: l
             grown = Seq(join(element(owner), item), owner.size if isinstance(owner, Seq) else None, owner.trace)
         _rebind(engine, node, grown)
         return NONE
-    if name == "pop":
+    if name in ("pop", "popleft"):
         return element(owner)
     if name in ("index", "count"):
         return CONFIG

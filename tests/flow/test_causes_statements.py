@@ -6,6 +6,16 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "the last frames in a deque": """
+        from collections import deque
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.frames = deque(maxlen=3)
+            def forward(self, x):
+                self.frames.append(x)  # expect: ONX304
+                return torch.stack(list(self.frames)).mean(0)
+    """,
     "tensors sorted by a number read out of them": """
         class M(nn.Module):
             def forward(self, x, y):
