@@ -128,6 +128,8 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Va
     if isinstance(owner, Tensor):
         if name == "data":
             lowering.data_attribute(engine, owner, node)
+        if name in ("mT", "mH", "H"):
+            lowering.matrix_transpose(engine, owner, name, node)
         if name == "shape":
             owner = read_at(engine, owner, node)
         return _tensor_attribute(owner, name)

@@ -242,6 +242,12 @@ def _signed(v: Value | None) -> bool:
     return isinstance(v, Const) and isinstance(v.literal, (int, float)) and v.literal < 0
 
 
+def matrix_transpose(engine: Interpreter, t: Tensor, name: str, node: ast.AST) -> None:
+    """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
+    if t.source != "made" and not t.guessed and engine.tracing:
+        emit(engine, node, "unsupported", f"torch.Tensor.{name}", TORCHSCRIPT, trace=t.trace)
+
+
 def data_attribute(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
     """`t.data`, unless no more than its shape or its dtype is asked for."""
     if t.source == "made" or not engine.tracing:

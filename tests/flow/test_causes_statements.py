@@ -6,6 +6,16 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "a transpose that TorchScript refuses": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return x @ x.mT  # expect: ONX404
+    """,
+    "a transpose that TorchScript knows": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return x @ x.T + x @ x.transpose(-1, -2)
+    """,
     "the last frames in a deque": """
         from collections import deque
         class M(nn.Module):
