@@ -198,7 +198,8 @@ def test_state_that_forward_empties_first_is_not_carried_over() -> None:
 COUNTS = {
     "lengths": ("lengths // 2", []),
     "lengths less one": ("(lengths - 1) // 2", []),
-    "a difference of positions": ("(lengths - positions) // 2", ["OpCall"]),
+    "a length between two places": ("(lengths - positions) // 2", []),
+    "a difference of each with each": ("(positions[:, None] - positions[None]) // 2", ["OpCall"]),
 }
 
 
