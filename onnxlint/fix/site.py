@@ -314,17 +314,21 @@ class Site:
         return Fix(title, safety, tuple(sorted(done, key=lambda e: (e.start, e.end))))
 
     def _import(self, module: str) -> Edit:
-        """An import in front of the first one, or behind the docstring."""
-        text = self.page.text
-        found = next((m for m in _IMPORT.finditer(text) if not m[0].startswith("from __future__")), None)
-        if found is not None:
-            return self.splice(found.start(), found.start(), f"import {module}\n")
-        body = parsed(text).body
-        heads = [s for s in body if isinstance(s, ast.ImportFrom) or s is body[0]][:2]
-        documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-        ends = [s.end_lineno or s.lineno for s in heads if isinstance(s, ast.ImportFrom) or documented]
-        at = self.page.lines.start(max(ends, default=0) + 1)
-        return self.splice(at, at, f"import {module}\n")
+        """The line that imports a module, where libcst puts it: behind the docstring and `__future__`."""
+        import libcst as cst  # few files lack the import, and the others need not wait for libcst
+        from libcst.codemod import CodemodContext
+        from libcst.codemod.visitors import AddImportsVisitor
+
+        context = CodemodContext()
+        AddImportsVisitor.add_needed_import(context, module)
+        before = self.page.text.splitlines(keepends=True)
+        after = AddImportsVisitor(context).transform_module(cst.parse_module(self.page.text)).code
+        added = after.splitlines(keepends=True)
+        line = next((i for i, (old, new) in enumerate(zip(before, added, strict=False)) if old != new), len(before))
+        at = self.page.lines.start(line + 1)
+        return self.splice(
+            at, at, "".join(x.rstrip("\r\n") + "\n" for x in added[line : line + len(added) - len(before)])
+        )
 
     def _range(self, span: Span) -> tuple[int, int]:
         lines = self.page.lines
