@@ -137,6 +137,8 @@ from onnxlint.flow.transfer import Call, cast_kind, handles, like
 def _elementwise(call: Call) -> Value:
     dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
     kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
+    if kind == "complex" and call.op == "abs":
+        kind = "float"
     if call.op in ("neg", "negative"):
         kind = "signed"
     elif kind in ("int", "index", "signed"):

@@ -6,6 +6,11 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "the power of a spectrum, by its magnitude": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return torch.fft.rfft(x).abs().pow(2)  # expect: ONX407
+    """,
     "a transpose that TorchScript refuses": """
         class M(nn.Module):
             def forward(self, x: Tensor):
