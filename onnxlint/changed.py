@@ -95,7 +95,8 @@ def _reason(error: str, arguments: Sequence[str]) -> str:
 
 def _ranges(diff: str, top: Path) -> dict[Path, Lines]:
     """Read a diff without context."""
-    from unidiff import PatchSet, UnidiffParseError
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
 
     try:
         patches = PatchSet(diff)
