@@ -14,6 +14,8 @@ _TORCHSCRIPT_ONLY = {
     "min()": Outcome.SHAPE_ERROR,
     "max()": Outcome.SHAPE_ERROR,
     "float()": Outcome.WRONG_VALUES,
+    "math.ceil()": Outcome.WRONG_VALUES,
+    "math.floor()": Outcome.WRONG_VALUES,
     "numpy.prod": Outcome.SHAPE_ERROR,
 }
 

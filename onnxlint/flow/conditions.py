@@ -144,6 +144,10 @@ class Conditions(Arithmetic):
                 self.scope.names = before
         self.engine.exporters = held
         result = results[0] if results else UNKNOWN
+        sizes = [v for v in results if isinstance(v, Dim)]
+        made = any(isinstance(v, Tensor) and v.source == "made" for v in results)
+        if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):
+            return sizes[0]  # of one size, an exporter's arm makes a tensor
         for other in results[1:]:
             result = join(result, other)
         return result

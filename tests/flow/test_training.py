@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import facts_of, told
+from analysing import facts_of, findings_of, told
 
 HEAD = """\
 class M(nn.Module):
@@ -242,6 +242,27 @@ def test_no_branch_on_a_size_that_asks_for(body: str) -> None:
 
 def test_a_flag_that_holds_in_training_only() -> None:
     assert told(model("drop = self.p > 0 and self.training\nif drop:\n    x = x * torch.rand(1)\nreturn x")) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "exporters"),
+    [
+        ("math.ceil(x.shape[0] / 4)", ("torchscript",)),
+        ("math.floor(x.shape[0] / 4)", ("torchscript",)),
+        ("int(math.ceil(x.shape[0] / 4))", ("torchscript", "dynamo")),
+        ("math.ceil(math.log2(x.shape[0]))", ("torchscript", "dynamo")),
+    ],
+)
+def test_dynamo_keeps_the_symbol_of_a_size_that_is_rounded(number: str, exporters: tuple[str, ...]) -> None:
+    found = findings_of(model(f"return self.net(x[: {number}])"))
+    assert {(code, hit) for code, _, hit in found} == {("ONX202", exporters)}
+
+
+def test_a_size_that_one_exporter_has_as_a_tensor_is_a_size() -> None:
+    size = "torch.tensor(x.shape[1]) if torch.jit.is_tracing() else x.shape[1]"
+    body = f"n = {size}\npad = (4 - n % 4) % 4\npadded = pad > 0 or pad > 1\nreturn x[:, : n + padded]"
+    assert "BoolOperator" not in kinds(model(body))
+    assert "BoolOperator" in kinds(model(body.replace("torch.tensor(x.shape[1])", "x.sum().long()")))
 
 
 CHOSEN = """\
