@@ -229,7 +229,7 @@ def test_torch_is_imported_where_it_is_not(folder: Path) -> None:
     text += "        return x if x.sum() > 0 else -x\n"
     (folder / "model.py").write_text(text)
     check("--fix", "--unsafe-fixes")
-    assert (folder / "model.py").read_text().startswith("import torch\nfrom torch import nn\n")
+    assert (folder / "model.py").read_text().startswith("from torch import nn\nimport torch\n")
     renamed = text.replace("from torch import nn\n", "import torch as th\nfrom torch import nn\n")
     (folder / "model.py").write_text(renamed)
     check("--fix", "--unsafe-fixes")
