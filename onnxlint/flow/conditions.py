@@ -28,10 +28,15 @@ from onnxlint.flow.domain import (
 
 @dataclass(slots=True)
 class Test:
-    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided)."""
+    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided).
 
-    reads: list[tuple[Value, tuple[str, ...]]]
+    Of each value read: the exporters that read it, and whether that takes a flag that is off by default. `usual` is
+    what the condition is where nobody turns on such a flag.
+    """
+
+    reads: list[tuple[Value, tuple[str, ...], bool]]
     verdict: dict[str, bool | None]
+    usual: bool | None = None
 
     def may_be(self, wanted: bool) -> tuple[str, ...]:
         """The exporters whose trace may take this arm."""
@@ -46,7 +51,8 @@ class Conditions(Arithmetic):
         mask = self.engine.exporters
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self.test(node.operand)
-            return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()})
+            usual = None if inner.usual is None else not inner.usual
+            return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()}, usual)
         if isinstance(node, ast.BoolOp):
             before = {n: self.scope.names[n] for v in node.values for n in _narrowed(v) if n in self.scope.names}
             result = self.test(node.values[0])
@@ -68,13 +74,29 @@ class Conditions(Arithmetic):
         if isinstance(v, Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = reads_data(v) or isinstance(v, Dim)
-        return Test([(v, mask)] if asks else [], dict.fromkeys(mask, None))
+        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), self._usual(node, v))
+
+    def _usual(self, node: ast.expr, v: Value) -> bool | None:
+        """What a flag, or its comparison with a literal, is where nobody turns the flag on."""
+        if isinstance(v, Config) and v.off:
+            return False
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.left, ast.Name)):
+            return None
+        flag, literal = self.scope.lookup(node.left.id), node.comparators[0]
+        if not (isinstance(flag, Config) and flag.off and isinstance(literal, ast.Constant)):
+            return None
+        same = repr(literal.value) == flag.off
+        if isinstance(node.ops[0], (ast.Is, ast.Eq)):
+            return same
+        return not same if isinstance(node.ops[0], (ast.IsNot, ast.NotEq)) else None
 
     def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
         """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
         mask = self.engine.exporters
         self.engine.exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
-        right = self.test(second) if self.engine.exporters else Test([], {})
+        asked = left.usual is stops
+        with self.engine.asking(asked):
+            right = self.test(second) if self.engine.exporters else Test([], {})
         self.engine.exporters = mask
         verdict: dict[str, bool | None] = {}
         for e in mask:
@@ -86,8 +108,10 @@ class Conditions(Arithmetic):
             else:
                 verdict[e] = b
         decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
-        reads = [(v, tuple(e for e in m if e not in decided)) for v, m in left.reads] + right.reads
-        return Test([(v, m) for v, m in reads if m], verdict)
+        reads = [(v, tuple(e for e in m if e not in decided), a) for v, m, a in left.reads]
+        reads += [(v, m, a or asked) for v, m, a in right.reads]
+        usual = stops if stops in (left.usual, right.usual) else left.usual if left.usual is right.usual else None
+        return Test([(v, m, a) for v, m, a in reads if m], verdict, usual)
 
     def e_boolean(self, node: ast.BoolOp) -> Value:
         """`a and b` as a value: its truth is asked of `a`."""
@@ -115,7 +139,11 @@ class Conditions(Arithmetic):
             return right
         if isinstance(left, Dim):  # Python asks the comparison for its truth
             left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
-        right = self.eval(second)
+        off = word == "and" and isinstance(left, Config) and left.off != ""
+        with self.engine.asking(off):
+            right = self.eval(second)
+        if off:
+            return left
         if isinstance(left, (Config, Unknown)) and isinstance(right, Const) and bool(right.literal) == (word == "or"):
             return Const(word == "or")  # `flag and self.training`
         if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
@@ -128,8 +156,9 @@ class Conditions(Arithmetic):
     def e_ternary(self, node: ast.IfExp) -> Value:
         """`a if test else b`."""
         test = self.test(node.test)
-        for v, mask in test.reads:
-            self.engine.emit_read(facts.Branch, node.test, v, mask, keyword="ternary")
+        for v, mask, asked in test.reads:
+            with self.engine.asking(asked):
+                self.engine.emit_read(facts.Branch, node.test, v, mask, keyword="ternary")
         held = self.engine.exporters
         results: list[Value] = []
         for arm, wanted in ((node.body, True), (node.orelse, False)):
@@ -140,7 +169,8 @@ class Conditions(Arithmetic):
                 self.narrowing(node.test)(wanted)
                 if not wanted:
                     self._doubt(node.test)
-                results.append(self.eval(arm))
+                with self.engine.asking(test.usual is (not wanted)):
+                    results.append(self.eval(arm))
                 self.scope.names = before
         self.engine.exporters = held
         result = results[0] if results else UNKNOWN
@@ -148,6 +178,8 @@ class Conditions(Arithmetic):
         made = any(isinstance(v, Tensor) and v.source == "made" for v in results)
         if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):
             return sizes[0]  # of one size, an exporter's arm makes a tensor
+        if test.usual is not None and len(results) > 1:
+            return results[0] if test.usual else results[1]
         for other in results[1:]:
             result = join(result, other)
         return result
@@ -195,14 +227,15 @@ class Conditions(Arithmetic):
         quiet = (bool(body) and not orelse and all(_only_talks(s) for s in body)) or splits_work(
             body, orelse or self._rest(body)
         )
-        for v, mask in test.reads:
-            if raises or (quiet and isinstance(v, Dim)):
-                if raises:
-                    self.report_assertion(node, v, mask, keyword, ast.NotEq)
-            else:
-                leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
-                form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
-                self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+        for v, mask, asked in test.reads:
+            with self.engine.asking(asked):
+                if raises or (quiet and isinstance(v, Dim)):
+                    if raises:
+                        self.report_assertion(node, v, mask, keyword, ast.NotEq)
+                else:
+                    leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
+                    form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
+                    self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
 
     def _doubt(self, test: ast.expr) -> None:
         """In the last arm of `a if isinstance(x, list) else b`, what was taken for a tensor may be anything."""

@@ -102,9 +102,13 @@ class _Typed:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Config(_Plain):
-    """A Python value fixed when the model is built: a constructor argument, an attribute, a static size, a dtype."""
+    """A Python value fixed when the model is built: a constructor argument, an attribute, a static size, a dtype.
+
+    `off` is the default, `False` or `None`, of a parameter of an entry point that nobody was seen to give another.
+    """
 
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    off: str = ""
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -516,7 +520,7 @@ def join(a: Value, b: Value) -> Value:
         if type(upper) in (Const, Truth):
             # One value, or else another of which less is known: no condition may be decided by the first alone.
             return Config(upper.trace or lower.trace)
-        return upper
+        return Config(upper.trace) if type(upper) is Config and upper.off else upper
     joiner = _JOIN.get(type(a))
     return joiner(a, b) if joiner is not None else _choose(a, b)
 
@@ -570,6 +574,10 @@ def _order(v: Value) -> tuple[str, int, str]:
 
 
 def _join_const(a: Const, b: Const) -> Value:
+    return Config(a.trace or b.trace)
+
+
+def _join_config(a: Config, b: Config) -> Value:
     return Config(a.trace or b.trace)
 
 
@@ -724,6 +732,7 @@ _JOIN: dict[type, Any] = {
     Super: _join_super,
     Partial: _join_partial,
     Const: _join_const,
+    Config: _join_config,
     Dim: _join_dim,
     Tensor: _join_tensor,
     Shape: _join_shape,

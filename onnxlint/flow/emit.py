@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ class Emitter:
     bounded: bool
     emptied: set[str]
     silent: int
+    asked: bool
 
     def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
         """What a name means at module level."""
@@ -62,6 +64,16 @@ class Emitter:
     stated: set[str]
     facts: dict[tuple[Any, ...], Fact]
     reads: Attributes
+
+    @contextmanager
+    def asking(self, asked: bool) -> Iterator[None]:
+        """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
+        held = self.asked
+        self.asked = held or asked
+        try:
+            yield
+        finally:
+            self.asked = held
 
     # ----------------------------------------------------------------------------------------------- places
 
@@ -91,6 +103,7 @@ class Emitter:
             return
         self.changes += 1
         place = at if isinstance(at, Place) else self.place(at)
+        sure = sure and not self.asked
         mask = exporters if exporters is not None else self.exporters
         key = (fact, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
         before = self.facts.get(key)

@@ -31,7 +31,7 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.interpret import STARRED, Interpreter
 from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parameters import used_as_tensor, vararg_value
+from onnxlint.flow.parameters import entry_value, exported_value, used_as_tensor, vararg_value
 from onnxlint.flow.parts import Declared, Part, name_of
 from onnxlint.flow.training import never_exported
 from onnxlint.flow.tree import NOWHERE, Body, body_of
@@ -252,7 +252,7 @@ class _Forward(_Job):
         """Run forward on inputs of which nothing is known."""
         engine = self.engine
         engine.axes = shapes.Axes()
-        args, kwargs = _unknown_arguments(engine, self.unit)
+        args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
         instance = Instance(engine.default_instance(self.cls))
         engine.tracing = True
         engine.outermost = self.outermost
@@ -284,7 +284,7 @@ class _Exported(_Job):
             if spec.dims and spec.dims[0].name is not None and engine.example_batch is None:
                 engine.example_batch = spec.dims[0].size
         engine.axes = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
-        args, kwargs = _unknown_arguments(engine, unit)
+        args, kwargs = _unknown_arguments(engine, unit, exported=True)
         names = [p.arg for p in _positional(unit)][1:]
         args = [_from_spec(unit, n, specs[n]) if axes and n in specs else v for n, v in zip(names, args, strict=False)]
         held, engine.reached = engine.reached, dict(engine.reached)
@@ -332,14 +332,18 @@ def _variadic(unit: FunctionUnit) -> bool:
     return unit.args.vararg is not None
 
 
-def _unknown_arguments(engine: Interpreter, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
+def _unknown_arguments(
+    engine: Interpreter, unit: FunctionUnit, exported: bool = False
+) -> tuple[list[Value], dict[str, Value]]:
+    """What a function is fed of which no call is known; with `exported`, a flag is as off as its default says."""
     a = unit.args
     positional = [*a.posonlyargs, *a.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
     defaults.extend(a.defaults)
     skip = 0 if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx") else 1
-    args = [engine.entry_value(unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
-    kwargs = {p.arg: engine.entry_value(unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
+    entry = exported_value if exported else entry_value
+    args = [entry(engine, unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
+    kwargs = {p.arg: entry(engine, unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
     if a.vararg is not None:
         args.append(Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
     return args, kwargs

@@ -223,8 +223,9 @@ class Expressions(Conditions):
             self.assign(part.target, item)
             for condition in part.ifs:
                 test = self.test(condition)
-                for v, mask in test.reads:
-                    self.engine.emit_read(facts.Branch, condition, v, mask, keyword="comprehension")
+                for v, mask, asked in test.reads:
+                    with self.engine.asking(asked):
+                        self.engine.emit_read(facts.Branch, condition, v, mask, keyword="comprehension")
             if inner:
                 self._comprehend(inner, visit, size)
             else:

@@ -13,7 +13,8 @@ from onnxlint.records import EXPORTERS, Outcome, Span, Step
 class Fact:
     """Something at a span, in the function `symbol`; `trace` tells how the value came there.
 
-    `sure` is False where nobody declared which axes are dynamic and this axis only may be one.
+    `sure` is False where nobody declared which axes are dynamic and this axis only may be one, and where only a flag of
+    the exported forward asks for it that is off by default.
     `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
     the variables there (see flow/known.py), and under the empty name of the value that it is about. `certain` is False
     where the export comes through here with some settings or sizes only.

@@ -68,24 +68,32 @@ class Frame(Targets):
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
         self.engine.budget.spend(len(statements))
-        for node in statements:
-            self.line = node.lineno
-            self.statement_node = node
-            handler = _STATEMENTS.get(type(node))
-            if handler is not None and handler(self, node):
-                return True
+        asked = self.engine.asked
+        try:
+            for node in statements:
+                self.line = node.lineno
+                self.statement_node = node
+                handler = _STATEMENTS.get(type(node))
+                if handler is not None and handler(self, node):
+                    return True
+        finally:
+            self.engine.asked = asked  # a return under a flag says something of the rest of its own block
         return False
 
-    def arms(self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]]) -> bool:
+    def arms(
+        self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]], usual: Callable[[], bool] | None = None
+    ) -> bool:
         """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends.
 
         What follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away.
+        It sees what the `usual` arm leaves, and of the others the names that this one does not bind.
         """
         before = dict(self.scope.names)
         self.engine.budget.spend(len(before) // 64)  # joining the states of very many variables takes its time
         mask = self.engine.exporters
         left: set[str] = set()
         after: list[dict[str, Value]] = []
+        chosen: dict[str, Value] = {}
         for exporters, run in runs:
             if not exporters:
                 continue
@@ -93,6 +101,7 @@ class Frame(Targets):
             self.engine.exporters = exporters
             if not run():
                 after.append(self.scope.names)
+                chosen = self.scope.names if run is usual else chosen
                 left.update(self.engine.exporters)
         self.engine.exporters = mask
         if not after:
@@ -102,7 +111,7 @@ class Frame(Targets):
         merged = after[0]
         for other in after[1:]:
             merged = _merge(merged, other)
-        self.scope.names = merged
+        self.scope.names = {**merged, **chosen} if chosen and len(after) > 1 else merged
         return False
 
     # -------------------------------------------------------------------------------------------- statements
@@ -183,8 +192,9 @@ class Frame(Targets):
     def s_assert(self, node: ast.Assert) -> bool:
         """`assert test`."""
         test = self.test(node.test)
-        for v, mask in test.reads:
-            self.report_assertion(node.test, v, mask, "assert", ast.Eq)
+        for v, mask, asked in test.reads:
+            with self.engine.asking(asked):
+                self.report_assertion(node.test, v, mask, "assert", ast.Eq)
         return False
 
     def s_if(self, node: ast.If) -> bool:
@@ -194,13 +204,16 @@ class Frame(Targets):
         head = self.line, self.statement_node
 
         later = self.awaits_state(node.test)
-        sized = any(isinstance(v, Dim) for v, _ in test.reads)
+        sized = any(isinstance(v, Dim) for v, *_ in test.reads)
+        left: dict[bool, bool] = {}
 
         def body() -> bool:
             self.engine.silent += later
             self.by_size += sized
             try:
-                return self.block(node.body)
+                with self.engine.asking(test.usual is False):
+                    left[True] = self.block(node.body)
+                return left[True]
             finally:
                 self.engine.silent -= later
                 self.by_size -= sized
@@ -209,7 +222,9 @@ class Frame(Targets):
             self.line, self.statement_node = head
             self.by_size += sized
             try:
-                return self.block(node.orelse)
+                with self.engine.asking(test.usual is True):
+                    left[False] = self.block(node.orelse)
+                return left[False]
             finally:
                 self.by_size -= sized
 
@@ -217,9 +232,11 @@ class Frame(Targets):
             if statements and not test.may_be(arm):
                 special.shut_out(self, node.test, statements)
         narrowed = self.narrowing(node.test)
-        return self.arms(
-            ((test.may_be(True), _then(narrowed, True, body)), (test.may_be(False), _then(narrowed, False, otherwise)))
-        )
+        runs = {True: _then(narrowed, True, body), False: _then(narrowed, False, otherwise)}
+        usual = None if test.usual is None else runs[test.usual]
+        ended = self.arms([(test.may_be(arm), run) for arm, run in runs.items()], usual)
+        self.engine.asked |= test.usual is not None and left.get(test.usual, False)
+        return ended
 
     def s_while(self, node: ast.While) -> bool:
         """`while`: the body runs twice, so that what it changes is seen by itself."""

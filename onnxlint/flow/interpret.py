@@ -59,7 +59,8 @@ from onnxlint.records import EXPORTERS
 
 log = logging.getLogger(__name__)
 
-CONTEXTS = 5  # kinds of arguments a function is analysed for, before what is known is taken to stand for the rest
+# Kinds of arguments a function is analysed for, before what is known for the same flags is taken to stand for the rest.
+CONTEXTS = 5
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 HABIT = 4  # times that a method did only bookkeeping, untraced, before it is taken to do so always
 DEPTH = 40
@@ -98,6 +99,7 @@ class Interpreter(Objects):
         self.reads = Attributes()
         self.bounded = False  # a loop is looked at that turns once for each module
         self.silent = 0  # arms on the way here that a fresh model does not take
+        self.asked = False  # a flag was turned on, on the way here, that is off by default
         self.stated: set[str] = set()  # attributes of modules that forward assigns
         self.emptied: set[str] = set()  # attributes that forward clears by a method for that
         self.batches = True
@@ -112,7 +114,7 @@ class Interpreter(Objects):
         self.last_train: Place | None = None
         self._globals: dict[tuple[int, str], Value] = {}
         self._defaults: dict[ast.expr, Value] = {}
-        self._summaries: dict[int, dict[Any, Value]] = {}
+        self._summaries: dict[tuple[int, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self._habits: dict[int, _Habit] = {}
@@ -150,7 +152,10 @@ class Interpreter(Objects):
         key: Any = None
         if fn.scope is None:
             key = (unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing)
-            known = self._summaries.setdefault(unit.key, {})
+            usual = self._summaries.setdefault((unit.key, False), {})
+            if key in usual:  # it told all that there is to tell
+                return usual[key]
+            known = self._summaries.setdefault((unit.key, True), {}) if self.asked else usual
             if key in known:
                 return known[key]
             if key in self._running:
@@ -158,8 +163,11 @@ class Interpreter(Objects):
                 return self._running[key]
             if len(self.frames) >= DEPTH:
                 return UNKNOWN
-            if len(known) >= (CONTEXTS if self.tracing else 8 * CONTEXTS):
-                known_so_far = join_returns(list(known.values())) or UNKNOWN
+            contexts = CONTEXTS if self.tracing else 8 * CONTEXTS
+            if len(known) >= contexts:
+                flags = _flags(key)
+                alike = [result for other, result in known.items() if _flags(other) == flags]
+                known_so_far = join_returns(alike or list(known.values())) or UNKNOWN
                 # Other arguments may give a tuple where these gave a tensor.
                 return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far
         elif len(self.frames) >= DEPTH or self._recurs(unit):
@@ -170,7 +178,7 @@ class Interpreter(Objects):
                 return result
         self.budget.spend(1)
         changes, written = self.changes, len(self.writes)
-        held = self.exporters
+        held, asked = self.exporters, self.asked
         if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
             # A scripted function keeps its control flow in TorchScript's trace.
             self.exporters = tuple(e for e in held if e != "torchscript")
@@ -187,7 +195,7 @@ class Interpreter(Objects):
             self._running.pop(key, None)
             self._recursive.discard(key)
         if key is not None:
-            self._summaries[unit.key][key] = result
+            self._summaries[unit.key, asked][key] = result
             if not self.tracing:
                 self._note_habit(fn, result, written, changes == self.changes)
         return result
@@ -711,6 +719,11 @@ class Interpreter(Objects):
 
 
 STARRED = Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
+
+
+def _flags(key: tuple[Any, ...]) -> list[tuple[int, Const]]:
+    """The arguments of a summary's key that choose what a function does, with their places."""
+    return [(i, v) for i, v in enumerate(key[1]) if isinstance(v, Const) and isinstance(v.literal, bool)]
 
 
 def _plain_value(v: Value) -> bool:

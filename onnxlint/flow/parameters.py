@@ -13,6 +13,7 @@ from onnxlint.flow.domain import (
     CONFIG,
     NONE,
     UNKNOWN,
+    Config,
     Const,
     Dict,
     Dim,
@@ -94,6 +95,7 @@ _TENSOR_NAMES = frozenset(
     ]
 )
 _LABELS = re.compile(r"labels?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?")
+_OTHER_SIZES = re.compile(r"interpolat|dynamic|resiz")  # flags that an export with dynamic sizes turns on
 _TENSOR_METHODS = (
     *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),
     *("unsqueeze", "squeeze", "sum", "mean", "max", "min", "amax", "any", "all", "clone", "detach", "contiguous"),
@@ -190,6 +192,15 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
     if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
         return CONFIG
     return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
+
+
+def exported_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+    """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
+    v = entry_value(engine, unit, parameter, default)
+    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or _OTHER_SIZES.search(parameter.arg):
+        return v
+    named = parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
+    return Config(off=repr(default.value)) if default.value is False or (default.value is None and named) else v
 
 
 def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) -> Value:

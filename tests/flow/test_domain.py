@@ -109,6 +109,7 @@ def test_the_world_has_what_the_strategies_draw_from() -> None:
 
 
 sites = st.builds(Site, st.deferred(lambda: st.sampled_from(places()[2:5])), st.sampled_from((".item()", "int()")))
+offs = st.sampled_from(("", "False", "None"))
 traces = st.none() | st.builds(Trace, st.just("a.py"), st.integers(1, 3), st.just("made"))
 literals = st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from((0.0, 1.0, -0.0, float("nan"), "a", "", 0j))
 consts = st.builds(Const, literals, traces)
@@ -122,7 +123,7 @@ dims = st.builds(
 )
 data = st.builds(Data, sites, st.booleans(), st.booleans(), traces)
 extents = cast(
-    "st.SearchStrategy[Extent]", st.builds(Const, st.integers(1, 3)) | st.builds(Config, traces) | dims | data
+    "st.SearchStrategy[Extent]", st.builds(Const, st.integers(1, 3)) | st.builds(Config, traces, offs) | dims | data
 )
 made_at = st.none() | st.deferred(lambda: st.sampled_from(places()[:2]))
 sources = st.sampled_from(("made", "weight", "input"))
@@ -144,7 +145,7 @@ truths = st.builds(lambda yes, open_: Truth(yes - open_, open_), exporters, expo
 FLAT: tuple[st.SearchStrategy[Value], ...] = (
     st.builds(Unknown, traces),
     consts,
-    st.builds(Config, traces),
+    st.builds(Config, traces, offs),
     dims,
     data,
     st.builds(Array, sites, st.booleans(), traces),

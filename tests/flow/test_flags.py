@@ -1,0 +1,127 @@
+"""Flags that are off by default: what only they ask for is a note; what an export meets without them is reported."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import findings_of, result_of, told
+
+from onnxlint.flow.domain import Tensor, Tuple, Value
+
+INNER = """\
+class Inner(nn.Module):
+    def forward(self, x, counted=False, strict=False):
+        if strict:
+            return x + x.sum().item()
+        return x
+
+"""
+SOURCE = """\
+def halved(x, strict):
+    if strict and x.sum() > 0:
+        return x
+    return x / 2
+
+class M(nn.Module):
+    def __init__(self, p=0.5):
+        super().__init__()
+        self.p = p
+        self.inner = {inner}
+    def forward(self, x: Tensor{parameters}):
+"""
+
+
+def model(body: str, parameters: str) -> str:
+    """A model whose forward has this body and these parameters after `x`."""
+    held = "inner" in body
+    head = SOURCE.format(parameters=f", {parameters}", inner="Inner()" if held else "nn.Identity()")
+    return (INNER if held else "") + head + textwrap.indent(textwrap.dedent(body).strip(), " " * 8) + "\n"
+
+
+READ = "x = x + x.sum().item()"
+OFF = {
+    "an arm of an if": (f"if flag:\n    {READ}\nreturn x", "flag: bool = False"),
+    "an if with more to it": (f"if flag and self.p:\n    {READ}\nreturn x", "flag=False"),
+    "what an if reads behind it": ("if flag and x.sum() > 0:\n    x = x * 2\nreturn x", "flag: bool = False"),
+    "the other arm of a negation": (f"if not flag:\n    x = x * 2\nelse:\n    {READ}\nreturn x", "flag=False"),
+    "what follows a return": (f"if not flag:\n    return x\n{READ}\nreturn x", "flag: bool = False"),
+    "an arm of a ternary": ("return x + x.sum().item() if flag else x", "flag: bool = False"),
+    "the condition of a ternary": ("return x * 2 if flag and x.sum() > 0 else x", "flag: bool = False"),
+    "the right side of an and": ("y = flag and x.sum().item()\nreturn x + y", "flag: bool = False"),
+    "a flag that is None": (f"if flag is not None:\n    {READ}\nreturn x", "flag: bool | None = None"),
+    "a comparison with True": (f"if flag is True:\n    {READ}\nreturn x", "flag: bool = False"),
+    "a keyword": (f"if flag:\n    {READ}\nreturn x", "*, flag: bool = False"),
+    "an inner module that is told": ("return self.inner(x, strict=flag)", "flag: bool = False"),
+    "a function that is told": ("return halved(x, flag)", "flag: bool = False"),
+    "a number that an arm reads": (
+        "n = 2\nif flag:\n    n = int(x.sum())\nreturn x * n + (int(x.max()) if flag else 3)",
+        "flag: bool = False",
+    ),
+    "an assertion": ("assert not flag or x.sum() > 0\nreturn x", "flag: bool = False"),
+}
+ON = {
+    "a flag without a default": (f"if flag:\n    {READ}\nreturn x", "flag: bool"),
+    "a flag that is on by default": (f"if flag:\n    {READ}\nreturn x", "flag: bool = True"),
+    "the arm without the flag": (f"if flag:\n    x = x * 2\nelse:\n    {READ}\nreturn x", "flag: bool = False"),
+    "a negation": (f"if not flag:\n    {READ}\nreturn x", "flag: bool = False"),
+    "what follows a return under the flag": (f"if flag:\n    return x\n{READ}\nreturn x", "flag: bool = False"),
+    "a number that the arm without the flag reads": (
+        "n = int(x.sum())\nif flag:\n    n = 2\nreturn x * n",
+        "flag: bool = False",
+    ),
+    "what follows the arm": (f"if flag:\n    x = x * 2\n{READ}\nreturn x", "flag: bool = False"),
+    "what follows the block of a return": (
+        f"if self.p:\n    if not flag:\n        return x\n{READ}\nreturn x",
+        "flag: bool = False",
+    ),
+    "the flag or something else": (f"if flag or self.p:\n    {READ}\nreturn x", "flag: bool = False"),
+    "a flag that a setting turns on": (
+        f"flag = flag if flag is not None else self.p\nif flag:\n    {READ}\nreturn x",
+        "flag: bool | None = None",
+    ),
+    "a flag that is turned on": (f"if self.p:\n    flag = True\nif flag:\n    {READ}\nreturn x", "flag: bool = False"),
+    "an inner module whose flag is on": ("return self.inner(x, strict=True)", "flag: bool = False"),
+    "an inner module that a setting tells": ("return self.inner(x, strict=self.p)", "flag: bool = False"),
+    "a function that is told both ways": ("return halved(x, flag) + halved(x, self.p)", "flag: bool = False"),
+    "a number that is given or not": (f"if n is not None:\n    {READ}\nreturn x", "n: int | None = None"),
+    "a flag that dynamic sizes need": (
+        f"if interpolate_pos_encoding:\n    {READ}\nreturn x",
+        "interpolate_pos_encoding: bool = False",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "parameters"), OFF.values(), ids=OFF.keys())
+def test_what_only_a_flag_asks_for_is_not_sure(body: str, parameters: str) -> None:
+    found = told(model(body, parameters))
+    assert [fact for fact in found if not fact.endswith("?")] == []
+    assert findings_of(model(body, parameters)) == set()
+
+
+@pytest.mark.parametrize(("body", "parameters"), ON.values(), ids=ON.keys())
+def test_what_is_done_without_a_flag_is_reported(body: str, parameters: str) -> None:
+    assert {code for code, _, _ in findings_of(model(body, parameters))} <= {"ONX101", "ONX401"}
+    assert [fact for fact in told(model(body, parameters)) if not fact.endswith("?")] != []
+
+
+def test_a_module_that_others_build_may_be_told_anything() -> None:
+    source = model("for layer in [self.inner]:\n    x = OTHERS[layer](x)\nreturn x", "flag: bool = False")
+    assert {(code, line) for code, line, _ in findings_of(source)} == {("ONX401", 4)}
+
+
+MANY = """\
+def rotary(x, width, real=False):
+    if real:
+        return x.cos() * width, x.sin() * width
+    return torch.polar(x, x)
+
+def f(x):
+    kinds = [rotary(x, 1), rotary(x, 2), rotary(x, 3, real=True), rotary(x, 4), rotary(x, 5)]
+    return rotary(x, 6, real={real})
+"""
+
+
+@pytest.mark.parametrize(("real", "kind"), [("True", Tuple), ("False", Tensor)], ids=["cosines", "complex numbers"])
+def test_for_many_kinds_of_arguments_those_with_the_same_flags_stand(real: str, kind: type[Value]) -> None:
+    assert type(result_of(MANY.format(real=real), Tensor())) is kind
