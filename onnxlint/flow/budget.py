@@ -1,7 +1,7 @@
 """How many steps an entry point and a file may take. They are counted, not timed: every run ends at the same place.
 
 A step is a statement, a call, or an item of a comprehension; a hundred thousand take a few seconds. The entry points of
-transformers take two thousand at most.
+transformers take two thousand at most. What did only bookkeeping a few times takes none from then on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 ENTRY = 100_000
 FILE = 200_000
 LINE = 50  # that much more for both, for each line of the file
+HABIT = 4  # times that a function did only bookkeeping before it is taken to do so always
 
 
 class Exhausted(Exception):

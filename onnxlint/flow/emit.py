@@ -101,7 +101,6 @@ class Emitter:
         """Record a fact, or widen the one of the same kind at the same place. `about` is the value that it is about."""
         if not (self.tracing or always) or self.silent or in_a_loss(self.frames):
             return
-        self.changes += 1
         place = at if isinstance(at, Place) else self.place(at)
         sure = sure and not self.asked
         mask = exporters if exporters is not None else self.exporters
@@ -111,8 +110,10 @@ class Emitter:
             both = tuple(e for e in EXPORTERS if e in before.exporters or e in mask)
             certain = before.certain or self._certain()
             if (sure and not before.sure) or both != before.exporters or certain != before.certain:
+                self.changes += 1
                 self.facts[key] = replace(before, sure=before.sure or sure, exporters=both, certain=certain)
             return
+        self.changes += 1
         steps = trace.steps() if trace is not None else ()
         known = {} if about is None else {"": describe(about)}
         if self.frames and self.frames[-1].symbol == place.symbol:

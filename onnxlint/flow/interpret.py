@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from onnxlint.flow import access, calls, exports, facts, hazards, indexing, layers, methods, outputs, shapes, special
-from onnxlint.flow.budget import Budget
+from onnxlint.flow.budget import HABIT, Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
@@ -62,7 +62,6 @@ log = logging.getLogger(__name__)
 # Kinds of arguments a function is analysed for, before what is known for the same flags is taken to stand for the rest.
 CONTEXTS = 5
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
-HABIT = 4  # times that a method did only bookkeeping, untraced, before it is taken to do so always
 DEPTH = 40
 
 
@@ -124,6 +123,7 @@ class Interpreter(Objects):
         self.exported: list[Candidate] = []
         self.exported_models: list[tuple[Instance, Candidate]] = []
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
+        self.transparent: dict[tuple[Any, ...], int] = {}  # how often a decorator's wrapper changed nothing
         self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
         self.unreadable: dict[str, str] = {}
 

@@ -116,6 +116,7 @@ class Objects(Emitter):
         unit = obj.cls.find_method("__init__")
         held, self.tracing = self.tracing, self.tracing and not obj.cls.is_module()
         self.building.add(id(obj.cls))
+        written = len(self.writes)
         try:
             if unit is not None:
                 self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
@@ -130,6 +131,8 @@ class Objects(Emitter):
         finally:
             self.tracing = held
             self.building.discard(id(obj.cls))
+        # What a constructor does to its own object is no effect of the call that built it.
+        self.writes[written:] = [w for w in self.writes[written:] if w[0] is not obj]
         if obj.cls.is_module():
             self.report_hidden_modules(obj)
 

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint.flow.budget import HABIT
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
     Const,
+    Data,
     Dict,
+    Dim,
     External,
     Function,
     Instance,
@@ -20,6 +23,7 @@ from onnxlint.flow.domain import (
     Object,
     Partial,
     Seq,
+    Shape,
     Tensor,
     Tuple,
     Value,
@@ -120,27 +124,49 @@ def decorated(engine: Interpreter, fn: Function, args: list[Value], kwargs: dict
         maker = engine.evaluate_expression(unit.module, name, unit.qualname)
         if not isinstance(maker, Function) or maker.unit.key == unit.key:
             continue
-        held, engine.tracing = engine.tracing, False
-        try:
-            if isinstance(decorator, ast.Call):
-                maker = engine.evaluate_expression(unit.module, decorator, unit.qualname)
-            wrapper = (
-                engine.apply(maker, [External(DECORATED)], {}, NOWHERE) if isinstance(maker, Function) else UNKNOWN
-            )
-        finally:
-            engine.tracing = held
-        if not isinstance(wrapper, Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
+        options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
+        met = frozenset(type(v) for v in (result, *args, *kwargs.values()) if isinstance(v, (Tensor, Dim, Shape, Data)))
+        habit = (maker.unit.key, options, met)
+        if engine.transparent.get(habit, 0) >= HABIT:
             continue
-        engine.decorated.append(result)
-        try:
-            bound = [fn.bound] if fn.bound is not None else []
-            loose = _loosely(wrapper, [*bound, *args], kwargs)
-            given = engine.apply(wrapper, *loose, NOWHERE)
-        finally:
-            engine.decorated.pop()
-        if isinstance(given, Tensor) and isinstance(result, Tensor):
+        changes = engine.changes
+        given = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
+        if isinstance(given, Tensor) and isinstance(result, Tensor) and given != result:
             result = given
+        elif changes == engine.changes:
+            engine.transparent[habit] = engine.transparent.get(habit, 0) + 1
     return result
+
+
+def _wrapped(
+    engine: Interpreter,
+    fn: Function,
+    maker: Function,
+    decorator: ast.expr,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    result: Value,
+) -> Value:
+    """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
+    unit = fn.unit
+    wrapper: Value = maker
+    held, engine.tracing = engine.tracing, False
+    try:
+        if isinstance(decorator, ast.Call):
+            wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname)
+        if isinstance(wrapper, Function):
+            wrapper = engine.apply(wrapper, [External(DECORATED)], {}, NOWHERE)
+    finally:
+        engine.tracing = held
+    if not isinstance(wrapper, Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
+        return result
+    engine.decorated.append(result)
+    try:
+        bound = [fn.bound] if fn.bound is not None else []
+        positional, named = _loosely(wrapper, [*bound, *args], kwargs)
+        return engine.apply(wrapper, positional, named, NOWHERE)
+    finally:
+        engine.decorated.pop()
 
 
 _GUARDS = frozenset(

@@ -121,6 +121,39 @@ CASES = {
             def forward(self, x):
                 return gate(good(x))
     """,
+    "a decorator that did nothing to sizes many times": """
+        def bounded(function):
+            def wrapper(value):
+                if value > 4:  # expect: ONX101
+                    return function(value)
+                return function(value)
+            return wrapper
+        @bounded
+        def one(n):
+            return n
+        @bounded
+        def two(n):
+            return n
+        @bounded
+        def three(n):
+            return n
+        @bounded
+        def four(n):
+            return n
+        @bounded
+        def five(n):
+            return n
+        @bounded
+        def six(x):
+            return x.abs()
+        class M(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.n = n
+            def forward(self, x):
+                scale = one(self.n) + two(self.n) + three(self.n) + four(self.n) + five(self.n)
+                return six(x.sum()) * scale
+    """,
     "lru_cache of a helper of sizes": """
         from functools import lru_cache
         @lru_cache(maxsize=None)
