@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 TYPED = "command line"
-DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)

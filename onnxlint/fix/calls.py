@@ -88,15 +88,6 @@ def drop_argument(site: Site, call: ast.Call, name: str) -> tuple[Edit, ...] | N
     return (site.splice(_after(site, before, start)[0], stop, ""),)
 
 
-def rename_argument(site: Site, call: ast.Call, name: str, new: str) -> Edit | None:
-    """Give a keyword argument another name; None where the call does not give it."""
-    given = next((k for k in call.keywords if k.arg == name), None)
-    if given is None:
-        return None
-    start = site.page.offset(given.lineno, given.col_offset)
-    return site.splice(start, start + len(name), new)
-
-
 def _last(site: Site, call: ast.Call) -> ast.expr | None:
     values = [*call.args, *(k.value for k in call.keywords)]
     return max(values, key=lambda a: site.page.range(a)[1], default=None)

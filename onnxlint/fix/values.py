@@ -69,11 +69,6 @@ class Values:
         # A layer, an operator or a helper makes tensors of tensors.
         return any(map(self.is_tensor, given))
 
-    def rank(self, node: ast.expr) -> int | None:
-        """How many axes a variable has, where that is known."""
-        sizes = self.sizes(node)
-        return None if sizes is None or sizes[-1:] == ["..."] else len(sizes)
-
     def sizes(self, node: ast.expr) -> list[str] | None:
         """The sizes of a variable that is a tensor, as flow/known.py writes them."""
         return sizes_of(self.told(node.id)) if isinstance(node, ast.Name) else None

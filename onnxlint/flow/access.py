@@ -58,9 +58,6 @@ _STATIC_ATTRIBUTES = frozenset(
         "grad_fn",
     ]
 )
-_BATCH_NAMES = frozenset(
-    ["b", "bs", "bsz", "batch", "batch_size", "nb", "bz", "B", "N", "num_batch", "nbatch", "_batch", "bsize"]
-)
 _LENGTH_NAMES = frozenset(
     [
         "t",

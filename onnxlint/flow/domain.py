@@ -256,14 +256,13 @@ class Object:
     `serial` counts the objects of a process: it orders them the same way in every run.
     """
 
-    __slots__ = ("attrs", "buffers", "built_at", "cls", "mode", "serial")
+    __slots__ = ("attrs", "buffers", "cls", "mode", "serial")
 
     def __init__(self, cls: ClassInfo) -> None:
         self.cls = cls
         self.serial = next(_SERIALS)
         self.attrs: dict[str, Value] = {}
         self.buffers: set[str] = set()
-        self.built_at: Place | None = None
 
     def __repr__(self) -> str:
         return f"<{self.cls.qualname} {self.serial}>"

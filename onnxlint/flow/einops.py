@@ -64,7 +64,7 @@ def _einsum(pattern: str, tensors: Sequence[Tensor]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of a pattern: one name, or several in brackets."""
+    """An axis of a pattern: one name, or several in brackets, which `==` tells apart."""
 
     names: tuple[str, ...]
     bracketed: bool = False

@@ -37,7 +37,6 @@ class Branch(Fact):
 
     keyword: str = "if"
     reads: str = "data"  # "data", "weight" or "dim"
-    raises_only: bool = False
     sized: bool = False
     leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
     form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim

@@ -66,7 +66,6 @@ class Objects(Emitter):
     building: set[Any]
     budget: Budget
     unreadable: dict[str, str]
-    written_late: dict[ClassInfo, frozenset[str]]
 
     def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         """Run a function of the project."""
@@ -100,8 +99,6 @@ class Objects(Emitter):
             return UNKNOWN
         self.changes += info.is_module()
         obj = Object(info)
-        if node is not None and self.frames:
-            obj.built_at = self.place(node)
         self.instances[key] = obj
         self.created.add(info)
         self.initialise(obj, args, kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import shapes
@@ -40,9 +40,7 @@ class Call:
     args: list[Value]
     kwargs: dict[str, Value]
     node: ast.AST
-    arg_nodes: Sequence[ast.AST] = ()
     method: bool = False
-    extra: dict[str, Value] = field(default_factory=dict)
 
     def arg(self, position: int, *names: str) -> Value | None:
         """An argument by position (0 is the tensor) or by one of its names."""

@@ -108,7 +108,6 @@ class ClassInfo:
     """One class of the project. Bases are resolved on first use, since they may stand in files read later."""
 
     __slots__ = (
-        "_bases",
         "_external",
         "_external_bases",
         "_later_writes",
@@ -130,7 +129,6 @@ class ClassInfo:
         self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
         self.attributes = Attributes(module, qualname, definition.attributes)
         self._mro: tuple[ClassInfo, ...] = ()
-        self._bases: tuple[ClassInfo, ...] = ()
         self._external: tuple[str, ...] = ()
         self._external_bases: frozenset[str] | None = None
         self._later_writes: frozenset[str] | None = None
@@ -190,7 +188,6 @@ class ClassInfo:
             # Nearest first, and a shared base after all that derive from it.
             unique = [c for i, c in enumerate(order) if c not in order[i + 1 :] and c is not self]
             self._mro = (self, *unique)
-            self._bases = tuple(bases)
             self._external = tuple(external)
         return self._mro
 

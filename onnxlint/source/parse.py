@@ -47,16 +47,6 @@ class SourceFile:
         """Return a line by its number from 1; a line past the end is empty."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def segment(self, node: ast.expr) -> str:
-        """The text of an expression: `ast.get_source_segment` without splitting the whole file each time."""
-        first, last = node.lineno, node.end_lineno or node.lineno
-        lines = [self.line(n) for n in range(first, last + 1)]
-        start = self.column(first, node.col_offset) - 1
-        end = self.column(last, node.end_col_offset or 0) - 1
-        lines[-1] = lines[-1][:end]
-        lines[0] = lines[0][start:]
-        return "\n".join(lines)
-
     def column(self, number: int, offset: int) -> int:
         """Turn an `ast` offset (UTF-8 bytes from 0) in a line into a column (characters from 1)."""
         line = self.line(number)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint.fix.calls import add_argument, drop_argument, rename_argument, set_argument
+from onnxlint.fix.calls import add_argument, drop_argument, set_argument
 from onnxlint.fix.edits import Lines, apply_edits, choose, newline_of, written_lines
 from onnxlint.fix.site import Page, Site
 from onnxlint.records import Edit, Finding, Fix, Safety, Severity, Span
@@ -150,10 +150,3 @@ def test_an_argument_that_is_given_is_replaced_where_it_stands() -> None:
 def test_nothing_is_added_where_it_may_be_given_already(source: str) -> None:
     site, call = call_site(source)
     assert set_argument(site, call, "training", "True", position=2) is None
-
-
-def test_a_keyword_is_renamed_in_place() -> None:
-    site, call = call_site("f(a, axis = 1)")
-    renamed = rename_argument(site, call, "axis", "dim")
-    assert renamed is not None
-    assert apply_edits("f(a, axis = 1)", [renamed]) == "f(a, dim = 1)"

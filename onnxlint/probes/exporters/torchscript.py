@@ -44,7 +44,6 @@ _METHODS = {
     "__array__": "numpy",
 }
 
-_UNSUPPORTED = re.compile(r"operator '(?P<name>[\w:.]+)'")
 _REFUSED_OPERATOR = re.compile(r"ONNX export of operator (\w+)")
 
 
