@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -40,18 +41,34 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
 
     global _work
     _work = work
+    strangers = set(multiprocessing.active_children())
     try:
-        with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as pool:
+        with ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _die_of_interrupts) as pool:
             try:
-                tasks = {pool.submit(_call, number): number for number in numbers}
+                # Held back until the processes are there and know what to do with it: they are forked on submission.
+                held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
+                    tasks = {pool.submit(_call, number): number for number in numbers}
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, held)
                 for done in as_completed(tasks):
                     yield tasks[done], done.result()
             except BrokenProcessPool:
                 return
+            except KeyboardInterrupt:  # nobody waits for what they are at, and it may have come to this process alone
+                for process in set(multiprocessing.active_children()) - strangers:
+                    process.terminate()
+                raise
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
     finally:
         _work = None
+
+
+def _die_of_interrupts() -> None:
+    """Die of an interrupt without a word: this process is told of it as its parent is, and the parent speaks."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _call(number: int) -> Any:
