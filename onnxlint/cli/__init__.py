@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -66,7 +67,9 @@ class Main(click.Group):
             code = super().main(argv, **extra)
             sys.exit(code if isinstance(code, int) else 0)
         except click.ClickException as error:
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            click.echo(_harmless(shown.getvalue()), nl=False, err=True)
             sys.exit(FAILED)
         except (click.Abort, KeyboardInterrupt):
             click.echo("onnxlint: interrupted", err=True)
@@ -77,7 +80,8 @@ class Main(click.Group):
         except Exception as error:
             if "--debug" in argv:
                 traceback.print_exc()
-            click.echo(f"onnxlint: {describe(error)}; `--debug` shows the traceback, please report it", err=True)
+            told = f"onnxlint: {describe(error)}; `--debug` shows the traceback, please report it"
+            click.echo(_harmless(told), err=True)
             raise SystemExit(FAILED) from error
 
 
@@ -88,6 +92,13 @@ def describe(error: BaseException) -> str:
     place += f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     first = (str(error).splitlines() or [""])[0]
     return f"internal error{place}: {type(error).__name__}: {first}"
+
+
+def _harmless(message: str) -> str:
+    """Return a message in which nothing that was given steers the terminal; its own lines stay."""
+    from onnxlint.report.words import visible
+
+    return "\n".join(map(visible, message.split("\n")))
 
 
 def silence_stdout() -> None:

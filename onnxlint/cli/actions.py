@@ -12,10 +12,11 @@ import click
 from onnxlint import baseline
 from onnxlint.atomic import replace_file
 from onnxlint.cli import FAILED
+from onnxlint.cli.output import tell
 from onnxlint.paths import display_path
 from onnxlint.pipeline import UNUSED
 from onnxlint.records import Diagnostic, Finding, Report
-from onnxlint.report.words import count, hidden
+from onnxlint.report.words import count, hidden, visible
 from onnxlint.scopes import Scope
 from onnxlint.session import Ledger
 from onnxlint.source.annotate import AnnotateError, annotate
@@ -31,7 +32,7 @@ def write_baselines(report: Report, ledgers: Sequence[Ledger], show_all: bool) -
         code = FAILED if fault else code
         if not fault:
             total = sum(entry.count for entry in entries)
-            click.echo(f"Wrote {count(total, 'finding')} to {display_path(ledger.file)}")
+            click.echo(visible(f"Wrote {count(total, 'finding')} to {display_path(ledger.file)}"))
     return code
 
 
@@ -44,7 +45,7 @@ def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, 
             code = FAILED
         elif slack:
             gone = count(sum(number for _, number in slack), "finding")
-            click.echo(f"Removed {gone} from {display_path(ledger.file)}", err=True)
+            tell(f"Removed {gone} from {display_path(ledger.file)}")
     files = {display_path(ledger.file) for ledger in ledgers}
     return replace(report, findings=tuple(f for f in report.findings if f.span.path not in files)), code
 
@@ -64,7 +65,7 @@ def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: boo
         if fault is None:
             written, files = written + len({f.span.line for f in findings}), files + 1
         else:
-            click.echo(f"onnxlint: {path}: no comment is written: {fault}", err=True)
+            tell(f"onnxlint: {path}: no comment is written: {fault}")
             code = FAILED
     click.echo(f"Silenced the findings of {count(written, 'line')} in {count(files, 'file')} with `# noqa`")
     return code
@@ -93,7 +94,7 @@ def _write(file: Path, entries: Sequence[baseline.Entry]) -> bool:
         baseline.write(file, entries)
     except OSError as error:
         place = display_path(file)
-        click.echo(f"onnxlint: {place}: the baseline cannot be written: {error.strerror}; name another file", err=True)
+        tell(f"onnxlint: {place}: the baseline cannot be written: {error.strerror}; name another file")
         return True
     return False
 
@@ -103,5 +104,5 @@ def _tell_errors(report: Report) -> int:
     errors = [diagnostic for diagnostic in report.diagnostics if diagnostic.level == "error"]
     for error in errors:
         place = f"{error.path}:{error.line or 1}: " if error.path else ""
-        click.echo(f"onnxlint: {place}{error.message}", err=True)
+        tell(f"onnxlint: {place}{error.message}")
     return FAILED if errors else 0

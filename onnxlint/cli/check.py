@@ -16,7 +16,7 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED
 from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
-from onnxlint.cli.output import MACHINE_FORMATS, deliver, unwritable, wants_color, width, write_file
+from onnxlint.cli.output import MACHINE_FORMATS, deliver, tell, unwritable, wants_color, width, write_file
 from onnxlint.config import INLINE
 from onnxlint.records import Diagnostic, ModelStatus, Report, Severity, VerdictKind
 
@@ -188,7 +188,7 @@ def conclude(report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Map
     if asked["output_file"] is not None:
         fault = write_file(asked["output_file"], rendered(color=False))
         if fault is not None:
-            click.echo(f"onnxlint: {fault}", err=True)
+            tell(f"onnxlint: {fault}")
     if asked["output_file"] is None or fault is not None:
         code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
     return FAILED if fault is not None else code

@@ -12,11 +12,12 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED
 from onnxlint.cli.options import config_options
-from onnxlint.cli.output import deliver
+from onnxlint.cli.output import deliver, tell
 from onnxlint.config import ModelConfig, Settings
 from onnxlint.config_keys import converters
 from onnxlint.globs import Glob
 from onnxlint.paths import display_path
+from onnxlint.report.words import visible
 
 NOT_KEPT = ("extend", "required-version")  # keys that say how the others are read
 
@@ -44,7 +45,7 @@ def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool
     settings, mistakes = governing(path, Request(config[0], isolated, config[1], {}, rules))
     for mistake in mistakes:
         place = f"{mistake.path}:{mistake.line}" if mistake.line else mistake.path
-        click.echo(f"onnxlint: {place}: {mistake.message}", err=True)
+        tell(f"onnxlint: {place}: {mistake.message}")
     rows = _rows(settings)
     if output_format == "json":
         file = None if settings.config_file is None else display_path(settings.config_file)
@@ -53,7 +54,7 @@ def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool
     else:
         told = [(f"{key} = {json.dumps(value, ensure_ascii=False)}", origin) for key, value, origin in rows]
         column = min(60, max(len(row) for row, _ in told))
-        text = "".join(f"{row:<{column}}  # {origin}\n" for row, origin in told)
+        text = "".join(f"{visible(f'{row:<{column}}  # {origin}')}\n" for row, origin in told)
     return max(deliver(text, output_format), FAILED if mistakes else 0)
 
 

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from onnxlint.cli import FAILED
-from onnxlint.cli.output import deliver
+from onnxlint.cli.output import deliver, tell
 from onnxlint.fix.write import unified_diff, write
 from onnxlint.records import Diagnostic, Report
 from onnxlint.repair import Repaired, repair
@@ -51,10 +49,10 @@ def _show(done: Repaired, report: Report, show_all: bool) -> int:
     errors = [d for d in report.diagnostics if d.level == "error"]
     for diagnostic in (d for d in report.diagnostics if d.level == "error" or "undone" in d.message):
         place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
-        click.echo(f"onnxlint: {place}{diagnostic.message}", err=True)
+        tell(f"onnxlint: {place}{diagnostic.message}")
     told = fixes(report, show_all=show_all)
     if done.changes:
         told = f"Would fix{told.removeprefix('Fixed')}"
     if told:
-        click.echo(told, err=True)
+        tell(told)
     return FAILED if errors else max(code, int(bool(done.changes)))

@@ -37,6 +37,13 @@ def encode(text: str, encoding: str) -> bytes:
     return text.encode(encoding, "backslashreplace")
 
 
+def tell(message: str) -> None:
+    """Say something to the user on standard error; nothing in it steers the terminal, a file's name least of all."""
+    from onnxlint.report.words import visible
+
+    click.echo(visible(message), err=True)
+
+
 def write_stdout(text: str, form: str) -> str | None:
     """Write a report to standard output, and return why that failed, or None. A closed pipe is no failure."""
     if sys.stdout is None:
@@ -59,7 +66,7 @@ def deliver(text: str, form: str) -> int:
     fault = write_stdout(text, form)
     if fault is None:
         return 0
-    click.echo(f"onnxlint: {fault}", err=True)
+    tell(f"onnxlint: {fault}")
     return FAILED
 
 

@@ -55,8 +55,20 @@ def write(change: Change) -> str | None:
 
 def unified_diff(change: Change) -> Iterator[str]:
     """The lines of a unified diff, each with its newline, as `patch` and `git apply` read them."""
-    for row in difflib.unified_diff(_lines(change.old), _lines(change.new), change.path, change.path):
+    name = _quoted(change.path)
+    for row in difflib.unified_diff(_lines(change.old), _lines(change.new), name, name):
         yield row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n"
+
+
+def _quoted(path: str) -> str:
+    """A path as git writes it in a diff: a name that would steer a terminal or end the line is quoted as in C.
+
+    A tab ends a name with spaces, since `patch` would take what follows the first space for a date.
+    """
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return f"{path}\t" if " " in path else path
+    plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return '"' + "".join(f"\\{char}" if char in ('"', "\\") else char for char in plain) + '"'
 
 
 def _lines(text: str) -> list[str]:

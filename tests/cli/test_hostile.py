@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +87,66 @@ class TestArguments:
         code, out, err = check(*arguments)
         assert code in (1, 2)
         assert len(errors(out)) + err.count("Error: ") == (code == 2)
+
+
+# A terminal's title, colours, a line of its own, an 8-bit sequence, and text that runs backwards.
+NAMES = [
+    "a\x1b]0;title\x07.py",
+    "b\x1b[31m.py",
+    "c\nd.py",
+    "e\x9b31m.py",
+    "f\u202e.py",
+    'g "\\h.py',
+    "i j.py",
+    "k\t\r.py",
+]
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+class TestNames:
+    @pytest.fixture(autouse=True)
+    def _named(self) -> None:
+        for name in NAMES:
+            Path(name).write_text(GATE)
+        Path("bad\x1b]0;title\x07.py").write_text("import torch\ndef f(:\n")
+
+    @pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
+    def test_no_report_steers_the_terminal(self, form: str) -> None:
+        code, out, err = check(form=form)
+        assert (code, err) == (2, "")
+        assert STEERING.search(out) is None
+
+    @pytest.mark.parametrize(
+        "flags",
+        [
+            ["--diff", "--unsafe-fixes"],
+            ["--fix", "--unsafe-fixes"],
+            ["--statistics"],
+            ["--add-noqa"],
+            ["--baseline", "\x1b]0;title\x07.json", "--write-baseline"],
+            ["--baseline", "/nowhere/\x1b]0;title\x07.json", "--write-baseline"],
+            ["--output-file", "nowhere/\x1b]0;title\x07"],
+            ["--config", "\x1b]0;title\x07=1"],
+            ["--select", "\x1b]0;title\x07"],
+            ["--changed-since", "\x1b]0;title\x07"],
+            ["nope\x1b]0;title\x07.py"],
+        ],
+        ids=" ".join,
+    )
+    def test_nothing_else_that_is_said_does(self, flags: list[str]) -> None:
+        code, out, err = check(*flags, form="full")
+        assert code == 2
+        assert STEERING.search(out + err) is None
+
+    @pytest.mark.parametrize("program", [["patch", "-p0"], ["git", "apply", "-p0"]], ids=lambda words: words[0])
+    def test_the_difference_can_be_applied_to_every_name(self, program: list[str]) -> None:
+        if shutil.which(program[0]) is None:
+            pytest.skip(f"there is no {program[0]}")
+        os.rename("gate.py", b"caf\xe9.py")
+        _, diff, _ = check("--diff", "--unsafe-fixes")
+        done = subprocess.run(program, input=diff.encode(), capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert all("torch.where" in Path(os.fsdecode(name)).read_text() for name in (*NAMES, b"caf\xe9.py"))
 
 
 class TestConfiguration:
