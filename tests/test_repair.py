@@ -72,6 +72,28 @@ def test_fix_writes_safe_fixes_only(folder: Path) -> None:
     assert out.rstrip().endswith("Fixed 1 (1 ONX411); 2 more with --unsafe-fixes")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+@pytest.mark.parametrize("quiet", [True, False], ids=["quiet", "not quiet"])
+def test_progress_is_shown_unless_it_is_to_be_quiet(folder: Path, quiet: bool) -> None:
+    ours, theirs = os.openpty()
+    subprocess.run(
+        [*(sys.executable, "-m", "onnxlint", "check", "--static-only", "--fix"), *(["--quiet"] if quiet else [])],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+        timeout=120,
+        check=False,
+    )
+    os.set_blocking(ours, False)
+    try:
+        said = os.read(ours, 10_000)
+    except BlockingIOError:
+        said = b""
+    assert bool(said) is not quiet
+    os.close(ours)
+    os.close(theirs)
+
+
 def test_unsafe_fixes_are_written_when_asked_for(folder: Path) -> None:
     code, out, _ = check("--fix", "--unsafe-fixes")
     assert code == 0

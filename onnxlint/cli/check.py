@@ -6,7 +6,6 @@ import dataclasses
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,9 +139,9 @@ def check(asked: Asked) -> int:
     overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
 
     from onnxlint import session  # after the mistakes in the flags, which need not wait for it
-    from onnxlint.report.progress import Silent, open_progress
+    from onnxlint.report.progress import open_progress
 
-    with nullcontext(Silent()) if asked["quiet"] else open_progress() as progress:
+    with open_progress(quiet=asked["quiet"]) as progress:
         done = session.run(scopes, progress=progress, changed=changed, overlay=overlay, fresh=asked["write_baseline"])
     report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
     if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:

@@ -26,7 +26,7 @@ def run(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, unkept: 
     from onnxlint.report.progress import open_progress
 
     show_all = asked["show"] == "all"
-    with open_progress() as progress:
+    with open_progress(quiet=asked["quiet"]) as progress:
         done = repair(
             scopes,
             unsafe=asked["unsafe_fixes"],

@@ -35,10 +35,10 @@ class Silent:
 
 
 @contextmanager
-def open_progress(stream: TextIO | None = None) -> Iterator[Progress]:
-    """Progress on the stream (standard error by default) if it is a terminal, silence otherwise; gone afterwards."""
+def open_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[Progress]:
+    """Progress on the stream (standard error by default) if it is a terminal, else silence; gone afterwards."""
     stream = stream or sys.stderr
-    if not stream.isatty():
+    if quiet or not stream.isatty():
         yield Silent()
         return
     from onnxlint.report.live import Live
