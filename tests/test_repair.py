@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -99,6 +100,12 @@ def test_unsafe_fixes_are_written_when_asked_for(folder: Path) -> None:
     assert code == 0
     assert (folder / "model.py").read_text() == WHOLE
     assert out.rstrip().endswith("Fixed 3 (1 ONX101, 1 ONX302, 1 ONX411)")
+
+
+@pytest.mark.parametrize(("flags", "count"), [([], 0), (["--fix"], 1), (["--fix", "--unsafe-fixes"], 3)])
+def test_json_counts_what_was_fixed(folder: Path, flags: list[str], count: int) -> None:
+    _, out, _ = check(*flags, "--output-format", "json")
+    assert json.loads(out)["summary"]["fixed"] == count
 
 
 def test_diff_changes_nothing_and_applies(folder: Path) -> None:

@@ -129,5 +129,6 @@ def _summary(report: Report) -> dict[str, Any]:
         "suspected": tally(VerdictKind.SUSPECTED),
         "not_reproduced": tally(VerdictKind.NOT_REPRODUCED),
         "baseline": report.known,
+        "fixed": sum(report.fixed.values()),
         "seconds": round(report.seconds, 3),
     }
