@@ -77,7 +77,8 @@ TABLE: list[tuple[str, Callable[[], list[Call]]]] = [
     ("torch.Tensor.uniform_", one(inplace("uniform_"), X(3, 3))),
     ("torch.Tensor.exponential_", one(inplace("exponential_"), X(3, 3))),
     ("torch.Tensor.random_", one(inplace("random_"), X(3, 3))),
-    ("torch.Tensor.T torch.Tensor.mT", each(one(lambda x: x.T, X(2, 3)), one(lambda x: x.mT, X(2, 3)))),
+    ("torch.Tensor.T", one(lambda x: x.T, X(2, 3))),
+    ("torch.Tensor.mT", each(one(lambda x: x.mT, X(2, 3)), one(lambda x: x.mT, X(2, 3, 4)))),
     (
         "torch.Tensor.__getitem__",
         each(

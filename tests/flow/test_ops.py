@@ -187,6 +187,8 @@ def test_operators_that_make_complex_numbers(table: OpTable, name: str) -> None:
         ("torch.cond", NEVER, 18),
         ("torch.nn.functional.l1_loss", NEVER, 18),
         ("torch.Tensor.data", 9, NEVER),
+        ("torch.Tensor.T", 9, 18),
+        ("torch.Tensor.mT", NEVER, 18),
         ("torch.Tensor.bitwise_or_", 9, 18),
         ("torch.Tensor.__invert__", 9, 18),
         ("torch.median", NEVER, NEVER),
