@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.alike import counts
-from onnxlint.flow.domain import Const, Layer, Tensor, Value, as_int, is_none
+from onnxlint.flow.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
 from onnxlint.flow.tree import Body
@@ -72,6 +72,8 @@ _RESHAPES = frozenset(
     ("squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_")
 )
 _RENORMED = ("Embedding", "EmbeddingBag")
+_FEW_ROWS = 25
+_FEW = f"at most {_FEW_ROWS} rows on either side"
 
 
 def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
@@ -94,6 +96,9 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
         wrong = _wrong(engine, call, entry)
         if wrong:
             emit(engine, call.node, "wrong", call.name, wrong[0], trace=t.trace, detail=wrong[1])
+        if op == "cdist":
+            _distances(engine, call)
+            return True
         back = entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real"))
         if back or (entry.complex and entry.name not in _NO_COMPLEX):
             _complex(engine, call, entry)
@@ -101,6 +106,42 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
     if op in _REAL_ONLY and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
         emit(engine, call.node, "complex", call.name, DYNAMO, trace=t.trace, detail=op)
     return False
+
+
+def _distances(engine: Interpreter, call: Call) -> None:
+    """Measured: dynamo lowers distances as a product of matrices alone; TorchScript repeats each with each by rank.
+
+    torch takes the product for Euclid's distance, and only where one side has more than 25 rows, unless it is told to.
+    """
+    a, b, p, mode = call.arg(0, "x1"), call.arg(1, "x2"), call.arg(2, "p"), call.arg(3, "compute_mode")
+    trace = call.tensor.trace
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        return
+    if a.dims is not None and b.dims is not None and len(a.dims) != len(b.dims):
+        emit(engine, call.node, "unsupported", call.name, TORCHSCRIPT, trace=trace, detail="sides of unequal rank")
+    way = mode.literal if isinstance(mode, Const) else None
+    if isinstance(p, Const) and p.literal not in (2, 2.0):
+        emit(engine, call.node, "unsupported", call.name, DYNAMO, trace=trace, detail=f"p={p.literal!r}")
+    elif (p is not None and not isinstance(p, Const)) or (mode is not None and way is None):
+        return
+    elif way == "donot_use_mm_for_euclid_dist":
+        emit(engine, call.node, "unsupported", call.name, DYNAMO, trace=trace, detail=f"compute_mode={way!r}")
+    elif way != "use_mm_for_euclid_dist":
+        rows = [_rows(t) for t in (a, b)]
+        if all(count is not None and count <= _FEW_ROWS for count, _ in rows):
+            sure = all(known for _, known in rows)
+            emit(engine, call.node, "unsupported", call.name, DYNAMO, trace=trace, sure=sure, detail=_FEW)
+
+
+def _rows(t: Tensor) -> tuple[int | None, bool]:
+    """The rows of the matrices of a tensor, None where nothing tells; and whether that is known rather than likely."""
+    if t.dims is None or len(t.dims) < 2:
+        return None, False
+    rows = t.dims[-2]
+    number = rows.example if isinstance(rows, Dim) else as_int(rows)
+    if number is None and isinstance(rows, Dim) and rows.plain and len(t.dims) == 2:
+        return 1, False  # the batch: an example has few
+    return number, True
 
 
 def _complex(engine: Interpreter, call: Call, entry: Op) -> None:

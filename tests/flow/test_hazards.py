@@ -153,6 +153,29 @@ FOUND = {
         "return torch.cdist(x, x, p=1.0)",
         ["OpCall unsupported: torch.cdist(x, x, p=1.0)", "OpCall wrong: torch.cdist(x, x, p=1.0)"],
     ),
+    "a distance that is not Euclid's, by position": (
+        "return torch.cdist(x.new_zeros(2, 30, 3), x.new_zeros(2, 30, 3), 1.0)",
+        [
+            "OpCall unsupported: torch.cdist(x.new_zeros(2, 30, 3), x.new_zeros(2, 30, 3), 1.0)",
+            "OpCall wrong: torch.cdist(x.new_zeros(2, 30, 3), x.new_zeros(2, 30, 3), 1.0)",
+        ],
+    ),
+    "a distance of few from few": (
+        "a = torch.ones(4, 25, 3)\nreturn torch.cdist(a * x.sum(), a)",
+        ["OpCall unsupported: torch.cdist(a * x.sum(), a)"],
+    ),
+    "a distance of a batch from few": (
+        "a = torch.ones(8, 4)\nb = torch.ones(x.shape[0], 4) * x.sum()\nreturn torch.cdist(b, a)",
+        ["OpCall unsupported: torch.cdist(b, a)?"],
+    ),
+    "a distance without a product": (
+        "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a, a, compute_mode='donot_use_mm_for_euclid_dist')",
+        ["OpCall unsupported: torch.cdist(a, a, compute_mode='donot_use_mm_for_euclid_dist')"],
+    ),
+    "a distance of matrices from one": (
+        "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a[None], a)",
+        ["OpCall unsupported: torch.cdist(a[None], a)"],
+    ),
     "an embedding with bounded rows": ("return self.limited(lengths)", ["OpCall wrong: self.limited(lengths)"]),
     "a sum into repeated places": (
         "return torch.zeros(4).index_put((lengths,), x, accumulate=True)",
@@ -212,6 +235,16 @@ SILENT = {
     "the floor of a bounded difference": "return (lengths[:, None] - lengths[None]).clamp(min=0) // 2",
     "a floor that rounds down": 'return torch.div(lengths - mask, 2, rounding_mode="floor")',
     "a remainder": "return (lengths - mask) % 2",
+    "a distance of many from few": "a = torch.ones(4, 26, 3) * x.sum()\nreturn torch.cdist(a, a[:, :5])",
+    "a distance of many, by its number": "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a, a, p=2)",
+    "a distance with a product": (
+        "a = torch.ones(4, 3) * x.sum()\nreturn torch.cdist(a, a, 2.0, 'use_mm_for_euclid_dist')"
+    ),
+    "a distance of a batch from many": (
+        "b = torch.ones(x.shape[0], 4) * x.sum()\nreturn torch.cdist(b, torch.ones(64, 4))"
+    ),
+    "a distance of nobody knows how many": "return torch.cdist(x, x)",
+    "a distance of nobody knows which kind": "a = torch.ones(4, 3) * x.sum()\nreturn torch.cdist(a, a, p=self.fast)",
     "a causal mask in fused attention": (
         "m = torch.ones(4, 4, dtype=torch.bool).tril()\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
     ),
