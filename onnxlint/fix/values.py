@@ -210,6 +210,8 @@ def condition(values: Values, test: ast.expr) -> str | None:
             return f"{called}.isclose{site.page.text[start : site.page.range(test)[1]]}.all()"
         if name in _TRUTHS:
             return site.source(test)
+        if site.at_span(ast.Call) is test and site.hint("$").startswith("tensor/bool"):
+            return site.source(test)  # the dataflow knows what the function returns
     if isinstance(test, ast.Name) and not values.told(test.id).startswith("tensor/bool"):
         return None  # a flag under a tensor's name is likelier than a number that is asked for being other than zero
     return f"{site.operand(test)} != 0"

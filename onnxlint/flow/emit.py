@@ -170,7 +170,8 @@ class Emitter:
             sure = v.sure
         else:
             return
-        self.emit(kind, node, v.trace, sure=sure, exporters=mask, **fields)
+        about = v if isinstance(v, Tensor) else None
+        self.emit(kind, node, v.trace, sure=sure, exporters=mask, about=about, **fields)
 
     def emit_operator(self, node: ast.AST, v: Tensor, operator: str, operands: int = 0) -> None:
         """`and`, `or`, `not`, `in`, `a < b < c` or a builtin such as `max(a, b)` asks a tensor for its truth."""
