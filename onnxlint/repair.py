@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from onnxlint import session
 from onnxlint.changed import Changed
@@ -18,7 +19,7 @@ from onnxlint.proof import Proof, unhelpful
 from onnxlint.records import Diagnostic, Finding, Fix, Report, Safety, Severity
 from onnxlint.scopes import Scope
 from onnxlint.session import Session
-from onnxlint.source.parse import SourceFile, read_source
+from onnxlint.source.parse import SourceFile, parse_source, read_source
 
 ROUNDS = 10  # each takes every fix that touches no other; what is nested in more than ten others is left
 
@@ -44,6 +45,7 @@ class _Draft:
     """The files as they are so far, what was fixed in them, and what was undone, with the reason."""
 
     writing: bool = True
+    given: Mapping[Path, bytes] = field(default_factory=dict)
     sources: dict[str, SourceFile] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     fixed: list[Finding] = field(default_factory=list)
@@ -56,8 +58,10 @@ class _Draft:
             return True
         if path in self.refused:
             return False
-        source = read_source(Path(path))
-        reason = source.message if isinstance(source, Diagnostic) else unwritable(Path(path)) if self.writing else None
+        data = self.given.get(Path(path).resolve())
+        source = read_source(Path(path)) if data is None else parse_source(Path(path), data, path)
+        place = Path(path) if self.writing and data is None else None
+        reason = source.message if isinstance(source, Diagnostic) else unwritable(place) if place else None
         if reason is not None or isinstance(source, Diagnostic):
             self.refused[path] = reason or ""
             return False
@@ -75,8 +79,8 @@ class _Draft:
         return tuple(found)
 
     def overlay(self) -> dict[Path, bytes]:
-        """The bytes of the files that differ, by resolved path."""
-        return {change.target: change.after for change in self.changes()}
+        """The bytes of the files that are given or differ, by resolved path."""
+        return {**self.given, **{change.target: change.after for change in self.changes()}}
 
 
 def repair(
@@ -87,13 +91,15 @@ def repair(
     progress: Watcher | None = None,
     changed: Changed | None = None,
     writing: bool = True,
+    given: Mapping[Path, bytes] = MappingProxyType({}),
 ) -> Repaired:
     """Fix what can be fixed in the files of `scopes`, in memory: nothing is written, though it may be meant to be.
 
+    The bytes of a file that is `given`, by resolved path, are fixed in the place of those on the disk.
     Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
     """
     ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
-    before = session.run(scopes, progress=progress, changed=changed)
+    before = session.run(scopes, progress=progress, changed=changed, overlay=given)
     dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
 
     def wanted(finding: Finding) -> bool:
@@ -113,7 +119,7 @@ def repair(
         return session.run(static, changed=None, overlay=overlay).report
 
     def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
-        return _converge(_Draft(writing, undone=dict(undone)), before.report, look, wanted)
+        return _converge(_Draft(writing, given, undone=dict(undone)), before.report, look, wanted)
 
     draft, after = drafted({}), before
     while draft.changes():

@@ -123,6 +123,52 @@ def test_diff_of_a_clean_file_exits_with_zero(folder: Path) -> None:
     assert check("--diff", "--unsafe-fixes") == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    ("given", "expected", "code"),
+    [
+        (MODEL.encode(), WHOLE.encode(), 0),
+        (WHOLE.encode(), WHOLE.encode(), 0),
+        (
+            b"\xef\xbb\xbf" + MODEL.replace("\n", "\r\n").encode(),
+            b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode(),
+            0,
+        ),
+        (MODEL.rstrip("\n").encode(), WHOLE.rstrip("\n").encode(), 0),
+        (b"import torch\ndef f(:", b"import torch\ndef f(:", 2),
+        (b"import torch  # \xe9", b"import torch  # \xe9", 2),
+        (b"", b"", 0),
+    ],
+    ids=["to fix", "clean", "a mark and windows newlines", "no newline", "does not parse", "is not UTF-8", "nothing"],
+)
+@pytest.mark.parametrize("name", [[], ["--stdin-filename", "model.py"]], ids=["without a name", "with a name"])
+def test_standard_input_is_fixed_onto_standard_output(
+    folder: Path, given: bytes, expected: bytes, code: int, name: list[str]
+) -> None:
+    (folder / "model.py").write_text("x = 1\n")
+    command = [sys.executable, "-m", "onnxlint", "check", "--isolated", "--fix", "--unsafe-fixes", "-", *name]
+    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (code, expected)
+    assert (b"Fixed 3" in done.stderr) is (given != expected)
+    assert b"Traceback" not in done.stderr
+    assert (folder / "model.py").read_text() == "x = 1\n"
+
+
+def test_what_is_left_in_standard_input_is_told_aside(folder: Path) -> None:
+    command = [sys.executable, "-m", "onnxlint", "check", "--isolated", "--fix", "-", "--output-format", "concise"]
+    done = subprocess.run(command, input=MODEL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, SAFE)
+    assert done.stderr.startswith("-:9:12: ONX101 ")
+
+
+def test_the_difference_of_standard_input_is_shown(folder: Path) -> None:
+    (folder / "model.py").write_text("x = 1\n")
+    command = [sys.executable, "-m", "onnxlint", "check", "--diff", "-", "--stdin-filename", "model.py"]
+    done = subprocess.run(command, input=MODEL, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith("--- model.py\n+++ model.py\n@@ ")
+    assert "\n-        x = x * x.data  # keep this\n+        x = x * x.detach()  # keep this\n" in done.stdout
+
+
 def test_a_suppressed_finding_is_not_fixed(folder: Path) -> None:
     kept = MODEL.replace("# keep this", "# noqa: ONX411")
     (folder / "model.py").write_text(kept)
@@ -205,7 +251,7 @@ def test_text_that_the_encoding_lacks_is_told(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old\n"
 
 
-@pytest.mark.parametrize("flags", [("--fix", "-"), ("--diff", "--add-noqa"), ("--fix", "--watch")])
+@pytest.mark.parametrize("flags", [("--fix", "--add-noqa"), ("--diff", "--add-noqa"), ("--fix", "--watch")])
 def test_what_does_not_go_together_is_refused(folder: Path, flags: tuple[str, ...]) -> None:
     code, _, err = check(*flags)
     assert code == 2

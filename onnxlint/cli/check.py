@@ -15,7 +15,7 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED
 from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
-from onnxlint.cli.output import MACHINE_FORMATS, deliver, tell, unwritable, wants_color, width, write_file
+from onnxlint.cli.output import MACHINE_FORMATS, deliver, encode, tell, unwritable, wants_color, width, write_file
 from onnxlint.config import INLINE
 from onnxlint.records import Diagnostic, ModelStatus, Report, Severity, VerdictKind
 
@@ -77,8 +77,8 @@ class Asked:
             return "`-` stands alone: without other paths, a baseline to write, --add-noqa or --changed-since"
         if self["add_noqa"] and baseline:
             return "--add-noqa and a baseline to write are one or the other"
-        if (self["fix"] or self["diff"]) and (self.stdin or baseline or self["add_noqa"]):
-            return "--fix and --diff go without `-`, --add-noqa and a baseline to write"
+        if (self["fix"] or self["diff"]) and (baseline or self["add_noqa"]):
+            return "--fix and --diff go without --add-noqa and a baseline to write"
         if self["statistics"] and self["output_format"] not in ("full", "concise", "json"):
             return "--statistics has the output formats full and json"
         if self["reason"] is not None:
@@ -132,11 +132,11 @@ def check(asked: Asked) -> int:
     if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
         raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
     changed = asked.changed(scopes[0])
+    overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
     if asked["fix"] or asked["diff"]:
         from onnxlint.cli import fixes
 
-        return fixes.run(asked, scopes, changed, unkept)
-    overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
+        return fixes.run(asked, scopes, changed, unkept, overlay)
 
     from onnxlint import session  # after the mistakes in the flags, which need not wait for it
     from onnxlint.report.progress import open_progress
@@ -158,8 +158,13 @@ def check(asked: Asked) -> int:
     return conclude(report, asked, scopes, overlay)
 
 
-def conclude(report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Mapping[Path, bytes]) -> int:
-    """Write the report to where it should go, and return the exit code. `overlay` is what was read for some files."""
+def conclude(
+    report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Mapping[Path, bytes], *, aside: bool = False
+) -> int:
+    """Write the report to where it should go, and return the exit code. `overlay` is what was read for some files.
+
+    It goes to standard error where it is said `aside`, since standard output is for something else.
+    """
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
     sources = _lines(overlay)
     from onnxlint.report import render, statistics
@@ -188,7 +193,9 @@ def conclude(report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Map
         fault = write_file(asked["output_file"], rendered(color=False))
         if fault is not None:
             tell(f"onnxlint: {fault}")
-    if asked["output_file"] is None or fault is not None:
+    if aside and (asked["output_file"] is None or fault is not None):
+        click.echo(encode(rendered(asked["color"] == "always"), "utf-8"), nl=False, err=True)
+    elif asked["output_file"] is None or fault is not None:
         code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
     return FAILED if fault is not None else code
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint.cli import FAILED
-from onnxlint.cli.output import deliver, tell
+from onnxlint.cli.output import deliver, tell, write_bytes
 from onnxlint.fix.write import unified_diff, write
 from onnxlint.records import Diagnostic, Report
 from onnxlint.repair import Repaired, repair
@@ -20,8 +21,17 @@ if TYPE_CHECKING:
     from onnxlint.scopes import Scope
 
 
-def run(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, unkept: tuple[Diagnostic, ...]) -> int:
-    """Fix in memory, then write the files and the report, or show the difference. Return the exit code."""
+def run(
+    asked: Asked,
+    scopes: Sequence[Scope],
+    changed: Changed | None,
+    unkept: tuple[Diagnostic, ...],
+    given: Mapping[Path, bytes],
+) -> int:
+    """Fix in memory, then write the files and the report, or show the difference. Return the exit code.
+
+    `given` is what came by standard input: the fixed source goes to standard output, and the report aside.
+    """
     from onnxlint.cli.check import conclude
     from onnxlint.report.progress import open_progress
 
@@ -34,10 +44,18 @@ def run(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, unkept: 
             progress=progress,
             changed=changed,
             writing=not asked["diff"],
+            given=given,
         )
     report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
     if asked["diff"]:
         return _show(done, report, show_all)
+    if given:
+        (source,) = given.values()
+        fault = write_bytes(next((change.after for change in done.changes), source))
+        if fault is not None:
+            tell(f"onnxlint: the source cannot be written to standard output: {fault}")
+        code = conclude(report, asked, scopes, {**given, **done.overlay}, aside=True)
+        return code if fault is None else FAILED
     faults = tuple(Diagnostic("error", fault, c.path) for c in done.changes if (fault := write(c)) is not None)
     report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *faults))
     return conclude(report, asked, scopes, done.overlay)

@@ -46,18 +46,24 @@ def tell(message: str) -> None:
 
 def write_stdout(text: str, form: str) -> str | None:
     """Write a report to standard output, and return why that failed, or None. A closed pipe is no failure."""
+    encoding = "utf-8" if form in MACHINE_FORMATS else (getattr(sys.stdout, "encoding", None) or "utf-8")
+    fault = write_bytes(encode(text if text.endswith("\n") or not text else text + "\n", encoding))
+    return None if fault is None else f"the report cannot be written to standard output: {fault}"
+
+
+def write_bytes(data: bytes) -> str | None:
+    """Write to standard output as it is, and return why that failed, or None. A closed pipe is no failure."""
     if sys.stdout is None:
         return None
-    encoding = "utf-8" if form in MACHINE_FORMATS else (sys.stdout.encoding or "utf-8")
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(encode(text if text.endswith("\n") or not text else text + "\n", encoding))
+        sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         silence_stdout()
     except OSError as error:
         silence_stdout()
-        return f"the report cannot be written to standard output: {error.strerror}"
+        return error.strerror or str(error)
     return None
 
 
