@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from onnxlint.flow.forms import read_sizes_of
+
+_FIXED = (ast.Constant, ast.Name, ast.BinOp)
+LARGE = 1 << 27  # elements, or bytes, that no example has
 _COUNTS = re.compile(r"(?:^|_)(?:len|lens|lengths?|ids)$")
 
 
@@ -31,18 +35,53 @@ def counts(node: ast.expr) -> bool:
     return _COUNTS.search(getattr(node, "id", "")) is not None
 
 
-def tells_forms(test: ast.Compare) -> bool:
-    """True for `mask.shape == (b, h, w)`, `mask.shape[1] == n`, `position_ids.shape[0] == 4`: forms of one input."""
-    left, right = test.left, test.comparators[0]
-    if not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+def asks_for_memory(test: ast.expr, function: ast.AST, number: Callable[[ast.expr], float | None]) -> bool:
+    """True where `test` asks whether a tensor has more elements than any example: too large for one go.
+
+    What is counted is `numel()` or the product of all sizes, maybe in gigabytes. `number` tells what is fixed.
+    """
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
         return False
-    if isinstance(left, ast.Attribute):
-        return left.attr == "shape" and isinstance(right, ast.Tuple)
-    sizes = left.value if isinstance(left, ast.Subscript) else None
-    if not (isinstance(sizes, ast.Attribute) and sizes.attr == "shape"):
+    if not isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         return False
-    name = getattr(sizes.value, "id", "")
-    return name == "position_ids" or (name.endswith("mask") and not isinstance(right, ast.Constant))
+    limit = number(test.comparators[0]) if isinstance(test.comparators[0], _FIXED) else None
+    if limit is None:
+        return False
+    count = _assigned(test.left, function)
+    if not _counts_elements(count):
+        return False
+    while isinstance(count, ast.BinOp) and isinstance(count.op, ast.Div):
+        limit *= number(count.right) or 0
+        count = count.left
+    return limit >= LARGE
+
+
+def in_pieces(one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool:
+    """True where `other` does in a loop what `one` does in one go."""
+    if any(True for _ in _loops(one)):
+        return False
+    whole = {ast.dump(call.func) for s in one for call in _calls(s)}
+    return any(ast.dump(call.func) in whole for loop in _loops(other) for call in _calls(loop))
+
+
+def _assigned(node: ast.expr, function: ast.AST) -> ast.expr:
+    """What a name stands for where the function assigns it once; the expression itself elsewhere."""
+    if not isinstance(node, ast.Name):
+        return node
+    found = [
+        n.value
+        for n in ast.walk(function)
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
+    ]
+    return found[0] if len(found) == 1 else node
+
+
+def _counts_elements(node: ast.expr) -> bool:
+    """True for `x.numel() / 10**9` and for a product of four sizes or more."""
+    read = [n for n in ast.walk(node) if isinstance(n, ast.Subscript) and read_sizes_of(n) is not None]
+    return len(read) >= 4 or any(
+        isinstance(call.func, ast.Attribute) and call.func.attr in ("numel", "nelement") for call in _calls(node)
+    )
 
 
 def splits_work(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,9 @@ from onnxlint.flow.activation import Activation
 from onnxlint.flow.alike import asks_for_elements
 from onnxlint.flow.domain import (
     CONFIG,
+    COUNT,
+    REST,
+    SHARE,
     UNKNOWN,
     UNSURE,
     Array,
@@ -78,7 +82,23 @@ class Arithmetic(Activation):
         operator, a, b = OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right)
         if self.engine.tracing and (type(a) is Tensor or type(b) is Tensor):
             lowering.arithmetic(self.engine, operator, a, b, node, (node.left, node.right))
+        if operator == "**" and all(isinstance(side, ast.Constant) for side in (node.left, node.right)):
+            return _power(a, b)
+        if operator in ("/", "//") and isinstance(a, Dim) and isinstance(b, Dim) and self._cancels(node):
+            return CONFIG
         return self.arithmetic(operator, a, b, node)
+
+    def _cancels(self, node: ast.BinOp) -> bool:
+        """True for `a.numel() / b.numel()` of tensors that have the same dynamic axes: always the same number."""
+        dims = []
+        for side in (node.left, node.right):
+            owner = side.func.value if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) else None
+            t = self.eval(owner) if isinstance(owner, ast.Name) else None
+            if not isinstance(t, Tensor) or t.dims is None:
+                return False
+            # What was computed from an axis is the same size only where one tensor has it from the other.
+            dims.append(Counter(d if d.plain and d.sure else id(d) for d in t.dims if isinstance(d, Dim)))
+        return dims[0] == dims[1] and all(_counts(side) for side in (node.left, node.right))
 
     def arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
         """The result of a binary operator."""
@@ -118,7 +138,9 @@ class Arithmetic(Activation):
             ):
                 folded = int(_FOLD[operator](numbers[0], numbers[1]))
             size = shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
-            return replace(size, form="remainder") if operator == "%" and isinstance(size, Dim) else size
+            if isinstance(size, Dim):
+                return replace(size, form="remainder" if operator == "%" else "", least=_least(operator, a, b))
+            return size
         if ta in (Tuple, Seq) and tb in (Tuple, Seq) and operator == "+":
             return _concatenate(a, b)
         if ta is Tuple and tb is Const and operator == "*":
@@ -182,7 +204,7 @@ class Arithmetic(Activation):
                 kind = "bool"  # of integers hardly anybody wants the complement
             return replace(v, view=None, kind=kind, given="")
         if isinstance(v, Dim):
-            return replace(v, example=None, plain=False, form="")
+            return replace(v, example=None, plain=False, form="", least=REST)
         return v if isinstance(v, (Data, Array)) else CONFIG if isinstance(v, (Const, Config)) else UNKNOWN
 
     def e_compare(self, node: ast.Compare) -> Value:
@@ -242,7 +264,7 @@ class Arithmetic(Activation):
                 elif isinstance(d, Data):
                     return Data(d.site, d.fixed, True, d.trace)
         if axes:
-            if any(isinstance(x, Dim) and x.plain and as_int(y) == 0 for x, y in ((a, b), (b, a))):
+            if any(isinstance(x, Dim) and x.least != REST and as_int(y) == 0 for x, y in ((a, b), (b, a))):
                 return CONFIG  # an axis without elements: no example has one
             if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
                 return CONFIG  # the same axis of two tensors: always equal
@@ -273,6 +295,33 @@ class Arithmetic(Activation):
         if isinstance(a, Dim) and isinstance(b, (Tuple, Seq, Dict)):
             return Dim(a.axes, None, None, False, a.trace)
         return CONFIG
+
+
+def _power(a: Value, b: Value) -> Value:
+    """`10**9`, as it is written."""
+    base, exponent = as_int(a), as_int(b)
+    if base is None or exponent is None or not 0 <= exponent <= 32 or abs(base) > 1024:
+        return CONFIG
+    return Const(base**exponent)
+
+
+def _counts(node: ast.expr) -> bool:
+    """True for `x.numel()`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numel"
+
+
+def _least(operator: str, a: Value, b: Value) -> int:
+    """What the result of arithmetic on sizes is at least: a sum or product of counts is one, a difference may be 0."""
+    if operator not in ("+", "*"):
+        return REST
+    known = [v.least for v in (a, b) if isinstance(v, Dim)]
+    for v in (a, b):
+        if isinstance(v, Const) and isinstance(v.literal, (int, float)):
+            nothing = v.literal < 0 if operator == "+" else v.literal <= 0
+            known.append(REST if nothing else COUNT if isinstance(v.literal, int) else SHARE)
+        elif not isinstance(v, Dim):
+            known.append(REST if operator == "+" else SHARE)  # a setting: an offset, which may be negative, or a ratio
+    return max(known)
 
 
 _HALF = frozenset({"torch.float16", "torch.half", "torch.bfloat16"})

@@ -27,6 +27,7 @@ from onnxlint.flow.domain import (
     element,
     join_all,
 )
+from onnxlint.flow.forms import takes_item
 from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.special import DECORATED
@@ -321,7 +322,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
             engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="batch-norm")
     if op == "squeeze" and call.arg(1, "dim") is None and isinstance(call.args[0] if call.args else None, Tensor):
         t = call.tensor
-        if t.source == "input" and (t.dims is None or any(isinstance(d, Dim) for d in t.dims)):
+        dynamic = t.dims is None or any(isinstance(d, Dim) for d in t.dims)
+        if t.source == "input" and dynamic and not takes_item(call.node, engine.frames[-1].statement_node):
             known = [d for d in t.dims or () if isinstance(d, Dim)]
             engine.emit(
                 facts.OpCall,

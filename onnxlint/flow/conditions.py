@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import facts, pitfalls
-from onnxlint.flow.alike import splits_work, tells_forms
+from onnxlint.flow.alike import asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.arithmetic import Arithmetic
 from onnxlint.flow.domain import (
     CONFIG,
@@ -24,6 +24,7 @@ from onnxlint.flow.domain import (
     reads_data,
     truth_of,
 )
+from onnxlint.flow.forms import tells_forms, unfolds
 
 
 @dataclass(slots=True)
@@ -224,8 +225,12 @@ class Conditions(Arithmetic):
     ) -> None:
         """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
-        quiet = (bool(body) and not orelse and all(_only_talks(s) for s in body)) or splits_work(
-            body, orelse or self._rest(body)
+        other = orelse or self._rest(body)
+        quiet = (
+            (bool(body) and not orelse and all(_only_talks(s) for s in body))
+            or splits_work(body, other)
+            or unfolds(node, body)
+            or self.pieces(node, body, other) is not None
         )
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
@@ -236,6 +241,19 @@ class Conditions(Arithmetic):
                     leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
                     form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
                     self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+
+    def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
+        """The arm that only a tensor too large for one go takes, True for `body`; None where no arm is."""
+        if self.unit is None or not asks_for_memory(test, self.body.function, self._number):
+            return None
+        if in_pieces(other, body):
+            return True
+        return False if in_pieces(body, other) else None
+
+    def _number(self, node: ast.expr) -> float | None:
+        """The number of an expression that is fixed in the source."""
+        v = self.eval(node)
+        return float(v.literal) if isinstance(v, Const) and isinstance(v.literal, (int, float)) else None
 
     def _doubt(self, test: ast.expr) -> None:
         """In the last arm of `a if isinstance(x, list) else b`, what was taken for a tensor may be anything."""

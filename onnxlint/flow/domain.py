@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from onnxlint.project.modules import ModuleInfo
 
 Key = TypeVar("Key")
+# What is known of a number that sizes make, where no axis is empty: it is one or more, it is more than zero (maybe a
+# fraction), or it may be nothing at all, as what a difference or a division leaves.
+COUNT, SHARE, REST = range(3)
 UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
 
 
@@ -125,6 +128,7 @@ class Dim(_Plain):
     plain: bool = True
     trace: Trace | None = field(default=None, compare=False, repr=False)
     form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes
+    least: int = COUNT
 
     @property
     def sure(self) -> bool:
@@ -587,6 +591,7 @@ def _join_dim(a: Dim, b: Dim) -> Value:
         _earlier(a.site, b.site),
         a.plain and b.plain,
         a.trace or b.trace,
+        least=max(a.least, b.least),
     )
 
 

@@ -70,15 +70,27 @@ class Frame(Targets):
         self.engine.budget.spend(len(statements))
         asked = self.engine.asked
         try:
-            for node in statements:
+            for i, node in enumerate(statements):
                 self.line = node.lineno
                 self.statement_node = node
                 handler = _STATEMENTS.get(type(node))
                 if handler is not None and handler(self, node):
                     return True
+                if isinstance(node, ast.If) and not node.orelse:
+                    rest = statements[i + 1 :]
+                    if rest and self.pieces(node.test, node.body, rest) is False:
+                        return self._unheard(rest)
         finally:
             self.engine.asked = asked  # a return under a flag says something of the rest of its own block
         return False
+
+    def _unheard(self, statements: Sequence[ast.stmt]) -> bool:
+        """Execute statements that no example comes to."""
+        self.engine.silent += 1
+        try:
+            return self.block(statements)
+        finally:
+            self.engine.silent -= 1
 
     def arms(
         self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]], usual: Callable[[], bool] | None = None
@@ -203,7 +215,8 @@ class Frame(Targets):
         self.report_branch(node.test, test, "if", node.body, node.orelse)
         head = self.line, self.statement_node
 
-        later = self.awaits_state(node.test)
+        pieces = self.pieces(node.test, node.body, node.orelse) if node.orelse else None
+        later = self.awaits_state(node.test) or pieces is True
         sized = any(isinstance(v, Dim) for v, *_ in test.reads)
         left: dict[bool, bool] = {}
 
@@ -223,7 +236,7 @@ class Frame(Targets):
             self.by_size += sized
             try:
                 with self.engine.asking(test.usual is True):
-                    left[False] = self.block(node.orelse)
+                    left[False] = self._unheard(node.orelse) if pieces is False else self.block(node.orelse)
                 return left[False]
             finally:
                 self.by_size -= sized

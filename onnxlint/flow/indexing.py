@@ -11,6 +11,7 @@ from onnxlint.flow.access import read_dim, with_trace
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
+    REST,
     UNKNOWN,
     Array,
     Config,
@@ -230,7 +231,7 @@ def _sliced(size: Extent, bounds: Tuple) -> Extent:
             return Const(max(stop - start, 0))
         if start < 0 and (stop is None or start < stop < 0) and (whole is None or -start <= whole):
             return Const((stop or 0) - start)
-    return replace(size, plain=False, example=number)
+    return replace(size, plain=False, example=number, least=REST)
 
 
 def _between(size: Extent, low: Value, high: Value) -> Extent:
@@ -241,4 +242,5 @@ def _between(size: Extent, low: Value, high: Value) -> Extent:
     start = shapes.from_value(low)
     numbers = [d.example if isinstance(d, Dim) else as_int(d) for d in (start, end)]
     number = numbers[1] - numbers[0] if numbers[0] is not None and numbers[1] is not None else None
-    return shapes.combine(end, start, number)
+    between = shapes.combine(end, start, number)
+    return replace(between, least=REST) if isinstance(between, Dim) else between

@@ -113,7 +113,7 @@ class Interpreter(Objects):
         self.last_train: Place | None = None
         self._globals: dict[tuple[int, str], Value] = {}
         self._defaults: dict[ast.expr, Value] = {}
-        self._summaries: dict[tuple[int, bool], dict[Any, Value]] = {}
+        self._summaries: dict[tuple[int, bool, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self._habits: dict[int, _Habit] = {}
@@ -152,10 +152,10 @@ class Interpreter(Objects):
         key: Any = None
         if fn.scope is None:
             key = (unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing)
-            usual = self._summaries.setdefault((unit.key, False), {})
+            usual = self._summaries.setdefault((unit.key, False, False), {})
             if key in usual:  # it told all that there is to tell
                 return usual[key]
-            known = self._summaries.setdefault((unit.key, True), {}) if self.asked else usual
+            known = self._summaries.setdefault((unit.key, self.asked, self.silent > 0), {})
             if key in known:
                 return known[key]
             if key in self._running:
@@ -195,7 +195,7 @@ class Interpreter(Objects):
             self._running.pop(key, None)
             self._recursive.discard(key)
         if key is not None:
-            self._summaries[unit.key, asked][key] = result
+            self._summaries[unit.key, asked, self.silent > 0][key] = result
             if not self.tracing:
                 self._note_habit(fn, result, written, changes == self.changes)
         return result

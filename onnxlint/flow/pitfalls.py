@@ -23,6 +23,7 @@ from onnxlint.flow.domain import (
     as_int,
     is_none,
 )
+from onnxlint.flow.forms import restacked
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -234,6 +235,9 @@ def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
 def _split(engine: Interpreter, call: Call) -> None:
     how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
     if call.op == "unbind":
+        frame = engine.frames[-1]
+        if frame.unit is not None and restacked(call.node, frame.body.function):
+            return  # the axis counts what the model itself stacked
         axis = call.int_arg(1, "dim", default=0)
     else:
         if isinstance(how, (Tuple, Seq, Tensor, Shape, Data)):

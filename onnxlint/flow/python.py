@@ -12,7 +12,10 @@ from onnxlint.flow.access import items_of, read_dim
 from onnxlint.flow.alike import holds_outputs
 from onnxlint.flow.domain import (
     CONFIG,
+    COUNT,
     NONE,
+    REST,
+    SHARE,
     UNKNOWN,
     Array,
     ClassRef,
@@ -35,6 +38,7 @@ from onnxlint.flow.domain import (
     element,
     join_all,
 )
+from onnxlint.flow.forms import may_be_list
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -79,8 +83,24 @@ def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
         if isinstance(v, Dim):
             soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
             site = v.site if v.site is not None and not soft else engine.site(node, how)
-            return Dim(v.axes, None, site, False, v.trace)
+            return Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
     return CONFIG
+
+
+# What stays more than zero in these, and what they round up.
+_KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
+
+
+def _least(how: str, args: Args) -> int:
+    """What a number made from sizes is at least: rounding a share down may leave nothing."""
+    least = max(v.least for v in args if isinstance(v, Dim))
+    if how == "math.ceil()":
+        return COUNT if least == SHARE else least
+    if how == "int()":
+        return least if least == COUNT else REST
+    if how in _KEEPS_SIGN:
+        return least if how in ("len()", "min()", "max()", "float()") else max(least, SHARE)
+    return REST
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
@@ -111,7 +131,8 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
-        if v.guessed or holds_outputs(node):
+        frame = engine.frames[-1]
+        if v.guessed or holds_outputs(node) or (frame.unit is not None and may_be_list(node, frame.body.function)):
             return CONFIG
         extent = read_dim(engine, v, Const(0))
         return frozen(engine, [extent], node, "len()") if isinstance(extent, (Dim, Data)) else extent

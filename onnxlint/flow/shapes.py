@@ -80,7 +80,8 @@ def combine(a: Extent, b: Extent, number: int | None = None) -> Extent:
     if axes:
         site = next((d.site for d in (a, b) if isinstance(d, Dim) and d.site is not None), None)
         trace = next((d.trace for d in (a, b) if isinstance(d, Dim)), None)
-        return Dim(axes, number, site, False, trace)
+        least = max(d.least for d in (a, b) if isinstance(d, Dim))
+        return Dim(axes, number, site, False, trace, least=least)
     return Const(number) if number is not None else CONFIG
 
 

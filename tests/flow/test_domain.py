@@ -120,6 +120,7 @@ dims = st.builds(
     st.none() | sites,
     st.booleans(),
     traces,
+    least=st.sampled_from((domain.COUNT, domain.SHARE, domain.REST)),
 )
 data = st.builds(Data, sites, st.booleans(), st.booleans(), traces)
 extents = cast(

@@ -1,0 +1,185 @@
+"""What is asked of sizes: what an export may leave alone, and the neighbours that it freezes."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import findings_of
+
+HEAD = """\
+BIG = 2 * 10**9
+class M(nn.Conv1d):
+    def forward(self, x: Tensor, y: Tensor = None, mask: Tensor = None, k: int = 2):
+"""
+
+
+def codes(body: str) -> list[str]:
+    """The rules that object to a forward of this body."""
+    return sorted(code for code, _, _ in findings_of(HEAD + textwrap.indent(textwrap.dedent(body).strip(), " " * 8)))
+
+
+def arms(test: str, before: str = "n = x.shape[0]") -> str:
+    """A body that branches on sizes."""
+    return f"{before}\nif {test}:\n    return x + 1\nreturn x"
+
+
+EMPTY = {
+    "a product with a setting": ("n * k != 0", "n = x.shape[0]"),
+    "a sum of sizes": ("0 < n", "n = x.shape[0] + x.shape[0]"),
+    "the lesser of a size and a share that is rounded up": (
+        "n > 0",
+        "n = min(k * math.ceil(math.log1p(int(x.shape[0]))), x.shape[0])",
+    ),
+}
+LEFT = {
+    "what a division leaves": ("n > 0", "n = x.shape[0] // 4"),
+    "a difference": ("n > 0", "n = x.shape[0] - 4"),
+    "a remainder": ("n == 0", "n = (4 - x.shape[0] % 4) % 4 + x.shape[0] * 0"),
+    "the lesser of a size and a difference": ("n > 0", "n = min(x.shape[0] - 1, x.shape[0])"),
+    "a share that is rounded down": ("n > 0", "n = int(x.shape[0] * 0.3)"),
+    "a logarithm, which is zero of one": ("n > 0", "n = math.ceil(math.log(x.shape[0]))"),
+    "a size with an offset": ("n > 0", "n = x.shape[0] + k"),
+    "what a slice leaves": ("n > 0", "n = x[4:].shape[0]"),
+    "the negative of a size": ("n == 0", "n = -x.shape[0] * 2"),
+    "a size of more than one": ("n > 1", "n = x.shape[0]"),
+}
+
+
+@pytest.mark.parametrize(("test", "before"), EMPTY.values(), ids=EMPTY.keys())
+def test_no_branch_that_asks_for_an_empty_axis_by(test: str, before: str) -> None:
+    assert "ONX106" not in codes(arms(test, before))
+
+
+@pytest.mark.parametrize(("test", "before"), LEFT.values(), ids=LEFT.keys())
+def test_a_branch_on(test: str, before: str) -> None:
+    assert set(codes(arms(test, before))) & {"ONX106", "ONX115"}
+
+
+PIECES = """
+x = x.reshape(x.shape[0], 4, -1)
+{amount}
+if {test}:
+    parts = torch.chunk(x, math.ceil(amount / 2), dim=-1)
+    return torch.cat([super(M, self).forward(p) for p in parts], dim=-1)
+else:
+    if y is None:
+        return super(M, self).forward(x)
+    return super(M, self).forward(y)
+"""
+EARLY = """
+x = x.reshape(x.shape[0], 4, -1)
+if x.numel() <= {limit}:
+    return super(M, self).forward(x)
+parts = torch.chunk(x, math.ceil(x.numel() / {limit}), dim=-1)
+return torch.cat([super(M, self).forward(p) for p in parts], dim=-1)
+"""
+TOO_LARGE = {
+    "gigabytes": PIECES.format(amount="amount = x.numel() * x.element_size() / 10**9", test="amount > 3"),
+    "a product of sizes": PIECES.format(
+        amount="amount = x.shape[0] * x.shape[1] * x.shape[2] * x.shape[3] * 2 / 1024**3", test="amount >= 2"
+    ),
+    "a constant of the module": EARLY.format(limit="BIG"),
+}
+GIGABYTES = "amount = x.numel() / 10**9"
+IN_REACH = {
+    "a limit that an example may pass": EARLY.format(limit="1000"),
+    "a limit that is a setting": EARLY.format(limit="k"),
+    "megabytes": PIECES.format(amount="amount = x.numel() / 10**6", test="amount > 3"),
+    "pieces of something else": PIECES.format(amount=GIGABYTES, test="amount > 3").replace(
+        "super(M, self).forward(p)", "p * 2"
+    ),
+    "one axis": PIECES.format(amount="amount = x.shape[0] / 10**9", test="amount > 3"),
+}
+
+
+@pytest.mark.parametrize("body", TOO_LARGE.values(), ids=TOO_LARGE.keys())
+def test_what_only_a_tensor_too_large_for_one_go_takes_is_left_alone_by(body: str) -> None:
+    assert codes(body) == []
+
+
+@pytest.mark.parametrize("body", IN_REACH.values(), ids=IN_REACH.keys())
+def test_pieces_are_told_of_with(body: str) -> None:
+    assert "ONX202" in codes(body)
+
+
+def test_what_reads_data_before_the_pieces_is_told_of() -> None:
+    assert codes("if x.sum() > 0:\n    return -x\n" + EARLY.format(limit="BIG").strip()) == ["ONX101"]
+
+
+CALLED_TWICE = """\
+def chosen(x):
+    if x.sum() > 0:
+        return -x
+    return x
+class M(nn.Module):
+    def forward(self, x: Tensor):
+        x = x.reshape(x.shape[0], 4, -1)
+        if x.numel() > 2 * 10**9:
+            return torch.cat([chosen(x) for _ in range(2)], dim=-1)
+        else:
+            return chosen(x)
+"""
+
+
+def test_a_function_that_the_pieces_call_first_is_still_looked_at() -> None:
+    assert [(code, line) for code, line, _ in findings_of(CALLED_TWICE)] == [("ONX101", 2)]
+
+
+FORMS = {
+    "rows of a mask for each head": ("mask.shape[0] < n * k", "mask = mask.repeat_interleave(k, dim=0)"),
+    "two axes that are one": ("x.shape[0] == n * y.shape[0]", "x = x.view(n, y.shape[0], -1)"),
+}
+SIZES = {
+    "the length of a mask": ("mask.shape[0] < n", "mask = mask.repeat_interleave(k, dim=0)"),
+    "a mask and twice a length": ("mask.shape[0] < n * 2", "mask = mask.repeat_interleave(k, dim=0)"),
+    "rows of what is no mask": ("x.shape[0] < n * k", "x = x.repeat_interleave(k, dim=0)"),
+    "two axes in an arm that does not part them": ("x.shape[0] == n * y.shape[0]", "x = x * 2"),
+    "two axes in an arm that parts another": ("x.shape[0] == n * y.shape[0]", "x = y.view(n, y.shape[0], -1) * x"),
+    "two axes in an arm that names one": ("x.shape[0] == n * y.shape[0]", "x = x.view(n, -1)"),
+}
+
+
+@pytest.mark.parametrize(("test", "arm"), FORMS.values(), ids=FORMS.keys())
+def test_no_branch_that_tells_forms_apart_by(test: str, arm: str) -> None:
+    assert codes(f"n = y.shape[1]\nif {test}:\n    {arm}\nreturn x + mask") == []
+
+
+@pytest.mark.parametrize(("test", "arm"), SIZES.values(), ids=SIZES.keys())
+def test_a_branch_on_sizes_that_tells_no_forms_apart_by(test: str, arm: str) -> None:
+    assert set(codes(f"n = y.shape[1]\nif {test}:\n    {arm}\nreturn x + mask")) & {"ONX106", "ONX114"}
+
+
+def test_the_ratio_of_the_elements_of_two_tensors_of_the_same_axes() -> None:
+    norm = "norm = torch.linalg.vector_norm(h, dim=-1, keepdim=True)\n"
+    ratio = "return norm * np.sqrt(norm.numel() / {other}.numel())"
+    made = "h = torch.zeros(x.shape[0], x.shape[1], 8).flatten(0, 1)\n" + norm
+    assert codes(made + ratio.format(other="h")) == []
+    assert codes(made + ratio.format(other="y")) == ["ONX202"]
+    assert codes(made + "h = h[4:]\n" + ratio.format(other="h")) == ["ONX202"]
+
+
+def test_a_squeeze_of_the_one_element_that_item_takes() -> None:
+    assert "ONX205" not in codes("n = x.argmax(-1).squeeze().item()\nreturn x * n")
+    assert "ONX205" in codes("n = x.argmax(-1).squeeze().sum().item()\nreturn x * n")
+
+
+LISTS = {
+    "a list or a tensor": ("{loop}", False),
+    "a list, in the arm for lists": ("if isinstance(x, list):\n    {loop}\nreturn y", False),
+    "a tensor, in the arm for tensors": ("if isinstance(x, list):\n    return y\nelse:\n    {loop}\nreturn y", True),
+    "a tensor, where another is asked for": ("{loop}\nh = 1 if isinstance(y, list) else 2", True),
+}
+
+
+@pytest.mark.parametrize(("body", "told"), LISTS.values(), ids=LISTS.keys())
+def test_a_loop_over_the_length_of(body: str, told: bool) -> None:
+    loop = "y = [x[i] * 2 for i in range(len(x))]"
+    asked = "" if told else "h = x[0] if isinstance(x, list) else 2\n"
+    assert ("ONX107" in codes(asked + body.format(loop=loop) + "\nreturn y")) == told
+
+
+def test_an_axis_that_the_function_itself_stacks() -> None:
+    parts = "parts = list(torch.unbind(x))\nlast = parts.pop(-1)\nparts += [last, last * 2]\n"
+    assert codes(parts + "x = torch.stack(parts)\nreturn x") == []
+    assert codes(parts + "y = torch.stack(parts)\nreturn y") == ["ONX209"]
