@@ -101,8 +101,6 @@ def check_region(page: Page, fix: Fix, line: int) -> None:
         parsed(apply_edits(page.text, fix.edits))
         return
     start, end = page.lines.start(region.first), page.lines.start(region.last + 1)
-    grown = sum(
-        len(e.text) - page.lines.offset(e.end) + page.lines.offset(e.start)
-        for e in {(e.start, e.end, e.text): e for e in within}.values()
-    )
-    parsed(apply_edits(page.text, within)[start : end + grown])
+    above = region.first - 1
+    moved = [replace(e, start=(e.start[0] - above, e.start[1]), end=(e.end[0] - above, e.end[1])) for e in within]
+    parsed(apply_edits(page.text[start:end], moved))

@@ -224,6 +224,8 @@ class Conditions(Arithmetic):
         self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
     ) -> None:
         """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
+        if not test.reads:
+            return
         raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
         other = orelse or self._rest(body)
         quiet = (

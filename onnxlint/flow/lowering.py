@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.alike import counts
@@ -192,13 +193,18 @@ def spread(body: Body, node: ast.expr) -> bool:
 
 def _bound(body: Body, name: str) -> list[ast.expr]:
     """What a name is assigned in a function."""
-    if body.of_file:
-        return []
-    return [
-        s.value
-        for s in ast.walk(body.function)
-        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets)
-    ]
+    return [] if body.of_file else _assignments(body.function).get(name, [])
+
+
+@lru_cache(maxsize=128)
+def _assignments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
+    """What a function assigns to names, by name."""
+    found: dict[str, list[ast.expr]] = {}
+    for s in ast.walk(function):
+        for target in s.targets if isinstance(s, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).append(s.value)
+    return found
 
 
 def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:

@@ -196,7 +196,7 @@ def _decoded(outline: bytes, source: SourceFile) -> ModuleOutline:
         found = _outlines.decode(outline)
     except (msgspec.MsgspecError, RecursionError):
         return outline_of(source.tree, source.text, source.lines)
-    lines = len(source.lines)
+    lines = source.length
     spans = [(c.first, c.line, c.last) for c in found.classes]
     spans += [(f.first, f.line, f.last) for f in found.functions]
     spans += [(m.first, m.line, m.last) for c in found.classes for m in c.methods]

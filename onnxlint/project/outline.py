@@ -79,7 +79,7 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
     found = _Outliner(lines)
     found.block(tree.body)
     names = sorted({i.name for i in found.imports if i.name[0].isupper() and i.module.partition(".")[0] != "torch"})
-    mentions = (n for n in names if f"{n}(" in text or f"={n}" in text or f"= {n}" in text)
+    mentions = (n for n in names if _is_used(n, text))
     return ModuleOutline(
         tuple(found.functions.values()),
         tuple(found.classes.values()),
@@ -87,6 +87,17 @@ def outline_of(tree: ast.Module, text: str, lines: tuple[str, ...]) -> ModuleOut
         tuple(found.imports),
         tuple(mentions),
     )
+
+
+def _is_used(name: str, text: str) -> bool:
+    """True where a text calls a name, assigns it, or has it for a default; one walk over the text for all three."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if text.startswith("(", end) or text.endswith(("=", "= "), 0, at):
+            return True
+        at = text.find(name, end)
+    return False
 
 
 class _Outliner:

@@ -43,6 +43,11 @@ class SourceFile:
         """The tree of the whole file."""
         return _tree_of(self)
 
+    @property
+    def length(self) -> int:
+        """How many lines there are."""
+        return len(self.lines) if "\r" in self.text else self.text.count("\n") + 1
+
     def line(self, number: int) -> str:
         """Return a line by its number from 1; a line past the end is empty."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
