@@ -217,20 +217,38 @@ class Expressions(Conditions):
         self.engine.report_loop(part.iter, iterable)
         items = self.engine.items_of(iterable, part.iter)
         size.append(iterable.size if isinstance(iterable, Seq) else None)
-        exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not part.ifs and not inner
+        exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not inner
+        exact = exact and all(_keeps_what_is_there(condition, part.target) for condition in part.ifs)
         for item in items:
             self.engine.budget.spend(1)
             self.assign(part.target, item)
+            left_out = False
             for condition in part.ifs:
                 test = self.test(condition)
+                left_out = left_out or not test.may_be(True)
                 for v, mask, asked in test.reads:
                     with self.engine.asking(asked):
                         self.engine.emit_read(facts.Branch, condition, v, mask, keyword="comprehension")
+            if exact and left_out:
+                continue
             if inner:
                 self._comprehend(inner, visit, size)
             else:
                 visit()
         return exact
+
+
+def _keeps_what_is_there(condition: ast.expr, target: ast.expr) -> bool:
+    """True for `v is not None` of the variable of a comprehension: of outputs that are asked for, those that are."""
+    return (
+        isinstance(condition, ast.Compare)
+        and isinstance(condition.ops[0], ast.IsNot)
+        and isinstance(condition.comparators[0], ast.Constant)
+        and condition.comparators[0].value is None
+        and isinstance(condition.left, ast.Name)
+        and isinstance(target, ast.Name)
+        and condition.left.id == target.id
+    )
 
 
 _EXPRESSIONS: dict[type, Callable[..., Value]] = {

@@ -94,7 +94,9 @@ _TENSOR_NAMES = frozenset(
         "timesteps",
     ]
 )
-_LABELS = re.compile(r"labels?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?")
+_LABELS = re.compile(
+    r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
+)
 _OTHER_SIZES = re.compile(r"interpolat|dynamic|resiz")  # flags that an export with dynamic sizes turns on
 _TENSOR_METHODS = (
     *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),

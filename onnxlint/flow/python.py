@@ -422,10 +422,14 @@ def _config(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
 
 
 def _isinstance(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
-    """Decided for a size alone: it is a tensor in TorchScript's trace, and none in dynamo's."""
+    """Decided for a size, which is a tensor in TorchScript's trace and none in dynamo's, and for a shape, a tuple."""
     del engine, kwargs, node
     if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None and args[1] == External("torch.Tensor"):
         return Truth(frozenset({"torchscript"}))
+    if len(args) == 2 and isinstance(args[0], Shape):
+        kinds = args[1].items if isinstance(args[1], Tuple) else (args[1],)
+        if all(isinstance(kind, External) for kind in kinds):
+            return Const(any(kind in (External("builtins.tuple"), External("torch.Size")) for kind in kinds))
     return CONFIG
 
 

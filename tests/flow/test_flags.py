@@ -125,3 +125,61 @@ def f(x):
 @pytest.mark.parametrize(("real", "kind"), [("True", Tuple), ("False", Tensor)], ids=["cosines", "complex numbers"])
 def test_for_many_kinds_of_arguments_those_with_the_same_flags_stand(real: str, kind: type[Value]) -> None:
     assert type(result_of(MANY.format(real=real), Tensor())) is kind
+
+
+OUTPUTS = """\
+class Encoder(nn.Module):
+    def forward(self, x, all_states=False):
+        states = (x,) if all_states else None
+        for _ in range(4):
+            x = x * 2
+            if all_states:
+                states = states + (x,)
+        return tuple(v for v in [x, states] if v is not None)
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = Encoder()
+    def forward(self, x):
+        outputs = self.encoder(x, all_states={asked})
+        return [state * 2 for state in outputs[{index}]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "index", "lines"),
+    [("True", 1, set()), ("True", 0, {16}), ("False", 0, {16})],
+    ids=["a tuple of states", "a tensor before it", "a tensor alone"],
+)
+def test_outputs_are_told_apart_of_which_those_are_left_that_are_there(asked: str, index: int, lines: set[int]) -> None:
+    found = findings_of(OUTPUTS.format(asked=asked, index=index))
+    assert {line for code, line, _ in found if code == "ONX104"} == lines
+
+
+FORM = """\
+def sides(shape):
+    if isinstance(shape, {kind}):
+        return shape[-2:]
+    return int(shape[0]), int(shape[1])
+
+class M(nn.Module):
+    def forward(self, x: Tensor, y: Tensor):
+        h, w = sides({given})
+        return torch.zeros(h, w) + x
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "codes"),
+    [("x.shape", "tuple", set()), ("x.shape", "list", {"ONX202"}), ("y", "tuple", {"ONX401"})],
+    ids=["a shape, a tuple", "a shape, no list", "a tensor"],
+)
+def test_the_arms_for_kinds_of_sizes(given: str, kind: str, codes: set[str]) -> None:
+    assert {code for code, line, _ in findings_of(FORM.format(given=given, kind=kind)) if line == 4} == codes
+
+
+@pytest.mark.parametrize(("name", "codes"), [("labels_ids", set()), ("label_ids", {"ONX401"})])
+def test_what_belongs_to_labels_is_not_given_to_an_exported_model(name: str, codes: set[str]) -> None:
+    body = f"if {name} is not None:\n    x = x + {name}.sum().item()\nreturn x"
+    assert {code for code, _, _ in findings_of(model(body, f"{name}: Tensor = None"))} == codes
