@@ -18,6 +18,7 @@ from onnxlint.flow.domain import (
     Dim,
     Extent,
     Instance,
+    Object,
     Seq,
     Site,
     Tensor,
@@ -54,6 +55,7 @@ class Emitter:
     exporters: tuple[str, ...]
     bounded: bool
     emptied: set[str]
+    renewed: set[tuple[Object, str]]
     silent: int
     asked: bool
 
@@ -417,6 +419,10 @@ class Emitter:
         self.stated.add(name)
         if name in self.emptied:
             return  # forward empties it before: nothing is left of an earlier run
+        if augmented and (owner.object, name) in self.renewed:
+            return
+        if not augmented and self._on_every_way() and not self._read_before(frame, name):
+            self.renewed.add((owner.object, name))
         is_buffer = name in owner.object.buffers
         sure = True
         if is_buffer:
@@ -441,6 +447,12 @@ class Emitter:
             return
         read = is_buffer or self.reads.read_elsewhere(owner.object.cls, name)
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+    def _on_every_way(self) -> bool:
+        """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`."""
+        return all(
+            f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in self.frames
+        )
 
     def _read_before(self, frame: Activation, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""

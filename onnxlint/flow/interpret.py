@@ -101,6 +101,7 @@ class Interpreter(Objects):
         self.asked = False  # a flag was turned on, on the way here, that is off by default
         self.stated: set[str] = set()  # attributes of modules that forward assigns
         self.emptied: set[str] = set()  # attributes that forward clears by a method for that
+        self.renewed: set[tuple[Object, str]] = set()  # attributes that each run of forward sets before it counts on
         self.batches = True
         self.example_batch: int | None = None
         self.fixed: dict[str, str] = {}

@@ -307,3 +307,45 @@ def test_a_model_that_a_script_compiles_is_no_part() -> None:
             torch.onnx.export(model, (torch.ones(2),), "m.onnx")
     """
     assert not any("OpCall" in fact for fact in told(source))
+
+
+COUNTING = """\
+class Pool(nn.Module):
+    def __init__(self, flag=False):
+        super().__init__()
+        self.flag = flag
+        self.times = None
+    def start(self, x):
+{start}
+        return x
+    def step(self, x):
+        self.times *= 2
+        return x * self.times
+
+class M(nn.Module):
+    def __init__(self, flag=False):
+        super().__init__()
+        self.flag = flag
+        self.pool = Pool(flag)
+    def forward(self, x: Tensor):
+{first}
+        for _ in range(3):
+            x = self.pool.step(x)
+        return x
+"""
+ANEW = "self.times = 1"
+CALLED = "x = self.pool.start(x)"
+STARTS = {
+    "set at the start of each run": (ANEW, CALLED, []),
+    "set in an arm": (f"if self.flag:\n    {ANEW}", CALLED, ["StateWrite"]),
+    "set after a return": (f"if self.flag:\n    return x\n{ANEW}", CALLED, ["StateWrite"]),
+    "set by a call in an arm": (ANEW, f"if self.flag:\n    {CALLED}", ["StateWrite"]),
+    "set to what it was": ("self.times = self.times or 1", CALLED, ["StateWrite"]),
+    "never set": ("pass", CALLED, ["StateWrite"]),
+}
+
+
+@pytest.mark.parametrize(("start", "first", "expected"), STARTS.values(), ids=STARTS.keys())
+def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
+    source = COUNTING.format(start=textwrap.indent(start, " " * 8), first=textwrap.indent(first, " " * 8))
+    assert [fact.split()[0] for fact in told(source)] == expected
