@@ -201,7 +201,9 @@ def _assignments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, 
     """What a function assigns to names, by name."""
     found: dict[str, list[ast.expr]] = {}
     for s in ast.walk(function):
-        for target in s.targets if isinstance(s, ast.Assign) else ():
+        if not isinstance(s, ast.Assign):
+            continue
+        for target in s.targets:
             if isinstance(target, ast.Name):
                 found.setdefault(target.id, []).append(s.value)
     return found
