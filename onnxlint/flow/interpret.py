@@ -93,6 +93,7 @@ class Interpreter(Objects):
         self.outermost = False  # what runs first is a model that nothing else in the project holds
         self.exits: list[list[outputs.Given]] = []  # what each `return` of that model's forward gives back
         self.describing = 0  # how deep in annotations of records
+        self.aliases: set[tuple[str, str]] = set()  # those of types that are being followed
         self.changes = 0
         self.budget = Budget()
         self.reads = Attributes()

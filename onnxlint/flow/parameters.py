@@ -277,10 +277,17 @@ def _of_the_project(engine: Interpreter, node: ast.expr, trace: Trace, module: M
     """What an annotation says that names an alias of a type, or a record of tensors and numbers."""
     if isinstance(node, ast.Name) and node.id in module.assigns:
         meant = module.assigns[node.id].value
+        key = (module.name, node.id)
+        if key in engine.aliases:
+            return UNKNOWN  # types that are made of each other
         if isinstance(meant, (ast.Subscript, ast.BinOp)) and not any(
             isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(meant)
         ):
-            return by_annotation(engine, meant, trace, module) or UNKNOWN
+            engine.aliases.add(key)
+            try:
+                return by_annotation(engine, meant, trace, module) or UNKNOWN
+            finally:
+                engine.aliases.discard(key)
     cls = module.lookup(dotted(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
     if not isinstance(cls, ClassInfo) or not cls.fields or engine.describing > 2:
         return UNKNOWN

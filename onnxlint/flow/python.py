@@ -156,10 +156,9 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
 def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     numbers = [as_int(a) for a in args]
-    if args and all(n is not None for n in numbers):
-        values = (
-            range(*[n for n in numbers if n is not None]) if not (len(numbers) == 3 and numbers[2] == 0) else range(0)
-        )
+    given = [n for n in numbers if n is not None]
+    if 0 < len(given) == len(numbers) <= 3:
+        values = range(*given) if given[2:] != [0] else range(0)
         return Tuple(tuple(Const(i) for i in values)) if len(values) <= 4 else Seq(CONFIG)
     for v in args:
         if isinstance(v, Tensor) and v.source == "input":

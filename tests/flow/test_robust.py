@@ -463,3 +463,27 @@ def test_a_fact_among_very_many_variables_tells_of_those_it_speaks_of() -> None:
     source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if y7.any() else -x\n"
     [fact] = facts_of(source)
     assert dict(fact.known) == {"": "tensor/bool:", "y7": "tensor"}
+
+
+@pytest.mark.parametrize(
+    "aliases",
+    [
+        'A = Union[Tensor, List["A"]]',
+        "A = Union[Tensor, List[B]]\nB = Dict[str, A]",
+        'A = Union[Tensor, "B"]\nB = Union["C", int]\nC = List["A"]',
+    ],
+    ids=["itself", "one another", "a third"],
+)
+def test_types_that_are_made_of_each_other_are_followed_once(aliases: str) -> None:
+    source = f"from typing import Dict, List, Union\n{aliases}\n"
+    source += "class M(nn.Module):\n    def forward(self, x: Tensor, a: A):\n        return x if x.any() else -x\n"
+    assert told(source) == ["Branch ternary data: x.any()"]
+
+
+@pytest.mark.parametrize("arguments", ["1, 2, 3, 4, 5, 6", "", "*range(9)", "1, 9, 0"])
+def test_a_range_that_python_refuses_is_no_error_of_ours(arguments: str) -> None:
+    source = (
+        f"class M(nn.Module):\n    def forward(self, x):\n        for _ in range({arguments}):\n            x = x + 1\n"
+    )
+    source += "        return x if x.any() else -x\n"
+    assert told(source) == ["Branch ternary data: x.any()"]
