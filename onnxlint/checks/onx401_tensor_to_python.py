@@ -22,6 +22,13 @@ def tensor_to_python(escape: Escape) -> Iterator[Objection]:
             effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
         )
         return
+    if escape.how == ".tolist()" and escape.exporters == ("dynamo",):
+        yield Objection(
+            f"`{escape.text}` reads a dynamic axis item by item: dynamo fixes it to the example's size",
+            "leave it out of the export, or print the tensor as it is",
+            effects={"dynamo": Outcome.EXPORT_ERROR},
+        )
+        return
     yield Objection(
         f"`{escape.how}` reads a tensor into a Python value: `{escape.text}`; the trace keeps the example's",
         "stay with tensors: arithmetic, indexing and `torch.where` take a 0-d tensor as it is",

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import einops, exports, facts, hazards, layers, lowering, pitfalls, special
+from onnxlint.flow import einops, exports, facts, hazards, layers, lowering, pitfalls, shapes, special
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -279,7 +279,19 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
     fixed = t.source != "input"
     if op in ("numpy", "__array__"):
         return Array(site, fixed, t.trace)
+    if op == "tolist" and not fixed:
+        _listed(engine, call.node, t)
     return Data(site, fixed, False, t.trace)
+
+
+def _listed(engine: Interpreter, node: ast.AST, t: Tensor) -> None:
+    """Measured: dynamo reads `t.tolist()` item by item, which fixes the axes of `t`, be the list used or not."""
+    extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.axes),)
+    free = [d for d in extents if isinstance(d, Dim)]
+    mask = tuple(e for e in engine.exporters if e in hazards.DYNAMO)
+    if free and mask and not hazards.guarded(engine):
+        sure = not t.guessed and any(d.sure for d in free)
+        engine.emit(facts.Escape, node, t.trace, sure=sure, exporters=mask, how=".tolist()", source="data")
 
 
 def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:

@@ -11,6 +11,24 @@ CASES = {
             def forward(self, x: Tensor):
                 return torch.fft.rfft(x).abs().pow(2)  # expect: ONX407
     """,
+    "a list that is printed alone": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                print("scores", x.tolist())  # expect: ONX401
+                return x * 2
+    """,
+    "numbers that are printed alone": """
+        class M(nn.Module):
+            def __init__(self, verbose=False):
+                super().__init__()
+                self.verbose = verbose
+                self.register_buffer("scale", torch.ones(4))
+            def forward(self, x: Tensor):
+                print(x, x.mean().item(), x.mean().tolist(), self.scale.tolist())
+                if self.verbose:
+                    print(x.tolist())
+                return x * 2
+    """,
     "a transpose that TorchScript refuses": """
         class M(nn.Module):
             def forward(self, x: Tensor):
