@@ -351,7 +351,8 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
         # What `where` and `nonzero` give along an axis mostly has each index once.
         sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
         source = call.arg(3, "source")
-        engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
+        if not (isinstance(index, Tensor) and index.distinct):
+            engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
     if pitfalls.operator(engine, call):

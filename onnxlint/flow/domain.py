@@ -174,7 +174,7 @@ class Tensor(_Plain):
     values alone). `kind` is `int`, `index` (integers that are not negative), `signed` (differences of each with each),
     `float`, `bool`, `complex` or None. `view` names what an in-place write would reach. `guessed` is True where only
     the lack of an annotation speaks for a tensor: it may as well be a list or a number. `given` is the parameter of
-    the exported forward that this still is.
+    the exported forward that this still is. `distinct` marks the indices of a sort along the only axis: none repeats.
     """
 
     dims: tuple[Extent, ...] | None = None
@@ -186,6 +186,7 @@ class Tensor(_Plain):
     trace: Trace | None = field(default=None, compare=False, repr=False)
     guessed: bool = False
     given: str = ""
+    distinct: bool = False
 
     @property
     def axes(self) -> frozenset[str]:
@@ -629,6 +630,7 @@ def _join_tensor(a: Tensor, b: Tensor) -> Value:
         a.trace or b.trace,
         a.guessed and b.guessed,
         a.given if a.given == b.given else "",
+        a.distinct and b.distinct,
     )
 
 

@@ -149,7 +149,7 @@ def function(engine: Interpreter, fn: Function, args: list[Value], node: ast.AST
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
         if not guarded(engine):
             emit(engine, node, "custom", unit.name)
-        return next((replace(v, given="", view=None) for v in args if isinstance(v, Tensor)), CONFIG)
+        return next((replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, Tensor)), CONFIG)
     if unit.has_decorator("torch.compile"):
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))

@@ -223,7 +223,10 @@ def _same(call: Call) -> Value:
         result.view = t.view
     if call.op in ("contiguous", "detach", "to", "cpu", "tril", "triu"):
         result.made_at = t.made_at
-    return Tuple((result, replace(result, kind="index"))) if call.op == "sort" else result
+    flat = t.dims is not None and len(t.dims) == 1
+    if call.op == "sort":
+        return Tuple((result, replace(result, kind="index", distinct=flat)))
+    return replace(result, distinct=flat) if call.op == "argsort" else result
 
 
 @handles("float", "double", "half", "bfloat16", "long", "int", "short", "bool")

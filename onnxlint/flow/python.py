@@ -252,7 +252,8 @@ def _divmod(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
 def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     if args and isinstance(args[0], Tensor):
-        return replace(args[0], kind="index" if args[0].kind == "int" else args[0].kind, view=None, given="")
+        kind = "index" if args[0].kind == "int" else args[0].kind
+        return replace(args[0], kind=kind, view=None, given="", distinct=False)
     return args[0] if args and not isinstance(args[0], Const) else CONFIG
 
 

@@ -131,7 +131,9 @@ sources = st.sampled_from(("made", "weight", "input"))
 kinds = st.sampled_from((None, "int", "float"))
 views = st.sampled_from((None, "view", "index"))
 known = st.builds(Tensor, st.lists(extents, max_size=2).map(tuple), st.none(), sources, kinds, views, made_at, traces)
-tensors = known | st.builds(Tensor, st.none(), st.none() | extents, sources, kinds, views, made_at, traces)
+tensors = known | st.builds(
+    Tensor, st.none(), st.none() | extents, sources, kinds, views, made_at, traces, distinct=st.booleans()
+)
 units = st.deferred(
     lambda: st.sampled_from(
         [

@@ -183,3 +183,22 @@ def test_an_axis_that_the_function_itself_stacks() -> None:
     parts = "parts = list(torch.unbind(x))\nlast = parts.pop(-1)\nparts += [last, last * 2]\n"
     assert codes(parts + "x = torch.stack(parts)\nreturn x") == []
     assert codes(parts + "y = torch.stack(parts)\nreturn y") == ["ONX209"]
+
+
+INDICES = {
+    "the indices of a sort": ("_, index = x.flatten(0).sort(0)", False),
+    "the indices of a sort, by argsort": ("index = torch.argsort(x.reshape(-1))", False),
+    "the indices of a sort, kept in an object": ("index = (x.reshape(-1).sort()[1], k)[0]", False),
+    "what a division leaves of them": ("index = torch.argsort(x.reshape(-1)).div(k, rounding_mode='trunc')", True),
+    "what others choose of them": ("index = torch.argsort(x.reshape(-1))[y.long()]", True),
+    "them twice": ("index = torch.argsort(x.reshape(-1)).repeat(2)", True),
+    "them or others": ("index = torch.argsort(x.reshape(-1))\nif k > 2:\n    index = y.long()", True),
+    "those of a sort of each row": ("index = torch.argsort(x.reshape(-1, 4), dim=-1).flatten()", True),
+    "the values of a sort": ("index, _ = x.reshape(-1).long().sort()", True),
+}
+
+
+@pytest.mark.parametrize(("index", "told"), INDICES.values(), ids=INDICES.keys())
+def test_a_sum_at(index: str, told: bool) -> None:
+    body = f"x = x.reshape(x.shape[0], 4)\n{index}\nreturn torch.zeros(8).index_add(0, index, x.reshape(-1))"
+    assert ("ONX405" in codes(body)) == told
