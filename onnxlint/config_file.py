@@ -57,7 +57,7 @@ def in_folder(folder: Path) -> Layer | None:
     """Return the configuration that stands in `folder` itself, or None."""
     for name in FILE_NAMES:
         candidate = folder / name
-        if candidate.is_file():
+        if os.path.isfile(candidate):  # False in a folder that may not be entered, where `is_file` raises
             table, problems = read_file(candidate)
             if table is not None or problems.found:
                 return Layer(table or {}, problems, candidate, folder)

@@ -27,7 +27,7 @@ STDIN = Path("-")
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))  # the run says what is not
 @config_options
 @check_options
 @click.pass_context

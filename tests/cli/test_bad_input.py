@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from onnxlint.catalogue import load_catalogue
+from onnxlint.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -177,6 +179,36 @@ def test_a_path_that_does_not_exist_is_an_error() -> None:
     (diagnostic,) = run.diagnostics
     assert (run.code, diagnostic["level"], diagnostic["path"]) == (2, "error", "nope")
     assert run.lines("gate.py") == [("ONX101", 6)]
+
+
+def test_a_path_that_may_not_be_read_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so the system's answer is given for it."""
+    Path("secret.py").write_text(GATE)
+    Path("locked").mkdir()
+    access, read, stat = os.access, Path.read_bytes, os.stat
+
+    def denied(path: Path) -> bytes:
+        if path.name == "secret.py":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(
+        os, "access", lambda path, mode, **more: "secret" not in str(path) and access(path, mode, **more)
+    )
+
+    def shut(path: Any, *more: Any, **named: Any) -> os.stat_result:
+        if f"{os.sep}locked{os.sep}" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, *more, **named)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(os, "stat", shut)
+    done = CliRunner().invoke(
+        main, ["check", "--static-only", "--output-format", "concise", "secret.py", "locked", "gate.py"]
+    )
+    assert done.exit_code == 2
+    assert "Usage" not in done.output
+    assert "gate.py:6:12: ONX101" in done.output
 
 
 def test_an_unknown_rule_code_ends_the_run_with_the_nearest() -> None:
