@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from onnxlint.flow.forms import read_sizes_of
+from onnxlint.flow.tree import nodes_of
 
 _FIXED = (ast.Constant, ast.Name, ast.BinOp)
 LARGE = 1 << 27  # elements, or bytes, that no example has
@@ -70,7 +71,7 @@ def _assigned(node: ast.expr, function: ast.AST) -> ast.expr:
         return node
     found = [
         n.value
-        for n in ast.walk(function)
+        for n in nodes_of(function)
         if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
     ]
     return found[0] if len(found) == 1 else node

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from onnxlint.records import EXPORTERS, Step
@@ -100,7 +101,8 @@ class _Typed:
         )
 
     def __hash__(self) -> int:
-        return hash((type(self.value), repr(self.value)))
+        kind = type(self.value)
+        return hash((kind, self.value if kind is bool else repr(self.value)))
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -752,9 +754,18 @@ _JOIN: dict[type, Any] = {
 }
 
 
-def traced(v: Value, trace: Trace | None) -> Value:
-    """The same value with another trace."""
-    return replace(v, trace=trace)
+Traced = TypeVar("Traced", bound="Tensor | Dim | Data | Shape")
+_FIELDS: dict[type[Any], list[str]] = {k: [f.name for f in fields(k) if f.init] for k in (Tensor, Dim, Data, Shape)}
+_TRACES = {kind: names.index("trace") for kind, names in _FIELDS.items()}
+_GETTERS = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
+
+
+def traced(v: Traced, trace: Trace | None) -> Traced:
+    """The same value with another trace: `dataclasses.replace` for the one field that changes all the time."""
+    kind = type(v)
+    given = list(_GETTERS[kind](v))
+    given[_TRACES[kind]] = trace
+    return kind(*given)
 
 
 def widen(v: Value) -> Value:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from onnxlint.flow.tree import nodes_of
+
 
 def tells_forms(test: ast.Compare) -> bool:
     """True for `mask.shape == (b, h, w)`, `mask.shape[1] == n`, `position_ids.shape[0] == 4`: forms of one input.
@@ -66,7 +68,7 @@ def restacked(call: ast.AST, function: ast.AST) -> bool:
     owner = _unbound(call)
     if owner is None:
         return False
-    assigned = [(n.targets[0], n.value) for n in ast.walk(function) if isinstance(n, ast.Assign)]
+    assigned = [(n.targets[0], n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)]
     lists = {t.id for t, v in assigned if isinstance(t, ast.Name) and any(n is call for n in ast.walk(v))}
     return any(
         isinstance(t, ast.Name)
@@ -98,10 +100,10 @@ def may_be_list(at: ast.AST, function: ast.AST) -> bool:
     name = at.args[0] if isinstance(at, ast.Call) and at.args else None
     if not isinstance(name, ast.Name):
         return False
-    asking = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _asks_for_list(n, name.id)]
+    asking = [n for n in nodes_of(function) if isinstance(n, ast.Call) and _asks_for_list(n, name.id)]
     if not asking:
         return False
-    arms = (n for n in ast.walk(function) if isinstance(n, (ast.If, ast.IfExp)))
+    arms = (n for n in nodes_of(function) if isinstance(n, (ast.If, ast.IfExp)))
     inside = [n for n in arms if any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n))]
     return not inside
 

@@ -24,7 +24,7 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
 )
-from onnxlint.flow.tree import Place, body_of
+from onnxlint.flow.tree import Place, body_of, nodes_of
 from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def guarded(engine: Interpreter) -> bool:
     for frame in engine.frames:
         if frame.body.of_file or frame.statement_node is None:
             continue
-        for outer in ast.walk(frame.body.function):
+        for outer in nodes_of(frame.body.function):
             if isinstance(outer, (ast.If, ast.Try)) and any(s is frame.statement_node for s in ast.walk(outer)):
                 return True
     return False

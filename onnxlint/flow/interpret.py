@@ -45,6 +45,7 @@ from onnxlint.flow.domain import (
     join,
     join_all,
     join_returns,
+    traced,
 )
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.objects import Objects
@@ -72,6 +73,22 @@ class _Habit:
     count: int
     result: Value
     effects: tuple[tuple[str, Value], ...]
+
+
+class _Call:
+    """What tells one call of a function from another; its hash, which goes through all arguments, is taken once."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Call) and self._hash == other._hash and self.parts == other.parts
 
 
 class Interpreter(Objects):
@@ -153,13 +170,15 @@ class Interpreter(Objects):
         scope = self.bind(unit, [*bound, *args], kwargs)
         key: Any = None
         if fn.scope is None:
-            key = (unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing)
+            key = _Call((unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing))
             usual = self._summaries.setdefault((unit.key, False, False), {})
-            if key in usual:  # it told all that there is to tell
-                return usual[key]
+            told = usual.get(key)
+            if told is not None:  # all that there is to tell
+                return told
             known = self._summaries.setdefault((unit.key, self.asked, self.silent > 0), {})
-            if key in known:
-                return known[key]
+            told = known.get(key)
+            if told is not None:
+                return told
             if key in self._running:
                 self._recursive.add(key)
                 return self._running[key]
@@ -318,7 +337,7 @@ class Interpreter(Objects):
         if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
             frame = self.frames[-1]
             step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
-            return replace(v, trace=step, given="") if isinstance(v, Tensor) else replace(v, trace=step)
+            return replace(v, trace=step, given="") if isinstance(v, Tensor) and v.given else traced(v, step)
         return v
 
     def missing(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None) -> Value:
@@ -537,10 +556,12 @@ class Interpreter(Objects):
         return result
 
     def _find_global(self, module: ModuleInfo, name: str, strict: bool) -> Value:
-        if name in module.functions:
-            return Function(module.functions[name])
-        if name in module.classes:
-            return ClassRef(module.classes[name])
+        function = module.functions.get(name)
+        if function is not None:
+            return Function(function)
+        cls = module.classes.get(name)
+        if cls is not None:
+            return ClassRef(cls)
         if name in module.aliases:
             return self.resolve_dotted(module.target(name), module)
         if name in module.assigns:
@@ -723,9 +744,9 @@ class Interpreter(Objects):
 STARRED = Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
 
 
-def _flags(key: tuple[Any, ...]) -> list[tuple[int, Const]]:
-    """The arguments of a summary's key that choose what a function does, with their places."""
-    return [(i, v) for i, v in enumerate(key[1]) if isinstance(v, Const) and isinstance(v.literal, bool)]
+def _flags(key: _Call) -> list[tuple[int, Const]]:
+    """The arguments of a call that choose what a function does, with their places."""
+    return [(i, v) for i, v in enumerate(key.parts[1]) if isinstance(v, Const) and isinstance(v.literal, bool)]
 
 
 def _plain_value(v: Value) -> bool:

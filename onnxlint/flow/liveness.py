@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from onnxlint.flow.tree import nodes_of
+
 
 def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     """True when the function reads, after `line`, what `name` is a view of, or another name for the same tensor.
@@ -41,7 +43,7 @@ def _latest(
 
 
 def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Assign):
             names = frozenset(
                 n.id
@@ -85,9 +87,9 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 
 def _read_after(function: ast.AST, name: str, line: int) -> bool:
     """True where `name` is read below the statement at `line` before it is bound anew, in the order of lines."""
-    ends = [n.end_lineno or n.lineno for n in ast.walk(function) if isinstance(n, _SIMPLE) and n.lineno == line]
+    ends = [n.end_lineno or n.lineno for n in nodes_of(function) if isinstance(n, _SIMPLE) and n.lineno == line]
     last = max(ends, default=line)
-    names = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > last]
+    names = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > last]
     uses = sorted((n.lineno, isinstance(n.ctx, ast.Store)) for n in names)
     return bool(uses) and not uses[0][1]
 
@@ -99,7 +101,7 @@ def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return False
-    used = any(isinstance(n, ast.Name) and n.id == target.id and n is not target for n in ast.walk(function))
+    used = any(isinstance(n, ast.Name) and n.id == target.id and n is not target for n in nodes_of(function))
     return used and not _reads_in_eval(function, target.id)
 
 

@@ -11,7 +11,7 @@ from onnxlint.flow.alike import counts
 from onnxlint.flow.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
-from onnxlint.flow.tree import Body
+from onnxlint.flow.tree import Body, nodes_of
 from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _bound(body: Body, name: str) -> list[ast.expr]:
 def _assignments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
     """What a function assigns to names, by name."""
     found: dict[str, list[ast.expr]] = {}
-    for s in ast.walk(function):
+    for s in nodes_of(function):
         if not isinstance(s, ast.Assign):
             continue
         for target in s.targets:

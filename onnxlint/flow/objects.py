@@ -211,8 +211,9 @@ class Objects(Emitter):
             if isinstance(v, Tensor):
                 v = Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))
-            if self.frames and self.frames[-1].statement_node is not None:
-                self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
+            written = (id(obj), name)
+            if written not in self.attribute_places and self.frames and self.frames[-1].statement_node is not None:
+                self.attribute_places[written] = self.place(self.frames[-1].statement_node)
             if name == "*":
                 old = obj.attrs.get("*")
                 obj.attrs["*"] = join(old, v) if old is not None else v
@@ -388,10 +389,21 @@ class Objects(Emitter):
     ) -> Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object
-        self.changes += name in ("eval", "train") or name.startswith(("register_", "add_module"))
         first = args[0] if args else None
         if name in ("forward", "__call__"):
             return self.apply(owner, args, kwargs, node)
+        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(
+            first, Const
+        ):
+            v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
+            key = str(first.literal)
+            v = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
+            self.changes += obj.attrs.get(key) != v
+            obj.attrs[key] = v
+            if name == "register_buffer":
+                obj.buffers.add(key)
+            return CONFIG
+        self.changes += name in ("eval", "train") or name.startswith(("register_", "add_module"))
         if name == "eval":
             return self.in_mode(owner, "eval", node)
         if name == "train":
@@ -399,15 +411,6 @@ class Objects(Emitter):
             if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
                 self.mode_switch(node)
             return self.in_mode(owner, "eval" if off else "train", node)
-        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(
-            first, Const
-        ):
-            v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
-            key = str(first.literal)
-            obj.attrs[key] = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
-            if name == "register_buffer":
-                obj.buffers.add(key)
-            return CONFIG
         if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
             self.set_attribute(obj, "*", args[1] if len(args) > 1 else UNKNOWN)
             return CONFIG

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
@@ -313,9 +314,16 @@ def _of_the_project(engine: Interpreter, node: ast.expr, trace: Trace, module: M
 def _annotated(cls: ClassInfo) -> Iterator[tuple[ClassInfo, str, ast.expr]]:
     """The fields of a record with their annotations, those of its bases first."""
     for info in reversed(cls.mro()):
-        for statement in ast.parse(textwrap.dedent(info.text)).body[0].body:  # type: ignore[attr-defined]
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                yield info, statement.target.id, statement.annotation
+        for name, annotation in _fields_of(info.text):
+            yield info, name, annotation
+
+
+@lru_cache(maxsize=256)
+def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
+    """The names that the body of a class annotates, with the annotations."""
+    body: list[ast.stmt] = ast.parse(textwrap.dedent(text)).body[0].body  # type: ignore[attr-defined]
+    found = ((s.target, s.annotation) for s in body if isinstance(s, ast.AnnAssign))
+    return tuple((target.id, annotation) for target, annotation in found if isinstance(target, ast.Name))
 
 
 def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace, module: ModuleInfo) -> Value | None:

@@ -24,6 +24,7 @@ from onnxlint.flow.domain import (
     is_none,
     join,
     join_all,
+    traced,
 )
 from onnxlint.flow.expressions import Expressions
 
@@ -65,7 +66,7 @@ class Targets(Expressions):
         if isinstance(v, (Tensor, Dim, Data)) and (
             v.trace is None or v.trace.line != self.line or v.trace.path != self.module.path
         ):
-            return replace(v, trace=self.step(f"`{name}` is assigned", v.trace))
+            return traced(v, self.step(f"`{name}` is assigned", v.trace))
         return v
 
     def unpack(self, target: ast.Tuple | ast.List, v: Value) -> None:

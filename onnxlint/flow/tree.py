@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import lru_cache
 
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo
@@ -56,6 +57,12 @@ class Body:
         lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         return " ".join(" ".join(lines).split())
+
+
+@lru_cache(maxsize=256)
+def nodes_of(function: ast.AST) -> tuple[ast.AST, ...]:
+    """Every node of a function, as `ast.walk` gives them; kept, since many questions are asked of one function."""
+    return tuple(ast.walk(function))
 
 
 def body_of(unit: FunctionUnit) -> Body:
