@@ -159,7 +159,7 @@ def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST
     given = [n for n in numbers if n is not None]
     if 0 < len(given) == len(numbers) <= 3:
         values = range(*given) if given[2:] != [0] else range(0)
-        return Tuple(tuple(Const(i) for i in values)) if len(values) <= 4 else Seq(CONFIG)
+        return Tuple(tuple(Const(i) for i in values)) if not values[4:] else Seq(CONFIG)  # `len` has a limit
     for v in args:
         if isinstance(v, Tensor) and v.source == "input":
             return Seq(CONFIG, Data(engine.site(node, "range()"), False, False, v.trace))

@@ -480,8 +480,8 @@ def test_types_that_are_made_of_each_other_are_followed_once(aliases: str) -> No
     assert told(source) == ["Branch ternary data: x.any()"]
 
 
-@pytest.mark.parametrize("arguments", ["1, 2, 3, 4, 5, 6", "", "*range(9)", "1, 9, 0"])
-def test_a_range_that_python_refuses_is_no_error_of_ours(arguments: str) -> None:
+@pytest.mark.parametrize("arguments", ["1, 2, 3, 4, 5, 6", "", "*range(9)", "1, 9, 0", "9223372036854775808"])
+def test_a_range_that_python_refuses_or_cannot_measure_is_no_error_of_ours(arguments: str) -> None:
     source = (
         f"class M(nn.Module):\n    def forward(self, x):\n        for _ in range({arguments}):\n            x = x + 1\n"
     )
