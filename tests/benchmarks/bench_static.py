@@ -128,8 +128,8 @@ def leaf_and_central(folder: Path) -> tuple[Path, Path]:
     """Return a file in the middle of those with a forward, and the one whose module most others name."""
     texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.rglob("*.py"))}
     leaves = [path for path, text in texts.items() if "def forward(" in text]
-    known = next((path for path in leaves if path == folder / CENTRAL), None)
-    if known is None:
+    known = folder / CENTRAL
+    if known not in texts:
         stems = {path: f".{path.stem} import" for path in leaves}
         known = max(leaves, key=lambda path: sum(stems[path] in text for text in texts.values()))
     return leaves[len(leaves) // 2], known
