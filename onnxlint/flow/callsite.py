@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from onnxlint.flow.facts import AskedDim
 from onnxlint.project.classes import dotted
-from onnxlint.project.modules import ModuleInfo, imported
+from onnxlint.project.modules import ModuleInfo, imported, moved
 
 Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
@@ -58,12 +58,13 @@ _LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|m
 
 
 class CallSite:
-    """One call in the function (or the module) it stands in."""
+    """One call in the function (or the module) it stands in. Lines are those of the scope's tree."""
 
-    def __init__(self, module: ModuleInfo, scope: Scope, call: ast.Call) -> None:
+    def __init__(self, module: ModuleInfo, scope: Scope, call: ast.Call, shift: int = 0) -> None:
         self.module = module
         self.scope = scope
         self.call = call
+        self.shift = shift  # what its lines lack to those of the file
         self._aliases: dict[str, str] | None = None
 
     # --------------------------------------------------------------------------------------------- names
@@ -113,7 +114,7 @@ class CallSite:
         if not isinstance(self.scope, ast.Module) and name not in _parameters(self.scope):
             statement = self.module.assigns.get(name)
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-                return statement.value, 1
+                return moved(statement.value, -self.shift), 1
         return None
 
     def _perhaps(self, line: int) -> bool:

@@ -36,7 +36,7 @@ def stored(frame: Activation, container: ast.expr, item: Value) -> None:
             engine.emit(facts.StateWrite, container, None, name=f"{owner.info.name}.{container.attr}", kind="class")
         elif isinstance(owner, Instance) and owner.object.cls.is_module():
             texts = {
-                name: unit.module.text_of(unit.node)
+                name: unit.text
                 for cls in reversed(owner.object.cls.mro())
                 for name, unit in cls.methods.items()
                 if name != "__init__"

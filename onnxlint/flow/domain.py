@@ -327,10 +327,11 @@ class Function:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Lambda(_Plain):
-    """A lambda, with the file it stands in and the frame that it evaluates its body in."""
+    """A lambda, with the file and the shift of the body it stands in, and the frame that it evaluates its body in."""
 
     node: Any
     path: str
+    shift: int = 0
     frame: Any = field(default=None, compare=False, repr=False)
     trace: Trace | None = field(default=None, compare=False, repr=False)
 

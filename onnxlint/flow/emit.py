@@ -402,7 +402,8 @@ class Emitter:
         frame = self.frames[-1]
         if not isinstance(target, ast.Name):
             return True  # a view of a name on the spot: `x[1:][mask] = 0`
-        return frame.unit is None or liveness.base_is_read(frame.body.function, target.id, frame.line)
+        body = frame.body
+        return frame.unit is None or liveness.base_is_read(body.function, target.id, frame.line - body.shift)
 
     def global_write(self, target: ast.Name, v: Value) -> None:
         """Forward assigns a global variable."""

@@ -106,8 +106,10 @@ def _site(engine: Interpreter, node: ast.AST) -> CallSite | None:
     frame = engine.frames[-1]
     if not isinstance(node, ast.Call):
         return None
-    scope = frame.module.file.tree if frame.body.of_file else frame.body.function
-    return CallSite(frame.module, scope, node)
+    body = frame.body
+    if body.of_file and body.shift:
+        return None  # a default of a parameter: nothing is done around it
+    return CallSite(frame.module, frame.module.file.tree if body.of_file else body.function, node, body.shift)
 
 
 def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:

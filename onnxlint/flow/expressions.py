@@ -151,7 +151,7 @@ class Expressions(Conditions):
     def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
         """A nested function."""
         cls = self.unit.cls if self.unit is not None else None
-        return Function(FunctionUnit(self.module, node, qualname, cls), None, self.scope)
+        return Function(FunctionUnit(self.module, node, qualname, cls, self.body.shift), None, self.scope)
 
     # ----------------------------------------------------------------------------------------- subscripts
 

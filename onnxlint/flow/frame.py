@@ -69,9 +69,10 @@ class Frame(Targets):
         """Execute statements in order; True if control cannot reach the end."""
         self.engine.budget.spend(len(statements))
         asked = self.engine.asked
+        shift = self.body.shift
         try:
             for i, node in enumerate(statements):
-                self.line = node.lineno
+                self.line = node.lineno + shift
                 self.statement_node = node
                 handler = _STATEMENTS.get(type(node))
                 if handler is not None and handler(self, node):
@@ -360,7 +361,7 @@ class Frame(Targets):
 
     def s_class(self, node: ast.ClassDef) -> bool:
         """A class inside a function."""
-        self.scope.names[node.name] = self.engine.local_class(self.module, node, f"{self.symbol}.{node.name}")
+        self.scope.names[node.name] = self.engine.local_class(self.body, node, f"{self.symbol}.{node.name}")
         return False
 
     def s_match(self, node: ast.Match) -> bool:

@@ -153,7 +153,7 @@ def function(engine: Interpreter, fn: Function, args: list[Value], node: ast.AST
     if unit.has_decorator("torch.compile"):
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
-        place = Place(body, at, at.lineno, f"{unit.module.name}.{unit.qualname}")
+        place = Place(body, at, at.lineno + body.shift, f"{unit.module.name}.{unit.qualname}")
         hit = tuple(e for e in engine.exporters if e in TORCHSCRIPT)
         if hit and not guarded(engine):
             engine.emit(facts.OpCall, place, None, op="torch.compile", hazard="compiled", refused_by=hit, exporters=hit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import logging
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
@@ -127,18 +127,18 @@ class Interpreter(Objects):
         self.building: set[Any] = set()
         self.created: set[ClassInfo] = set()
         self.attribute_places: dict[tuple[int, str], Place] = {}
-        self.reached: dict[int, FunctionUnit] = {}
+        self.reached: dict[Hashable, FunctionUnit] = {}
         self.mode_root: Frame | None = None
         self.last_train: Place | None = None
         self._globals: dict[tuple[int, str], Value] = {}
-        self._defaults: dict[ast.expr, Value] = {}
-        self._summaries: dict[tuple[int, bool, bool], dict[Any, Value]] = {}
+        self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
+        self._summaries: dict[tuple[Hashable, bool, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
-        self._habits: dict[int, _Habit] = {}
+        self._habits: dict[Hashable, _Habit] = {}
         self.writes: list[tuple[Object, str, Value]] = []
         self._class_values: dict[tuple[int, int], Value] = {}
-        self._local_classes: dict[int, ClassInfo] = {}
+        self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []
         self.exported_models: list[tuple[Instance, Candidate]] = []
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
@@ -331,7 +331,7 @@ class Interpreter(Objects):
         """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
         name = parameter.arg
         if isinstance(v, Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
-            trace = v.trace or Trace(unit.module.path, parameter.lineno, f"`{name}` is given")
+            trace = v.trace or Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
             told = by_annotation(self, parameter.annotation, trace, unit.module)
             return told if isinstance(told, Dict) else UNKNOWN
         if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
@@ -352,9 +352,11 @@ class Interpreter(Objects):
 
     def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
         """The value of a default expression, in the scope of its module."""
-        known = self._defaults.get(default)
+        key = (unit.module, unit.shift, default)  # functions of one text share the tree, not what its names mean
+        known = self._defaults.get(key)
         if known is None:
-            known = self._defaults[default] = self.evaluate_expression(unit.module, default, f"{unit.qualname} default")
+            name = f"{unit.qualname} default"
+            known = self._defaults[key] = self.evaluate_expression(unit.module, default, name, unit.shift)
         return known
 
     def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
@@ -365,19 +367,19 @@ class Interpreter(Objects):
             self._class_values[key] = self.evaluate_expression(info.module, expression, info.qualname)
         return self._class_values[key]
 
-    def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str) -> Value:
-        """A lone expression, in the scope of its module, untraced."""
+    def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> Value:
+        """A lone expression, in the scope of its module, untraced; `shift` is that of the function it belongs to."""
         if isinstance(expression, ast.Constant):
             return Const(expression.value) if not isinstance(expression.value, complex) else CONFIG
         if isinstance(expression, ast.Name):  # most defaults are plain names: no need for a tree
             return self.global_value(module, expression.id)
         if isinstance(expression, ast.Attribute):
-            owner = self.evaluate_expression(module, expression.value, name)
+            owner = self.evaluate_expression(module, expression.value, name, shift)
             return self.attribute(owner, expression.attr, NOWHERE)
         if isinstance(expression, (ast.Tuple, ast.List)):
             kind = "list" if isinstance(expression, ast.List) else "tuple"
-            return Tuple(tuple(self.evaluate_expression(module, e, name) for e in expression.elts), kind)
-        body = Body(module, name, expression.lineno)
+            return Tuple(tuple(self.evaluate_expression(module, e, name, shift) for e in expression.elts), kind)
+        body = Body(module, name, expression.lineno + shift, None, shift)
         return self.in_frame(Frame(self, module, body, Scope({}), f"{module.name}.{name}"), expression)
 
     def in_frame(self, frame: Frame, node: ast.expr) -> Value:
@@ -517,7 +519,8 @@ class Interpreter(Objects):
 
     def lambda_value(self, node: ast.Lambda) -> Value:
         """A lambda expression of the frame that runs."""
-        return Lambda(node, self.frames[-1].module.path, self.frames[-1])
+        frame = self.frames[-1]
+        return Lambda(node, frame.module.path, frame.body.shift, frame)
 
     def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Evaluate a lambda's body in the frame that made it."""
@@ -528,16 +531,16 @@ class Interpreter(Objects):
         names: dict[str, Value] = {}
         a = callee.node.args
         positional = [*a.posonlyargs, *a.args]
-        for i, parameter in enumerate(positional):
-            at = i - len(positional) + len(a.defaults)
-            default = frame.eval(a.defaults[at]) if at >= 0 else UNKNOWN
-            names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
-        if a.vararg is not None:
-            names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
         held = frame.scope
-        frame.scope = Scope(names, held)
-        self.frames.append(frame)
+        self.frames.append(frame)  # the defaults stand there too
         try:
+            for i, parameter in enumerate(positional):
+                at = i - len(positional) + len(a.defaults)
+                default = frame.eval(a.defaults[at]) if at >= 0 else UNKNOWN
+                names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
+            if a.vararg is not None:
+                names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
+            frame.scope = Scope(names, held)
             return frame.eval(callee.node.body)
         finally:
             frame.scope = held
@@ -608,11 +611,12 @@ class Interpreter(Objects):
             return v
         return External(full)
 
-    def local_class(self, module: ModuleInfo, node: ast.ClassDef, qualname: str) -> Value:
+    def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> Value:
         """A class defined in a function."""
-        info = self._local_classes.get(id(node))
+        key = (body.module, node.lineno + body.shift, node.col_offset)
+        info = self._local_classes.get(key)
         if info is None:
-            info = self._local_classes[id(node)] = ClassInfo(module, node, qualname)
+            info = self._local_classes[key] = ClassInfo(body.module, node, qualname, body.shift)
         return ClassRef(info)
 
     # ------------------------------------------------------------------------------------- values' insides

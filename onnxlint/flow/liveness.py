@@ -9,7 +9,7 @@ from onnxlint.flow.tree import nodes_of
 
 
 def base_is_read(function: ast.AST, name: str, line: int) -> bool:
-    """True when the function reads, after `line`, what `name` is a view of, or another name for the same tensor.
+    """True when the function reads, after `line` of its tree, what `name` is a view of, or another name for the tensor.
 
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
     """

@@ -179,7 +179,7 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
     name = parameter.arg
     if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
         return NONE  # an exported model computes no loss
-    trace = Trace(unit.module.path, parameter.lineno, f"`{name}` is an input of `{unit.qualname}`")
+    trace = Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
         found = by_annotation(engine, parameter.annotation, trace, unit.module)
         if found is not None:
@@ -208,7 +208,9 @@ def exported_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, 
 
 def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) -> Value:
     """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
-    trace = Trace(unit.module.path, parameter.lineno, f"`*{parameter.arg}` are inputs of `{unit.qualname}`")
+    trace = Trace(
+        unit.module.path, parameter.lineno + unit.shift, f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
+    )
     named = parameter.annotation
     found = by_annotation(engine, named, trace, unit.module) if named is not None else None
     return found if found is not None else replace(tensor(engine, trace), guessed=True)

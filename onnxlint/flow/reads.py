@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -17,7 +18,7 @@ class Attributes:
     __slots__ = ("_of_class", "_of_method")
 
     def __init__(self) -> None:
-        self._of_method: dict[int, dict[str, int]] = {}
+        self._of_method: dict[Hashable, dict[str, int]] = {}
         self._of_class: dict[ClassInfo, frozenset[str]] = {}
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:

@@ -121,7 +121,7 @@ def decorated(engine: Interpreter, fn: Function, args: list[Value], kwargs: dict
     unit = fn.unit
     for decorator in reversed(unit.node.decorator_list):
         name = decorator.func if isinstance(decorator, ast.Call) else decorator
-        maker = engine.evaluate_expression(unit.module, name, unit.qualname)
+        maker = engine.evaluate_expression(unit.module, name, unit.qualname, unit.shift)
         if not isinstance(maker, Function) or maker.unit.key == unit.key:
             continue
         options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
@@ -153,7 +153,7 @@ def _wrapped(
     held, engine.tracing = engine.tracing, False
     try:
         if isinstance(decorator, ast.Call):
-            wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname)
+            wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
         if isinstance(wrapper, Function):
             wrapper = engine.apply(wrapper, [External(DECORATED)], {}, NOWHERE)
     finally:

@@ -1,4 +1,4 @@
-"""Exact places of the nodes of a file: a function's tree has the lines and columns that it has in its file."""
+"""Exact places of the nodes of a file: a function's tree has the columns of its file, and lines of its own."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ NOWHERE = ast.Name(id="", ctx=ast.Load())  # stands for the place of a call that
 
 
 class Body:
-    """Nodes in a file; `function` is the one whose nodes they are, `first` the line that stands for nodes of none."""
+    """Nodes in a file; `function` is the one whose nodes they are, `first` the line that stands for nodes of none.
 
-    __slots__ = ("_function", "first", "module", "name")
+    `shift` makes lines of the file of the nodes' lines.
+    """
+
+    __slots__ = ("_function", "first", "module", "name", "shift")
 
     def __init__(
         self,
@@ -24,11 +27,13 @@ class Body:
         name: str,
         first: int,
         function: ast.FunctionDef | ast.AsyncFunctionDef | None = None,
+        shift: int = 0,
     ) -> None:
         self.module = module
         self.name = name
         self.first = first
         self._function = function
+        self.shift = shift
 
     @property
     def function(self) -> ast.FunctionDef | ast.AsyncFunctionDef:
@@ -45,7 +50,8 @@ class Body:
         """The exact place of a node in the file; the first line for a node that no source has."""
         if not isinstance(node, (ast.expr, ast.stmt, ast.keyword, ast.arg)) or node is NOWHERE:
             return Span(self.module.path, self.first, 1, self.first, 1)
-        first, last = node.lineno, node.end_lineno or node.lineno
+        first = node.lineno + self.shift
+        last = node.end_lineno + self.shift if node.end_lineno else first
         column = self.module.source.column
         start, end = column(first, node.col_offset), column(last, node.end_col_offset or node.col_offset)
         return Span(self.module.path, first, start, last, end)
@@ -67,7 +73,7 @@ def nodes_of(function: ast.AST) -> tuple[ast.AST, ...]:
 
 def body_of(unit: FunctionUnit) -> Body:
     """The body of a function. Raises RecursionError or MemoryError where Python's parser does."""
-    return Body(unit.module, unit.qualname, unit.first, unit.node)
+    return Body(unit.module, unit.qualname, unit.first, unit.node, unit.shift)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,12 +106,16 @@ class Place:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Place) or other.line != self.line or other.body.module is not self.body.module:
             return False
-        return other.node is self.node or _range(other.node) == _range(self.node)
+        mine, theirs = self.body.shift, other.body.shift
+        if other.node is self.node and theirs == mine:
+            return True
+        return _range(other.node, theirs) == _range(self.node, mine)
 
     def __hash__(self) -> int:
         return hash((self.line, getattr(self.node, "col_offset", 0)))
 
 
-def _range(node: ast.AST) -> tuple[object, ...]:
-    at = (getattr(node, name, 0) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
-    return type(node), *at
+def _range(node: ast.AST, shift: int) -> tuple[object, ...]:
+    lines = (getattr(node, name, None) for name in ("lineno", "end_lineno"))
+    columns = (getattr(node, name, 0) for name in ("col_offset", "end_col_offset"))
+    return type(node), *(line and line + shift for line in lines), *columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint.project.outline import (
@@ -35,15 +35,31 @@ MODULE_ROOTS = frozenset(
     }
 )
 
+FIRST = 2  # the line of its tree that a function starts on: below the `if 1:` that an indented one needs
+
 
 class FunctionUnit:
     """One function or method of the project: where it stands, and its tree, parsed from its lines on demand.
 
-    One that stands in a function (a closure) is made of its node, which it keeps. Lines are those of the file. Two
-    units are the same function if their `key` is the same.
+    One that stands in a function (a closure) is made of its node, which it keeps. Lines are those of the file; those of
+    the tree, which functions of the same text share, become lines of the file by adding `shift` (which is given for a
+    node). Two units are the same function if their `key` is the same.
     """
 
-    __slots__ = ("_args", "_node", "_noted", "cls", "decorators", "first", "key", "last", "line", "module", "qualname")
+    __slots__ = (
+        "_args",
+        "_node",
+        "_noted",
+        "cls",
+        "decorators",
+        "first",
+        "key",
+        "last",
+        "line",
+        "module",
+        "qualname",
+        "shift",
+    )
 
     def __init__(
         self,
@@ -51,12 +67,18 @@ class FunctionUnit:
         definition: FunctionOutline | ast.FunctionDef | ast.AsyncFunctionDef,
         qualname: str,
         cls: ClassInfo | None,
+        shift: int = 0,
     ) -> None:
         self._node = None if isinstance(definition, FunctionOutline) else definition
         self._args: ast.arguments | None = None
-        outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition)
+        outline = definition if isinstance(definition, FunctionOutline) else function_outline(definition, shift)
         self._noted = f"text:{qualname}" if self._node is None else ""
-        self.key = id(self if self._node is None else self._node)
+        self.key: Hashable = id(self)
+        self.shift = shift
+        if self._node is None:
+            self.shift = outline.first - FIRST
+        else:  # the unit is made anew wherever the function around it runs
+            self.key = module.path, outline.line, self._node.col_offset
         self.module = module
         self.qualname = qualname
         self.cls = cls
@@ -75,7 +97,7 @@ class FunctionUnit:
 
     @property
     def node(self) -> ast.FunctionDef | ast.AsyncFunctionDef:
-        """The tree, with the lines and columns of the file; parsed again if it was not used for long."""
+        """The tree, with the columns of the file and lines of its own; parsed again if it was not used for long."""
         if self._node is not None:
             return self._node
         self.module.note(self._noted)
@@ -105,7 +127,10 @@ class FunctionUnit:
 
 
 class ClassInfo:
-    """One class of the project. Bases are resolved on first use, since they may stand in files read later."""
+    """One class of the project. Bases are resolved on first use, since they may stand in files read later.
+
+    One that stands in a function is made of its node; `shift` makes lines of the file of those of the node.
+    """
 
     __slots__ = (
         "_external",
@@ -120,9 +145,11 @@ class ClassInfo:
         "qualname",
     )
 
-    def __init__(self, module: ModuleInfo, definition: ClassOutline | ast.ClassDef, qualname: str) -> None:
+    def __init__(
+        self, module: ModuleInfo, definition: ClassOutline | ast.ClassDef, qualname: str, shift: int = 0
+    ) -> None:
         if isinstance(definition, ast.ClassDef):
-            definition = next(class_outlines(definition, qualname, module.source.lines))
+            definition = next(class_outlines(definition, qualname, module.source.lines, shift))
         self._outline = definition
         self.module = module
         self.qualname = qualname

@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.outline import ImportOutline, ModuleOutline, ValueOutline, import_outlines, outline_of
 from onnxlint.project.reads import WHOLE, Names, Reads
 from onnxlint.source.parse import SourceFile
 
+Node = TypeVar("Node", bound=ast.AST)
+
 LIBRARIES = frozenset(
     {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
 )
-TREES = 3000  # functions whose trees are kept
+TREES = 3000  # functions, and texts of functions, whose trees are kept
 
 
 class ModuleInfo:
@@ -213,7 +217,8 @@ class Project:
         self.modules: dict[Path, ModuleInfo] = {}
         self.session = Session()
         self.reads: Reads | None = None
-        self.definition = lru_cache(maxsize=TREES)(_definition)
+        self.texts = lru_cache(maxsize=TREES)(_function)
+        self.definition = lru_cache(maxsize=TREES)(partial(_definition, self.texts))
         self.assignment = lru_cache(maxsize=TREES)(ModuleInfo.statement)
         self.late: set[Path] = set()  # files that were read because another one imports them
         self._by_name: dict[tuple[str, str], tuple[ModuleInfo | None, tuple[str, ...]]] = {}
@@ -295,12 +300,33 @@ def _outlined(source: SourceFile) -> ModuleOutline:
     return outline_of(source.tree, source.text, source.lines)
 
 
-def _definition(unit: FunctionUnit) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """The tree of a function, from its own lines."""
-    for node in _nodes(unit.module.source, unit.first, unit.last):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno == unit.line:
-            return node
+def _definition(
+    parse: Callable[[str], ast.FunctionDef | ast.AsyncFunctionDef], unit: FunctionUnit
+) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """The tree of a function, from its own lines; from the whole file if they need it."""
+    source = unit.module.source
+    try:
+        return parse("\n".join(source.lines[unit.first - 1 : unit.last]))
+    except (SyntaxError, ValueError):
+        for node in ast.walk(source.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno == unit.line:
+                return moved(node, -unit.shift)
     raise AssertionError(f"{unit.module.path}:{unit.line}: no function")
+
+
+def _function(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """The tree of a function by its text; it starts on line FIRST."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n")
+    return next(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def moved(node: Node, lines: int) -> Node:
+    """A copy of a tree so many lines further down."""
+    copy = deepcopy(node)
+    ast.increment_lineno(copy, lines)
+    return copy
 
 
 def _nodes(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:

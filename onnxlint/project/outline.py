@@ -133,48 +133,49 @@ class _Outliner:
                 self.block(s.body, fallback)
 
 
-def function_outline(node: ast.FunctionDef | ast.AsyncFunctionDef) -> FunctionOutline:
-    """The record of a function."""
+def function_outline(node: ast.FunctionDef | ast.AsyncFunctionDef, shift: int = 0) -> FunctionOutline:
+    """The record of a function; `shift` is what the lines of its tree lack to those of the file."""
     decorators = tuple(dotted(d) for d in node.decorator_list)
-    return FunctionOutline(node.name, first_line(node), node.lineno, node.end_lineno or node.lineno, decorators)
+    first, last = first_line(node), node.end_lineno or node.lineno
+    return FunctionOutline(node.name, first + shift, node.lineno + shift, last + shift, decorators)
 
 
-def class_outlines(node: ast.ClassDef, qualname: str, lines: tuple[str, ...]) -> Iterator[ClassOutline]:
-    """The records of a class and of the classes in its body."""
+def class_outlines(node: ast.ClassDef, qualname: str, lines: tuple[str, ...], shift: int = 0) -> Iterator[ClassOutline]:
+    """The records of a class and of the classes in its body; `shift` as for a function."""
     methods: dict[str, FunctionOutline] = {}
     attributes: dict[str, ValueOutline] = {}
-    _members(node.body, methods, attributes)
+    _members(node.body, methods, attributes, shift)
     fields = (s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
-    last = node.end_lineno or node.lineno
+    line, last = node.lineno + shift, (node.end_lineno or node.lineno) + shift
     yield ClassOutline(
         qualname,
-        first_line(node),
-        node.lineno,
+        first_line(node) + shift,
+        line,
         last,
         tuple(dotted(d) for d in node.decorator_list),
         tuple(dotted(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases),
         tuple(fields),
-        _late_writes(methods.values(), "\n".join(lines[node.lineno - 1 : last]), lines),
+        _late_writes(methods.values(), "\n".join(lines[line - 1 : last]), lines),
         tuple(methods.values()),
         attributes,
     )
     for s in node.body:
         if isinstance(s, ast.ClassDef):
-            yield from class_outlines(s, f"{qualname}.{s.name}", lines)
+            yield from class_outlines(s, f"{qualname}.{s.name}", lines, shift)
 
 
 def _members(
-    body: Iterable[ast.stmt], methods: dict[str, FunctionOutline], attributes: dict[str, ValueOutline]
+    body: Iterable[ast.stmt], methods: dict[str, FunctionOutline], attributes: dict[str, ValueOutline], shift: int
 ) -> None:
     for s in body:
         if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found = function_outline(s)
+            found = function_outline(s, shift)
             if not any(d.rpartition(".")[2] in ("setter", "deleter", "overload") for d in found.decorators):
                 methods[s.name] = found
         elif isinstance(s, (ast.Assign, ast.AnnAssign)):
-            attributes.update(_values(s))
+            attributes.update(_values(s, shift))
         elif isinstance(s, (ast.If, ast.Try)):
-            _members(s.body, methods, attributes)
+            _members(s.body, methods, attributes, shift)
 
 
 def _late_writes(methods: Iterable[FunctionOutline], whole: str, lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -193,10 +194,10 @@ def _late_writes(methods: Iterable[FunctionOutline], whole: str, lines: tuple[st
     return tuple(sorted(found))
 
 
-def _values(s: ast.Assign | ast.AnnAssign) -> Iterator[tuple[str, ValueOutline]]:
+def _values(s: ast.Assign | ast.AnnAssign, shift: int = 0) -> Iterator[tuple[str, ValueOutline]]:
     if s.value is None:
         return
-    made = ValueOutline(s.lineno, s.end_lineno or s.lineno, s.col_offset, dotted(s.value))
+    made = ValueOutline(s.lineno + shift, (s.end_lineno or s.lineno) + shift, s.col_offset, dotted(s.value))
     for target in s.targets if isinstance(s, ast.Assign) else [s.target]:
         if isinstance(target, ast.Name):
             yield target.id, made
