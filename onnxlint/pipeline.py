@@ -65,11 +65,13 @@ def run_check(
     found: Discovery | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     also: Also | None = None,
+    shown: Callable[[Finding], bool] = lambda _: True,
 ) -> Report:
     """Check the files under `paths`: read, analyse, probe, and join what both passes say.
 
     `found` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
-    `also` is called with the probes, once they have run, and the pool that ran them.
+    `also` is called with the probes, once they have run, and the pool that ran them. Findings that are not `shown` get
+    no fix: writing one takes longer than finding what it is for.
     """
     began = time.monotonic()
     catalogue = load_catalogue()
@@ -106,7 +108,7 @@ def run_check(
         for f in (*findings, *needless)
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
-    findings = with_kept_fixes(findings, sources.text, store, workers.processes(settings.jobs))
+    findings = with_kept_fixes(findings, sources.text, store, workers.processes(settings.jobs), shown)
     store.close()
     return Report(
         findings=findings,

@@ -99,7 +99,11 @@ def repair(
     Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
     """
     ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
-    before = session.run(scopes, progress=progress, changed=changed, overlay=given)
+
+    def visible(finding: Finding) -> bool:
+        return not hidden(finding)
+
+    before = session.run(scopes, progress=progress, changed=changed, overlay=given, shown=visible)
     dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
 
     def wanted(finding: Finding) -> bool:
@@ -116,7 +120,7 @@ def repair(
     static = tuple(replace(s, settings=replace(s.settings, static_only=True)) for s in scopes)
 
     def look(overlay: Mapping[Path, bytes]) -> Report:
-        return session.run(static, changed=None, overlay=overlay).report
+        return session.run(static, changed=None, overlay=overlay, shown=visible).report
 
     def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
         return _converge(_Draft(writing, given, undone=dict(undone)), before.report, look, wanted)
@@ -124,7 +128,7 @@ def repair(
     draft, after = drafted({}), before
     while draft.changes():
         with Proof(draft.overlay()) as proof:
-            after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof)
+            after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof, shown=visible)
         suspects = proof.changed(draft.fixed)
         useless = unhelpful(draft.fixed, before.report, after.report)
         if not suspects and not useless:

@@ -61,17 +61,21 @@ def run(
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     fresh: bool = False,
     also: Also | None = None,
+    shown: Callable[[Finding], bool] = lambda _: True,
 ) -> Session:
     """Check every scope, and leave out what a baseline knows and what did not change.
 
-    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`: see run_check.
+    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also` and `shown`: see
+    run_check.
     """
     catalogue = load_catalogue()
     parts: list[Report] = []
     ledgers: list[Ledger] = []
     by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
     for scope in scopes:
-        report = run_check((), scope.settings, progress=progress, found=scope.found, overlay=overlay, also=also)
+        report = run_check(
+            (), scope.settings, progress=progress, found=scope.found, overlay=overlay, also=also, shown=shown
+        )
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))
     for file, runs in by_file.items():

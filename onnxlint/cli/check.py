@@ -140,14 +140,22 @@ def check(asked: Asked) -> int:
 
     from onnxlint import session  # after the mistakes in the flags, which need not wait for it
     from onnxlint.report.progress import open_progress
+    from onnxlint.report.words import hidden
 
+    show_all = asked["show"] == "all"
     with open_progress(quiet=asked["quiet"]) as progress:
-        done = session.run(scopes, progress=progress, changed=changed, overlay=overlay, fresh=asked["write_baseline"])
+        done = session.run(
+            scopes,
+            progress=progress,
+            changed=changed,
+            overlay=overlay,
+            fresh=asked["write_baseline"],
+            shown=lambda finding: show_all or not hidden(finding),
+        )
     report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
     if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
         from onnxlint.cli import actions
 
-        show_all = asked["show"] == "all"
         if asked["write_baseline"]:
             return actions.write_baselines(report, done.ledgers, show_all)
         if asked["add_noqa"]:

@@ -18,13 +18,17 @@ _fixes = msgspec.msgpack.Decoder(list[Fix | None])
 
 
 def with_kept_fixes(
-    findings: Sequence[Finding], text_of: Callable[[str], str | None], store: Store, processes: int = 1
+    findings: Sequence[Finding],
+    text_of: Callable[[str], str | None],
+    store: Store,
+    processes: int = 1,
+    wanted: Callable[[Finding], bool] = lambda _: True,
 ) -> tuple[Finding, ...]:
-    """The findings, each with the fix that its rule's remedy writes, if it writes one; see `with_fixes`."""
+    """The findings, each that is `wanted` with the fix that its rule's remedy writes, if any; see `with_fixes`."""
     remedies = all_remedies()
     by_path: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
-        if finding.code in remedies:
+        if finding.code in remedies and wanted(finding):
             by_path.setdefault(finding.span.path, []).append(number)
     told = list(findings)
     texts: dict[str, str] = {}

@@ -49,9 +49,15 @@ def names(selector: str, code: str, name: str) -> bool:
 
 def find(source: SourceFile) -> tuple[Suppression, ...]:
     """Return the suppressions of a file; it is tokenized only if its text holds a marker at all."""
-    if "onnxlint:" not in source.text and "noqa" not in source.text.lower():
-        return ()
-    return tuple(_scan(source))
+    return tuple(_scan(source)) if any(_may_concern_us(source.text)) else ()
+
+
+def _may_concern_us(text: str) -> Iterator[bool]:
+    """Yield True for what looks like a marker of ours; most of the `noqa` in a library name rules of other tools."""
+    if "onnxlint:" in text:
+        yield _IGNORE.search(text) is not None
+    if "noqa" in text or "noqa" in text.lower():
+        yield from (not found["codes"] or "ONX" in found["codes"].upper() for found in NOQA.finditer(text))
 
 
 def apply(
