@@ -392,7 +392,7 @@ class TestParts:
 
     def test_parts_stay_as_they_are_when_a_file_comes_or_goes(self, tmp_path: Path) -> None:
         project = index.Project(lambda _: None)
-        for number in range(1200):
+        for number in range(2400):
             source = index.decode_source(tmp_path / f"m{number:04}.py", b"", f"m{number:04}.py")
             assert isinstance(source, index.SourceFile)
             project.add(source)
@@ -400,7 +400,7 @@ class TestParts:
         before, after = (set(parts.partition(modules)) for modules in (every, every[:100] + every[101:]))
         assert len(before) > 8
         assert len(before - after) <= 3
-        assert sum(map(len, before)) == 1200
+        assert sum(map(len, before)) == 2400
 
 
 def entries_of(folder: Path) -> list[Path]:
