@@ -203,7 +203,7 @@ def test_leaving_the_pool_early_ends_every_process(faults):
         results = pool.run(probes, jobs=4)
         next(results)
         results.close()
-    assert inhabitants(faults) == []
+    until(lambda: inhabitants(faults) == [])  # one that has ended may wait for init to take note of it
 
 
 @pytest.mark.slow
