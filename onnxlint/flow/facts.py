@@ -80,10 +80,10 @@ class Escape(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TensorFromPython(Fact):
-    """`torch.tensor(...)` and its like on a tensor, on a value read from one, or on a Python list at a traced size."""
+    """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of."""
 
     call: str = "torch.tensor"
-    source: str = "tensor"  # "tensor" or "dim"
+    source: str = "tensor"  # "tensor"; "size", one bare; "sizes", in a list; or "length" of a list
 
 
 @dataclass(frozen=True, slots=True)

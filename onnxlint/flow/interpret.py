@@ -687,7 +687,8 @@ class Interpreter(Objects):
                 if v.site is not None and not listed:
                     self.use(v, call.op)
                 else:
-                    self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="dim", sure=v.sure)
+                    source = "length" if listed else "size" if v is given else "sizes"
+                    self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source=source, sure=v.sure)
             elif isinstance(v, Tensor) and v is not given and v.source == "input":
                 self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="tensor")
             elif isinstance(v, (Data, Array)):
@@ -787,5 +788,5 @@ def _leaves(v: Value) -> list[Value]:
     if isinstance(v, Tuple):
         return [leaf for i in v.items for leaf in _leaves(i)]
     if isinstance(v, Seq):
-        return [*_leaves(v.item), *([v.size] if v.size is not None else [])]
+        return [*([v.size] if v.size is not None else []), *_leaves(v.item)]
     return [v]

@@ -146,7 +146,7 @@ BODIES = {
     ),
     "a tensor of Python numbers up to a size": (
         "return x + torch.tensor(list(range(x.shape[0])))",
-        ["TensorFromPython torch.tensor dim: torch.tensor(list(range(x.shape[0])))"],
+        ["TensorFromPython torch.tensor length: torch.tensor(list(range(x.shape[0])))"],
     ),
     "squeeze of every axis": ("return x.squeeze()", ["OpCall squeeze: x.squeeze()"]),
     "dropout that is always on": ("return F.dropout(x, 0.5)", ["OpCall dropout: F.dropout(x, 0.5)"]),

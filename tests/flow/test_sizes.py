@@ -202,3 +202,30 @@ INDICES = {
 def test_a_sum_at(index: str, told: bool) -> None:
     body = f"x = x.reshape(x.shape[0], 4)\n{index}\nreturn torch.zeros(8).index_add(0, index, x.reshape(-1))"
     assert ("ONX405" in codes(body)) == told
+
+
+BOTH = ("torchscript", "dynamo")
+SIZED = {
+    "one size": ("torch.tensor(n)", ()),
+    "one size, with a dtype": ("torch.tensor(n, dtype=torch.float32)", ()),
+    "arithmetic on a size": ("torch.tensor(n / 2 + 1)", ()),
+    "a size as it is read": ("x.new_tensor(x.size(1))", ()),
+    "a size as scalar": ("torch.scalar_tensor(n)", ()),
+    "one size, which dynamo refuses": ("torch.as_tensor(n)", ("dynamo",)),
+    "one size, of another function which dynamo refuses": ("torch.asarray(n)", ("dynamo",)),
+    "a list of one size": ("torch.tensor([n])", ("torchscript",)),
+    "a list of lists with a size": ("x.new_tensor([[n, 2]])", ("torchscript",)),
+    "a tuple with a size": ("torch.tensor((n, 2)).sum()", ("torchscript",)),
+    "all sizes": ("torch.tensor(x.shape).sum()", ("torchscript",)),
+    "a list with a size, which dynamo refuses": ("torch.as_tensor([n, 2]).sum()", BOTH),
+    "a list with a size, of a typed constructor": ("torch.LongTensor([n])", BOTH),
+    "a list as long as the size": ("torch.tensor([1] * n)", BOTH),
+    "a list as long as one size, of another": ("torch.tensor([x.shape[0]] * n)", BOTH),
+    "a range": ("torch.tensor(list(range(n)))", BOTH),
+}
+
+
+@pytest.mark.parametrize(("made", "hit"), SIZED.values(), ids=SIZED.keys())
+def test_a_tensor_of(made: str, hit: tuple[str, ...]) -> None:
+    found = findings_of(HEAD + f"        n = x.shape[0]\n        return x + {made}\n")
+    assert [(code, exporters) for code, _, exporters in found] == ([("ONX203", hit)] if hit else [])
