@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import layers, lowering, shapes
+from onnxlint.flow import layers, lowering, shapes, unflattened
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -128,7 +128,7 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Va
         if name in ("mT", "mH", "H"):
             lowering.matrix_transpose(engine, owner, name, node)
         if name == "shape":
-            owner = read_at(engine, owner, node)
+            owner = unflattened.read_at(engine, owner, node)
         return _tensor_attribute(owner, name)
     if isinstance(owner, External):
         return External(f"{owner.name}.{name}")
@@ -235,19 +235,6 @@ def _tensor_attribute(t: Tensor, name: str) -> Value:
     if name in ("real", "imag"):
         return replace(t, kind="float", view=name, given="")
     return Method(t, name)
-
-
-def read_at(engine: Interpreter, t: Tensor, node: ast.AST) -> Tensor:
-    """The tensor with its sizes as `.shape` gives them: those that `unflatten` hid become numbers at this place."""
-
-    def read(d: Extent) -> Extent:
-        if isinstance(d, Dim) and d.site is not None and d.site.how == shapes.HIDDEN:
-            return replace(d, site=engine.site(node, shapes.UNFLATTENED))
-        return d
-
-    if t.dims is None:
-        return replace(t, lead=read(t.lead)) if isinstance(t.lead, Dim) and t.lead.site is not None else t
-    return replace(t, dims=tuple(map(read, t.dims))) if any(read(d) is not d for d in t.dims) else t
 
 
 def read_dim(engine: Interpreter, t: Tensor, axis: Value, trace_name: str = "") -> Value:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow import lowering, pitfalls, shapes, special
+from onnxlint.flow import lowering, pitfalls, shapes, special, unflattened
 from onnxlint.flow.activation import Activation
 from onnxlint.flow.alike import asks_for_elements
 from onnxlint.flow.domain import (
@@ -182,7 +182,10 @@ class Arithmetic(Activation):
         kind = _kind(operator, a, b)
         if operator == "-" and kind != "complex" and isinstance(node, ast.BinOp):
             kind = "signed" if all(lowering.spread(self.body, n) for n in (node.left, node.right)) else kind
-        return Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
+        made = Tensor(dims, lead, source, kind, None, None, trace, all(t.guessed for t in tensors))
+        # `h += x` writes through the view that `h` is: its sizes stay numbers.
+        plain = operator in unflattened.OPERATORS and not isinstance(node, ast.AugAssign)
+        return unflattened.combined(made, tensors) if plain and len(tensors) == 2 else made
 
     def e_unary(self, node: ast.UnaryOp) -> Value:
         """`-x`, `not x`, `~x`."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from onnxlint.flow import facts, hazards, liveness, shapes
+from onnxlint.flow import facts, hazards, liveness, shapes, unflattened
 from onnxlint.flow.domain import (
     Array,
     Const,
@@ -228,9 +228,9 @@ class Emitter:
                     facts.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=numpy, weight=v.fixed
                 )
         elif isinstance(v, Dim):
-            if v.site is not None and v.site.how != shapes.HIDDEN:
+            if v.site is not None and v.site.how != unflattened.HIDDEN:
                 mask = self.exporters
-                if v.site.how == shapes.UNFLATTENED:
+                if v.site.how == unflattened.READ:
                     mask = tuple(e for e in mask if e == "torchscript")
                 if mask:
                     self.emit(

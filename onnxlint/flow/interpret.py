@@ -9,7 +9,20 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from onnxlint.flow import access, calls, exports, facts, hazards, indexing, layers, methods, outputs, shapes, special
+from onnxlint.flow import (
+    access,
+    calls,
+    exports,
+    facts,
+    hazards,
+    indexing,
+    layers,
+    methods,
+    outputs,
+    shapes,
+    special,
+    unflattened,
+)
 from onnxlint.flow.budget import HABIT, Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
@@ -650,7 +663,7 @@ class Interpreter(Objects):
 
     def read_dim(self, t: Tensor, axis: Value, node: ast.AST) -> Value:
         """`t.size(axis)`."""
-        return access.read_dim(self, access.read_at(self, t, node), axis)
+        return access.read_dim(self, unflattened.read_at(self, t, node), axis)
 
     def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
         """What a parameter is taken for when nobody calls the function."""

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import lowering, pitfalls, shapes, windows
+from onnxlint.flow import lowering, pitfalls, shapes, unflattened, windows
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -242,10 +242,11 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.A
         return replace(x, dims=windows.columns(x.dims, *given))
     if short == "Fold":
         return replace(x, dims=windows.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")))
-    if short.endswith(("Pad1d", "Pad2d", "Pad3d")) and x.dims is not None:
+    if short.endswith(("Pad1d", "Pad2d", "Pad3d")):
         amount, rank = layer.arg(0, "padding"), int(short[-2])
         amounts = Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, Tuple) else amount
-        return replace(x, dims=windows.pad(x.dims, amounts))
+        mode = Const("circular" if short.startswith("Circular") else "constant")
+        return unflattened.padded(replace(x, dims=windows.pad(x.dims, amounts)), mode)
     if short in ("CosineSimilarity", "PairwiseDistance"):
         axis = as_int(layer.arg(0, "dim") or Const(1)) if short == "CosineSimilarity" else -1
         return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)
@@ -255,7 +256,7 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.A
     if short == "Unflatten":
         axis, sizes = as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
         dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None)
-        return shapes.lost(engine, replace(x, dims=dims), x, node)
+        return unflattened.lost(engine, replace(x, dims=dims), x, node)
     return x
 
 
@@ -263,6 +264,9 @@ def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node:
     out = layer.arg(1, "out_channels")
     channels: Extent = shapes.from_value(out) if out is not None else CONFIG
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdigit() else 2
+    mode = layer.arg(8, "padding_mode")
+    if isinstance(mode, Const) and mode.literal != "zeros":
+        x = unflattened.padded(x, mode)  # it is padded by an operator of its own
     if x.dims is None or len(x.dims) <= rank:  # fewer axes than it takes: what is known of the input is wrong
         return replace(x, dims=None, kind="float")
     if len(x.dims) == rank + 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onnxlint.flow import shapes
+from onnxlint.flow import shapes, unflattened
 from onnxlint.flow.domain import (
     Const,
     Tensor,
@@ -149,7 +149,10 @@ def _elementwise(call: Call) -> Value:
         call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
     ):
         kind = "complex"
-    return like(call, dims, lead, kind)
+    made = like(call, dims, lead, kind)
+    if call.op in unflattened.FUNCTIONS and not call.name.endswith("_"):
+        return unflattened.combined(made, call.tensors())
+    return made
 
 
 @handles(

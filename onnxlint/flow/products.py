@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxlint.flow import shapes
+from onnxlint.flow import shapes, unflattened
 from onnxlint.flow.domain import (
     CONFIG,
     Const,
@@ -27,7 +27,8 @@ def _matmul(call: Call) -> Value:
     dims = shapes.matmul(a, b)
     if call.op == "addbmm" and dims is not None:
         dims = dims[1:]
-    return like(call, dims, shapes.elementwise([a, b])[1] if dims is None else None)
+    made = like(call, dims, shapes.elementwise([a, b])[1] if dims is None else None)
+    return unflattened.combined(made, (a, b)) if call.op in unflattened.FUNCTIONS else made
 
 
 @handles("outer", "ger", "kron")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onnxlint.flow import shapes
+from onnxlint.flow import shapes, unflattened
 from onnxlint.flow.domain import (
     CONFIG,
     Const,
@@ -123,7 +123,7 @@ def _unflatten(call: Call) -> Value:
     t = call.tensor
     axis = call.int_arg(1, "dim")
     dims = shapes.unflatten(t, axis, call.sizes(2, "sizes", "unflattened_size"))
-    return shapes.lost(call.engine, like(call, dims, t.lead if axis else None, t.kind), t, call.node)
+    return unflattened.lost(call.engine, like(call, dims, t.lead if axis else None, t.kind), t, call.node)
 
 
 @handles("transpose", "swapaxes", "swapdims")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
     CONFIG,
@@ -21,13 +19,7 @@ from onnxlint.flow.domain import (
     join_extents,
 )
 
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-
 Dims = tuple[Extent, ...]
-
-HIDDEN = "unflatten"  # what TorchScript's trace does not see: the sizes of what it gives
-UNFLATTENED = "a size after unflatten"  # such a size, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,20 +167,6 @@ def unflatten(t: Tensor, axis: int | None, sizes: Sequence[Value] | None) -> Dim
         return None
     part = Tensor((t.dims[at],), None, t.source, trace=t.trace)
     return (*t.dims[:at], *reshape(part, sizes), *t.dims[at + 1 :])
-
-
-def lost(engine: Interpreter, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
-    """What `unflatten` gives of `before`: in TorchScript's trace its sizes are numbers from here on."""
-    if before.source != "input":
-        return t
-    site = engine.site(node, HIDDEN)
-
-    def hidden(d: Extent) -> Extent:
-        return replace(d, site=site) if isinstance(d, Dim) and d.site is None else d
-
-    if t.dims is not None:
-        return replace(t, dims=tuple(map(hidden, t.dims)))
-    return replace(t, lead=hidden(extent_of(t, 0, engine.axes)) if t.lead is None else hidden(t.lead))
 
 
 def halved(dims: Dims | None, axis: int | None) -> Dims | None:

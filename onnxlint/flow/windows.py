@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint.flow import shapes
+from onnxlint.flow import shapes, unflattened
 from onnxlint.flow.domain import CONFIG, Const, Dim, Extent, Seq, Shape, Tensor, Tuple, Value, as_int, is_none
 from onnxlint.flow.transfer import Call, handles, like
 
@@ -137,7 +137,7 @@ def shuffle(dims: shapes.Dims | None, factor: int | None, up: bool) -> shapes.Di
 @handles("pad")
 def _pad(call: Call) -> Value:
     t = call.tensor
-    return like(call, pad(t.dims, call.arg(1, "pad")), t.lead, t.kind)
+    return unflattened.padded(like(call, pad(t.dims, call.arg(1, "pad")), t.lead, t.kind), call.arg(2, "mode"))
 
 
 def pad(dims: shapes.Dims | None, amounts: Value | None) -> shapes.Dims | None:

@@ -229,3 +229,58 @@ SIZED = {
 def test_a_tensor_of(made: str, hit: tuple[str, ...]) -> None:
     found = findings_of(HEAD + f"        n = x.shape[0]\n        return x + {made}\n")
     assert [(code, exporters) for code, _, exporters in found] == ([("ONX203", hit)] if hit else [])
+
+
+UNFLATTENED = {
+    "nothing": ("h", True),
+    "what keeps the shape": ("F.silu(h).contiguous() * 2", True),
+    "a permutation": ("h.permute(0, 2, 1, 3)", True),
+    "a cut": ("h[:, :, 1:]", True),
+    "a repetition that is put in front": ("torch.cat([h[:, :, :1].repeat(1, 1, 2, 1), h], dim=2)", True),
+    "a convolution": ("self.conv(h)", True),
+    "a convolution that pads in a circle": ("self.circular(h)", True),
+    "a circular padding": ("F.pad(h, (1, 1, 1, 1), mode='circular')", True),
+    "arithmetic with a weight": ("h * self.weight.sum()", True),
+    "arithmetic with itself": ("h + F.relu(h)", True),
+    "arithmetic with one number of the input": ("h * x.sum()", True),
+    "the greater of it and the input": ("torch.maximum(h, x)", True),
+    "a padding": ("F.pad(h, (1, 1, 1, 1))", False),
+    "a padding by a setting": ("F.pad(h, (k, k, 0, 0), mode=self.mode)", False),
+    "a module that pads": ("nn.ReplicationPad2d(1)(h)", False),
+    "a convolution that pads by itself": ("self.replicate(h)", False),
+    "a padding and more": ("self.conv(F.relu(F.pad(h, (1, 1, 2, 0), mode='replicate'))).permute(0, 2, 1, 3)", False),
+    "a padded branch beside it": ("h + self.conv(F.pad(h, (1, 1, 1, 1)))", False),
+    "arithmetic with the input": ("h * x", False),
+    "arithmetic with another input": ("h * y", False),
+    "a function of arithmetic with the input": ("torch.add(h, F.relu(x))", False),
+    "arithmetic with the last columns of the input": ("h - x[..., -1:]", False),
+    "a product with the input": ("h @ x.transpose(-1, -2)", False),
+}
+CUT = """\
+class M(nn.Module):
+    def __init__(self, mode="constant"):
+        super().__init__()
+        self.mode = mode
+        self.conv = nn.Conv2d(4, 4, 3)
+        self.circular = nn.Conv2d(4, 4, 3, padding=1, padding_mode="circular")
+        self.replicate = nn.Conv2d(4, 4, 3, padding=1, padding_mode="replicate")
+        self.weight = nn.Parameter(torch.ones(4))
+    def forward(self, x: Tensor, y: Tensor, k: int = 2):
+        batch, channels, height, width = x.shape
+        x = x.view(batch, 4, height, width)
+        h = x.flatten(2).unflatten(2, (-1, 4))
+        h = {after}
+        return torch.ones(h.shape[0], 3)
+"""
+
+
+@pytest.mark.parametrize(("after", "told"), UNFLATTENED.values(), ids=UNFLATTENED.keys())
+def test_a_size_that_is_read_after_unflatten_and(after: str, told: bool) -> None:
+    found = {code for code, _, _ in findings_of(CUT.format(after=after))}
+    assert found == ({"ONX212"} if told else set())
+
+
+def test_what_is_added_in_place_leaves_the_sizes_after_unflatten_as_they_are() -> None:
+    for statement in ("h += x", "h.add_(x)"):
+        found = {code for code, _, _ in findings_of(CUT.replace("h = {after}", statement))}
+        assert "ONX212" in found
