@@ -275,6 +275,8 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
         return Data(t.site, t.fixed) if isinstance(t, (Array, Data)) else UNKNOWN
     if t.source == "made" and not t.axes:
         return CONFIG
+    if op == "item" and t.source == "weight" and not engine.tracing and not t.guessed:
+        return CONFIG  # a number already when the model is built
     site = engine.site(call.node, f".{op}()")
     fixed = t.source != "input"
     if op in ("numpy", "__array__"):

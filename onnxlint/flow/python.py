@@ -72,6 +72,8 @@ def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
                 return CONFIG
+            if v.source == "weight" and not engine.tracing and not v.guessed:
+                return CONFIG  # a number already when the model is built
             return Data(engine.site(node, how), v.source != "input", False, v.trace)
         if isinstance(v, Data):
             if not v.site.how:  # a size that depends on data, and was a symbol until here

@@ -214,6 +214,35 @@ CASES = {
                     x = -x
                 return x
     """,
+    "numbers read from tensors while the model is built": """
+        def planned(n):
+            return torch.cumprod(torch.arange(n), dim=0)
+        class Layer(nn.Module):
+            def __init__(self, fold: int, rate: float, other):
+                super().__init__()
+                self.fold, self.rate, self.other = fold, rate, other
+            def forward(self, x):
+                if self.fold > 1 or self.rate > 2:
+                    x = x + 1
+                if self.other > 1:  # expect: ONX101
+                    x = x * 2
+                return x
+        class M(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.scales = planned(n)
+                self.layers = nn.ModuleList()
+                for a, b in zip(self.scales[:-1], self.scales[1:]):
+                    fold = int(b // a)
+                    rate = b.item()
+                    self.layers.append(Layer(fold=fold, rate=rate, other=b))
+            def forward(self, x):
+                if int(self.scales[0]) > 1:  # expect: ONX101
+                    x = x + 1
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+    """,
     "a cache warmed by the factory": """
         class M(nn.Module):
             def __init__(self):
