@@ -100,7 +100,7 @@ def call(contract: Contract, which: str, folder: Path) -> dict[str, Any]:
             check=False,
         )
         if done.returncode >= 0:
-            break  # else torch 2.13's exporter died of a corrupted heap, which was seen once: what the call does is open
+            break  # else torch 2.13's exporter died of a corrupted heap, seen once: what the call does is open
     assert done.returncode == 0, done.stderr[-2000:]
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
