@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
 
 import onnxlint
 from onnxlint import workers
@@ -27,6 +26,7 @@ from onnxlint.flow.parts import Declared
 from onnxlint.paths import display_path
 from onnxlint.probes.plan import Place, Plan, plan
 from onnxlint.probes.pool import ProbePool
+from onnxlint.probing import Probing, Watcher
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
@@ -42,19 +42,6 @@ UNKNOWN_MODEL = "no model of that name was found"
 
 
 Also = Callable[[ProbePool, Sequence[Probe]], None]
-
-
-class Watcher(Protocol):
-    """What the pipeline tells while it works."""
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        """A stage begins."""
-
-    def advance(self, done: str = "") -> None:
-        """One step of it is done."""
-
-    def model(self, name: str, stage: str) -> None:
-        """A model is at a stage of its probe; an empty stage means that it is finished."""
 
 
 def run_check(
@@ -79,8 +66,9 @@ def run_check(
     dynamic = not settings.static_only and not missing
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     with _without_collector(), ProbePool() as pool:
+        probing = Probing(pool, settings, store, progress)
         if dynamic and settings.models:
-            pool.warm()  # takes seconds, which the static pass uses
+            probing.warm()
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
         analysis = _analyse(sources.index, settings, store, dynamic)
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
@@ -97,8 +85,9 @@ def run_check(
             unprobed = todo.unprobed
             text = {str(path): data.decode("latin-1") for path, data in overlay.items()}
             todo = replace(todo, probes=tuple(replace(probe, overlay=text) for probe in todo.probes))
-            results = _probe(pool, todo, settings, progress)
-            if also is not None:
+            results = probing.run(todo.probes)
+            diagnostics += [notice for result in results for notice in result.notices]
+            if also is not None and not probing.interrupted:
                 also(pool, todo.probes)
     findings = join(findings, results, sources.statement_lines, catalogue, source_line=sources.line)
     findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
@@ -117,6 +106,8 @@ def run_check(
         files=sources.count,
         tool={"onnxlint": onnxlint.__version__, **(dict(results[0].versions) if results else {})},
         seconds=time.monotonic() - began,
+        unchanged=probing.unchanged,
+        interrupted=probing.interrupted,
     )
 
 
@@ -247,23 +238,6 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
             )
         )
     return found
-
-
-def _probe(pool: ProbePool, todo: Plan, settings: Settings, progress: Watcher | None) -> list[ProbeResult]:
-    if not todo.probes:
-        return []
-    order = {id(p): i for i, p in enumerate(todo.probes)}  # two declared models may share a factory
-    if progress is not None:
-        progress.stage("probing", len(todo.probes))
-    results: list[tuple[int, ProbeResult]] = []
-    jobs = settings.jobs or min(2, os.cpu_count() or 1)
-    on_stage = progress.model if progress is not None else None
-    for probe, result in pool.run_each(todo.probes, jobs=jobs, on_stage=on_stage):
-        results.append((order[id(probe)], result))
-        if progress is not None:
-            progress.model(result.report.name, "")
-            progress.advance(result.report.name)
-    return [result for _, result in sorted(results, key=lambda pair: pair[0])]
 
 
 def _told(result: ProbeResult, settings: Settings) -> ModelReport:

@@ -269,20 +269,39 @@ class ModelReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Depends:
+    """What a result hangs on beside its probe: files by absolute path and variables by name, each with a stamp.
+
+    A stamp changes when the bytes do; `probes.stamps` makes it. `unseen` says why the result may change although no
+    stamp does, and so must not be kept; empty if nothing speaks for that.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    unseen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a worker sends back. `reached` maps a path to the lines of it that ran under the variations."""
+    """What a worker sends back. `reached` maps a path to the lines of it that ran under the variations.
+
+    `notices` tell what the model did to the machine around it; `depends` is None where the probe did not end well.
+    """
 
     report: ModelReport
     evidence: tuple[Evidence, ...] = ()
     reached: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[Diagnostic, ...] = ()
+    depends: Depends | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used.
 
-    `fixed` counts what `--fix` mended, by code; `known` what was found and is in the baseline.
+    `fixed` counts what `--fix` mended, by code; `known` what was found and is in the baseline. `unchanged` counts the
+    models of which an earlier run knew all; `interrupted` tells that this one was ended before it was done.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -293,6 +312,8 @@ class Report:
     seconds: float = 0.0
     fixed: Mapping[str, int] = field(default_factory=dict)
     known: int = 0
+    unchanged: int = 0
+    interrupted: bool = False
 
 
 def to_json(value: Any) -> Any:

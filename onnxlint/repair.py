@@ -14,7 +14,7 @@ from onnxlint.changed import Changed
 from onnxlint.fix.edits import apply_edits, choose, written_lines
 from onnxlint.fix.site import parsed
 from onnxlint.fix.write import Change, unwritable
-from onnxlint.pipeline import Watcher
+from onnxlint.probing import Watcher
 from onnxlint.proof import Proof, unhelpful
 from onnxlint.records import Diagnostic, Finding, Fix, Report, Safety, Severity
 from onnxlint.scopes import Scope
@@ -104,6 +104,8 @@ def repair(
         return not hidden(finding)
 
     before = session.run(scopes, progress=progress, changed=changed, overlay=given, shown=visible)
+    if before.report.interrupted:
+        raise KeyboardInterrupt
     dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
 
     def wanted(finding: Finding) -> bool:
@@ -129,6 +131,8 @@ def repair(
     while draft.changes():
         with Proof(draft.overlay()) as proof:
             after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof, shown=visible)
+            if after.report.interrupted:
+                raise KeyboardInterrupt
         suspects = proof.changed(draft.fixed)
         useless = unhelpful(draft.fixed, before.report, after.report)
         if not suspects and not useless:
@@ -158,7 +162,8 @@ def _keeps_output(scopes: Sequence[Scope], draft: _Draft) -> bool:
     """Whether eager gives with the fixed source what it gave before; nothing is exported."""
     eager = tuple(replace(scope, settings=replace(scope.settings, exporters=())) for scope in scopes)
     with Proof(draft.overlay()) as proof:
-        session.run(eager, overlay=draft.overlay(), also=proof)
+        if session.run(eager, overlay=draft.overlay(), also=proof).report.interrupted:
+            raise KeyboardInterrupt
     return not proof.changed(draft.fixed)
 
 

@@ -14,7 +14,8 @@ from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.changed import Changed
 from onnxlint.config import TYPED, Settings
 from onnxlint.paths import display_path
-from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Also, Watcher, missing_packages, run_check
+from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
+from onnxlint.probing import Watcher
 from onnxlint.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source
@@ -78,6 +79,8 @@ def run(
         )
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))
+        if report.interrupted:
+            break
     for file, runs in by_file.items():
         report = _merged([report for _, report in runs])
         if file is not None:
@@ -107,6 +110,8 @@ def _merged(reports: Sequence[Report]) -> Report:
         tool={name: version for report in reports for name, version in report.tool.items()},
         seconds=sum(report.seconds for report in reports),
         known=sum(report.known for report in reports),
+        unchanged=sum(report.unchanged for report in reports),
+        interrupted=any(report.interrupted for report in reports),
     )
 
 

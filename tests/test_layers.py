@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("project", "scopes"),
     ("flow",),
     ("report", "verdicts", "probes", "checks", "fix"),
+    ("probing",),
     ("pipeline",),
     ("session",),
     ("proof",),

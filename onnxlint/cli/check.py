@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.cli import FAILED
+from onnxlint.cli import FAILED, INTERRUPTED
 from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
 from onnxlint.cli.output import MACHINE_FORMATS, deliver, encode, tell, unwritable, wants_color, width, write_file
 from onnxlint.config import INLINE
@@ -154,6 +154,8 @@ def check(asked: Asked) -> int:
         )
     report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
     if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
+        if report.interrupted:
+            raise KeyboardInterrupt  # half a run is nothing to write down
         from onnxlint.cli import actions
 
         if asked["write_baseline"]:
@@ -163,7 +165,10 @@ def check(asked: Asked) -> int:
         report, code = actions.prune_baselines(report, done.ledgers)
         if code:
             return code
-    return conclude(report, asked, scopes, overlay)
+    code = conclude(report, asked, scopes, overlay)
+    if report.interrupted:
+        tell("onnxlint: interrupted; the report says what was known by then")
+    return INTERRUPTED if report.interrupted else code
 
 
 def conclude(

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from onnxlint.probes import overlay, stages, wire
+from onnxlint.probes import overlay, stages, wire, witness
 from onnxlint.records import Probe, ProbeResult, from_json, to_json
 
 Runner = Callable[[Probe, Callable[[ProbeResult], None]], ProbeResult]
@@ -61,14 +61,16 @@ def _run(server: int, channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     stages.listen(channel.stage)
     stages.stage(stages.BUILD)
     runner = load_runner(request["runner"])
+    seen = witness.Witness(probe, request["scratch"])
+    seen.listen()
     try:
-        result = runner(probe, channel.publish)
+        result = runner(probe, lambda known: channel.publish(seen.tell(known)))
     except SystemExit as error:
         channel.raised(error, "exit")
     except BaseException as error:  # noqa: BLE001 - recorded with its cause; the pool makes a result of it
         channel.raised(error, "error")
     else:
-        channel.publish(result)
+        channel.publish(seen.tell(result, ended=True))
         channel.send({"done": True})
     return 0
 

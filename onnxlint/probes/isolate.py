@@ -100,6 +100,7 @@ def _merge(first: ProbeResult, second: ProbeResult) -> ProbeResult:
         evidence,
         {path: tuple(sorted(found)) for path, found in lines.items()},
         {**second.versions, **first.versions},
+        tuple(dict.fromkeys(first.notices + second.notices)),
     )
 
 

@@ -42,6 +42,11 @@ _ENVIRONMENT = {
 }
 
 
+def environment() -> dict[str, str]:
+    """The variables that a model sees."""
+    return {**os.environ, **_ENVIRONMENT}
+
+
 class ForkServer:
     """The warm process that forks a child for every probe. `start` does not wait until it is warm."""
 
@@ -75,7 +80,7 @@ class ForkServer:
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 pass_fds=(theirs.fileno(),),
-                env={**os.environ, **_ENVIRONMENT, strays.MARK: self._mark},
+                env={**environment(), strays.MARK: self._mark},
                 start_new_session=True,  # Ctrl-C reaches us alone; we end the server
             )
         self._control = ours

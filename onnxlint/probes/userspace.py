@@ -70,6 +70,11 @@ def is_user_code(filename: str) -> bool:
     return not path.startswith(_standard_library()) or _SITE.search(path) is not None
 
 
+def is_own(filename: str) -> bool:
+    """Whether a code object's file belongs to onnxlint."""
+    return filename.startswith(_OWN)
+
+
 @cache
 def relative(path: str, root: str | None) -> str:
     """The path relative to `root` if it lies below it, else absolute; always with forward slashes."""

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from onnxlint.records import ModelReport
+from onnxlint.report.models import model_line
 from onnxlint.report.words import clean, cut
 
 _MOST_MODELS = 3  # named at once
@@ -56,6 +58,11 @@ class Live:
         else:
             self._working.pop(name, None)
         self._bars.update(self._task, note=self._note())
+
+    def probed(self, report: ModelReport) -> None:
+        """Say at once, and for good, what became of a model, where the report has to wait for others."""
+        if (self._bars.tasks[0].total or 0) > 1:
+            self._bars.console.print(model_line(report), soft_wrap=True)
 
     def _note(self) -> str:
         told = [f"{cut(clean(name), 40)}: {clean(stage)}" for name, stage in self._working.items()]

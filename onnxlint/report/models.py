@@ -34,6 +34,16 @@ def model_list(models: Sequence[ModelReport]) -> Iterator[Text]:
             yield Text(f"  {words.exporter_name(exporter):<11}  ").append_text(_cell(model, exporter))
 
 
+def model_line(model: ModelReport) -> Text:
+    """The same of one model in a line; why, where it was not probed."""
+    line = Text.styled(words.clean(model.name), "bold")
+    if model.status is ModelStatus.NOT_PROBED:
+        return line.append(f"  – not probed: {words.clean(model.reason or '')}", style="yellow")
+    for exporter in (name for name in EXPORTERS if name in model.exporters):
+        line.append(f"  {words.exporter_name(exporter)} ").append_text(_cell(model, exporter))
+    return line
+
+
 def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
     """Each model that was not probed: the reason, then the lines of configuration that would let us."""
     waiting = [model for model in models if model.status is ModelStatus.NOT_PROBED]

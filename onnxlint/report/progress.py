@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
+from onnxlint.records import ModelReport
+
 
 class Progress(Protocol):
     """What the pipeline tells while it works."""
@@ -20,6 +22,9 @@ class Progress(Protocol):
     def model(self, name: str, stage: str) -> None:
         """A model is at a stage of its probe; an empty stage means that it is finished."""
 
+    def probed(self, report: ModelReport) -> None:
+        """What the exporters made of a model is known."""
+
 
 class Silent:
     """Tells nobody."""
@@ -31,6 +36,9 @@ class Silent:
         """Do nothing."""
 
     def model(self, name: str, stage: str) -> None:
+        """Do nothing."""
+
+    def probed(self, report: ModelReport) -> None:
         """Do nothing."""
 
 

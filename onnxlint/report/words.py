@@ -213,7 +213,10 @@ def _models(report: Report) -> str:
     rest = len(report.models) - probed
     if not report.models:
         return "no model probed"
-    return f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
+    told = f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
+    if report.unchanged:  # what it says was found out earlier: a reader who doubts it has to know
+        told += f" ({report.unchanged} unchanged since an earlier run)"
+    return told
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,96 @@
+"""All probes of a run: what an earlier run knows of them, the others through the pool, in the order of the plan."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Protocol
+
+from onnxlint.cache import Store, digest
+from onnxlint.config import Settings
+from onnxlint.probes.kept import Answers
+from onnxlint.probes.pool import ProbePool, environment
+from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, to_json
+
+
+class Watcher(Protocol):
+    """What a run tells while it works."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """A stage begins."""
+
+    def advance(self, done: str = "") -> None:
+        """One step of it is done."""
+
+    def model(self, name: str, stage: str) -> None:
+        """A model is at a stage of its probe; an empty stage means that it is finished."""
+
+    def probed(self, report: ModelReport) -> None:
+        """What the exporters made of a model is known."""
+
+
+class Probing:
+    """Runs probes. `unchanged` counts those that an earlier run knew, `interrupted` tells that Ctrl-C ended it."""
+
+    def __init__(self, pool: ProbePool, settings: Settings, store: Store, progress: Watcher | None) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._progress = progress
+        self._answers = Answers(Store(None) if settings.debug else store, environment())
+        self.unchanged = 0
+        self.interrupted = False
+
+    def warm(self) -> None:
+        """Start what takes seconds before the probes are known, unless it looks as if none of them has to run."""
+        if not self._answers.all_there(self._plan()):
+            self._pool.warm()
+
+    def run(self, probes: Sequence[Probe]) -> list[ProbeResult]:
+        """Return the results in the order of the probes. On Ctrl-C it returns what is known by then."""
+        if not probes:
+            return []
+        if self._progress is not None:
+            self._progress.stage("probing", len(probes))
+        found: dict[int, ProbeResult] = {}
+        for number, probe in enumerate(probes):
+            result = self._answers.get(probe)
+            if result is not None:
+                found[number] = result
+                self._done(result)
+        self.unchanged = len(found)
+        numbers = {id(probe): n for n, probe in enumerate(probes) if n not in found}  # two models may share a factory
+        kept = True
+        try:
+            for probe, result in self._pool.run_each(
+                [probe for probe in probes if id(probe) in numbers],
+                jobs=self._settings.jobs or min(2, os.cpu_count() or 1),
+                on_stage=self._progress.model if self._progress is not None else None,
+            ):
+                found[numbers[id(probe)]] = result
+                kept &= self._answers.put(probe, result)
+                self._done(result)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        if kept and not self.interrupted:
+            self._answers.remember(self._plan(), probes)
+        return [found.get(number) or _not_reached(probe) for number, probe in enumerate(probes)]
+
+    def _plan(self) -> bytes:
+        """What the probes of the declared models follow from, as far as it is known before anything is read."""
+        settings = self._settings
+        asked = [to_json(settings.models), settings.exporters, settings.opset, settings.only_models]
+        return digest(json.dumps(asked), str(settings.root))
+
+    def _done(self, result: ProbeResult) -> None:
+        if self._progress is not None:
+            self._progress.model(result.report.name, "")
+            self._progress.probed(result.report)
+            self._progress.advance(result.report.name)
+
+
+def _not_reached(probe: Probe) -> ProbeResult:
+    reason = "the run was interrupted before its turn"
+    declared = probe.source == "config"
+    report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, declared=declared)
+    return ProbeResult(report)

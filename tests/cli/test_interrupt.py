@@ -1,0 +1,64 @@
+"""Ctrl-C in the middle of the probes: the report of what is known, exit code 130, and nothing that goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.slow
+
+MODELS = """\
+import time
+
+import torch
+from torch import nn
+
+
+class Quick(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+class Slow(nn.Module):
+    def forward(self, x):
+        time.sleep(1e6)
+
+
+def inputs():
+    return (torch.ones(2, 3),)
+"""
+CONFIG = '[[models]]\nfactory = "models:{}"\ninputs = "models:inputs"\ndynamic = {{ x = {{ 0 = "batch" }} }}\n'
+
+
+def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(MODELS)
+    (tmp_path / "onnxlint.toml").write_text("".join(CONFIG.format(name) for name in ("Quick", "Slow", "Slow.__call__")))
+    cache = tmp_path / "cache"
+    command = [sys.executable, "-m", "onnxlint", "check", "--output-format", "json", "--jobs", "1"]
+    environment = {**os.environ, "ONNXLINT_CACHE_DIR": str(cache)}
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True)
+    try:
+        while not list(cache.glob("*/probes/*/*")):  # the first model is done
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        started = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors
+    models = {model["name"]: model for model in json.loads(said)["models"]}
+    assert {cell["outcome"] for cell in models["models:Quick"]["exporters"].values()} == {"ok"}
+    assert "interrupted" in models["models:Slow"]["reason"]
+    assert models["models:Slow.__call__"]["reason"] == "the run was interrupted before its turn"
+    assert errors.splitlines() == ["onnxlint: interrupted; the report says what was known by then"]
+    assert not psutil.wait_procs(started, timeout=10)[1]
