@@ -24,7 +24,7 @@ def produce() -> str:
         done = subprocess.run(
             [Path(sys.executable).parent / "onnxlint", "check", MODEL.name],
             cwd=folder,
-            env={**os.environ, "COLUMNS": COLUMNS, "ONNXLINT_CACHE_DIR": str(folder / ".cache")},
+            env={**os.environ, "COLUMNS": COLUMNS, "ONNXLINT_CACHE_DIR": f"{folder}/.cache"},
             capture_output=True,
             text=True,
             check=False,

@@ -95,7 +95,7 @@ class Channel:
         """Tell that `run_probe` itself did not return: `kind` is `exit` for SystemExit, else `error`."""
         frames = [[f.filename, f.lineno or 0, f.name] for f in reversed(traceback.extract_tb(error.__traceback__))]
         code = error.code if isinstance(error, SystemExit) else None
-        text = repr(code) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+        text = repr(code) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}".removesuffix(": ")
         self.send({"raised": {"kind": kind, "text": text[:2000], "frames": frames[:100]}})
 
     def send(self, message: dict[str, Any]) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from onnxlint.probes import stages
-from onnxlint.probes.userspace import is_user_code, relative
+from onnxlint.probes.userspace import is_own, is_user_code, relative
 from onnxlint.records import (
     Cause,
+    Diagnostic,
     Evidence,
     ExporterResult,
     Location,
@@ -40,6 +41,7 @@ class Death:
     sentence: str
     stage: str
     frames: tuple[Location, ...] = ()
+    internal: bool = False  # onnxlint is to blame, not the model
 
 
 def by_signal(number: int) -> str:
@@ -59,6 +61,11 @@ def trace_frames(trace: str, root: str, limit: int = 8) -> tuple[Location, ...]:
         if found:
             return found[:limit]
     return ()
+
+
+def is_internal(frames: Iterable[tuple[str, int, str]]) -> bool:
+    """Whether a traceback, innermost frame first, ends in onnxlint's own code, or in what that has called."""
+    return next((is_own(path) for path, _, _ in frames if is_own(path) or is_user_code(path)), True)
 
 
 def raised_frames(frames: Iterable[tuple[str, int, str]], root: str, limit: int = 8) -> tuple[Location, ...]:
@@ -97,6 +104,9 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
         report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=_remedy(death))
     blamed = [name for name in missing if name in death.stage]
     evidence = tuple(Evidence(probe.name, n, Cause.REFUSED, death.outcome, death.frames, detail) for n in blamed)
+    if death.internal:
+        fault = Diagnostic("error", f"{probe.name}: {detail}; please report it", probe.path or None, probe.line or None)
+        known = replace(known, notices=(*known.notices, fault))
     return replace(known, report=report, evidence=known.evidence + (evidence if death.frames else ()))
 
 

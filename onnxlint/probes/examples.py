@@ -6,6 +6,7 @@ import difflib
 import importlib
 import inspect
 import random
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -166,14 +167,20 @@ def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
     location = frames[0] if frames else _place(probe)
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         location = Location(relative(error.filename, probe.root), error.lineno)
-    remedy = None
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        remedy = f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
     first = (str(error).strip().splitlines() or [""])[0]
     text = f"{type(error).__name__}: {first}" if first else type(error).__name__
     if isinstance(error, SystemExit):
         text = f"it called sys.exit({error.code!r})"
-    return ProbeFailure(f"{what}: {text}", remedy, location)
+    return ProbeFailure(f"{what}: {text}", remedy_of(error), location)
+
+
+def remedy_of(error: BaseException) -> str | None:
+    """What would let a model be probed that fails for want of a package or of a device; None where it is neither."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
+    if re.search(r"\b(?:CUDA|NVIDIA|HIP|XPU|MPS)\b", str(error)):
+        return "build it and its inputs on the CPU, where onnxlint probes: it needs no other device, and uses none"
+    return None
 
 
 def _place(probe: Probe) -> Location:

@@ -271,10 +271,14 @@ class _Watch:
     def _post_mortem(self) -> Death:
         """Say how a process ended that broke no limit of ours, and did not say that it was done."""
         if self.raised is not None:
-            frames = deaths.raised_frames([(p, n, f) for p, n, f in self.raised["frames"]], self.probe.root)
+            trace = [(p, n, f) for p, n, f in self.raised["frames"]]
+            frames = deaths.raised_frames(trace, self.probe.root)
             if self.raised["kind"] == "exit":
                 return Death(Outcome.CRASH, f"the model called `sys.exit({self.raised['text']})`", self.stage, frames)
-            return Death(Outcome.CRASH, f"onnxlint's own worker failed with {self.raised['text']}", self.stage, frames)
+            if not deaths.is_internal(trace):
+                return Death(Outcome.CRASH, f"the model raised {self.raised['text']}", self.stage, frames)
+            sentence = f"onnxlint's own worker failed with {self.raised['text']}"
+            return Death(Outcome.CRASH, sentence, self.stage, frames, internal=True)
         if self.status is None:
             return Death(Outcome.CRASH, "the fork server ended, and the process with it,", self.stage)
         if os.WIFSIGNALED(self.status):

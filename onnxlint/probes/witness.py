@@ -163,8 +163,8 @@ class Witness:
         children = [c for c in psutil.Process().children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE]
         if children:
             self._doubt("it starts other processes")
-            count = "a process" if len(children) == 1 else f"{len(children)} processes"
-            self._note(f"leaves {count} running, which onnxlint ended", "", None)
+            some = "a process" if len(children) == 1 else "processes"
+            self._note(f"leaves {some} running, which onnxlint ended", "", None)
 
     def _watch_environment(self) -> None:
         kind = type(os.environ)

@@ -12,15 +12,16 @@ import onnx
 import onnxruntime
 import torch
 
-from onnxlint.probes import stages
+from onnxlint.probes import disk, stages
 from onnxlint.probes.attribute import attribute, eager_evidence
 from onnxlint.probes.eager import Eager, explore, prepare
-from onnxlint.probes.examples import ProbeFailure, seed_everything
+from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
 from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.records import (
+    Diagnostic,
     Evidence,
     ExporterResult,
     Location,
@@ -84,6 +85,13 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     )
     stages.stage(f"running the {exporter} export in ONNX Runtime")
     found = confirm(probe, eager, export) if export.path else Confirmation(export)
+    failure = export.error if export.path is None else found.refusal
+    full = disk.no_room(scratch, failure) if failure else None
+    if full is not None:
+        sheet.results[exporter] = ExporterResult(Outcome.CRASH, full, None, round(export.seconds, 3))
+        sheet.notices.append(Diagnostic("error", f"{probe.name}: {full}", probe.path or None, probe.line or None))
+        sheet.publish()
+        return
     outcome, detail = judge(eager, found)
     sheet.results[exporter] = ExporterResult(outcome, detail, None, round(export.seconds, 3))
     sheet.publish()
@@ -102,7 +110,7 @@ def _rejected_example(eager: Eager) -> ProbeFailure:
     assert seen.error is not None
     return ProbeFailure(
         f"forward raised on the example inputs: {first_line(seen.error)}",
-        "correct the inputs that are declared for this model",
+        remedy_of(seen.error) or "correct the inputs that are declared for this model",
         next(iter(seen.error_frames), None),
     )
 
@@ -114,6 +122,7 @@ class _Sheet:
         self.probe = probe
         self.send = publish
         self.results: dict[str, ExporterResult] = {}
+        self.notices: list[Diagnostic] = []
         self.evidence: list[Evidence] = []
         self.reached: dict[str, tuple[int, ...]] = {}
 
@@ -141,7 +150,7 @@ class _Sheet:
             dict(self.results),
             declared=probe.source == "config",
         )
-        result = ProbeResult(report, tuple(self.evidence), self.reached, _versions())
+        result = ProbeResult(report, tuple(self.evidence), self.reached, _versions(), tuple(self.notices))
         self.send(result)
         return result
 

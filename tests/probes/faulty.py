@@ -4,6 +4,8 @@ import shutil
 import tomllib
 from pathlib import Path
 
+import psutil
+
 from onnxlint.records import Probe
 
 HERE = Path(__file__).parent
@@ -44,3 +46,15 @@ def make_probe(root, name, timeout=None, memory=None, exporters=("torchscript", 
         timeout=timeout or model.get("timeout", 120.0),
         memory=memory,
     )
+
+
+def inhabitants(root):
+    """The processes whose working directory is `root`."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.cwd() == str(root):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found

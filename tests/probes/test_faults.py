@@ -1,9 +1,12 @@
 """Every model of fixtures/faults through the pool and the real worker: each says its cause, and costs nobody else."""
 
 import os
+import subprocess
+import tempfile
+from dataclasses import replace
 
 import pytest
-from faulty import copy_to, declared, make_probe
+from faulty import copy_to, declared, inhabitants, make_probe
 
 from onnxlint.probes.pool import ProbePool
 from onnxlint.records import ModelStatus, Outcome
@@ -18,6 +21,8 @@ LIMITS = {
     "hangs_when_traced": {"timeout": 20},
 }
 NOT_PROBED = {  # what the reason says, and the line that it names
+    "fills_the_disk": ("forward raised on the example inputs: OSError: [Errno 28] No space left on device", 14),
+    "wants_cuda": ("AssertionError: Torch not compiled with CUDA enabled", 17),
     "exits_on_import": ("sys.exit('usage: train.py DATA')", 8),
     "hangs_in_init": ("did not finish within 4 s while building the model", 13),
     "not_a_module": ("dict", 16),
@@ -33,16 +38,28 @@ DEATHS = {  # outcome, what the detail says, the line that it names
     "hangs_in_python": (Outcome.TIMEOUT, "did not finish within 4 s", (14, 15)),
     "leaves_in_forward": (Outcome.CRASH, "ended itself with exit status 0", 15),
     "segfaults": (Outcome.CRASH, "killed by SIGSEGV (segmentation fault)", 15),
+    "terminates_itself": (Outcome.CRASH, "killed by SIGTERM", None),
     "signals_its_parent": (Outcome.CRASH, "the fork server ended", None),
 }
-RIGHT = {"changes_directory", "healthy", "leaves_a_child", "prints_megabytes", "writes_to_descriptors"}
+NOTICES = {  # what is told of a model that is right otherwise, and the line that it names
+    "leaves_a_child": ("leaves processes running, which onnxlint ended", 1),
+    "leaves_a_thread": ("leaves a thread running", 1),
+    "leaves_processes": ("leaves processes running, which onnxlint ended", 1),
+    "uses_a_socket": ("opens a connection: 127.0.0.1:", 13),
+    "writes_outside": ("writes outside the working directory: {}/written_by_a_model.txt", 13),
+}
+RIGHT = {"changes_directory", "healthy", "prints_megabytes", "writes_to_descriptors", *NOTICES}
 OTHER = {"hangs_when_traced", "mutates_itself"}
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory):
+def root(tmp_path_factory):
+    return copy_to(tmp_path_factory.mktemp("faults") / "models")
+
+
+@pytest.fixture(scope="module")
+def reports(root):
     """The report of every faulty model, probed in one run, two at a time."""
-    root = copy_to(tmp_path_factory.mktemp("faults") / "models")
     before = os.getcwd()
     probes = [make_probe(root, name, **LIMITS.get(name, {})) for name in sorted(declared())]
     with ProbePool() as pool:
@@ -64,6 +81,23 @@ def test_a_model_that_is_right_in_the_end_is_reported_in_full(reports, name):
     assert reports[name].evidence == ()
     assert {"torch", "onnx", "onnxruntime"} <= reports[name].versions.keys()
     assert f"{name}.py" in reports[name].reached
+
+
+@pytest.mark.parametrize("name", sorted(NOTICES))
+def test_what_a_model_does_to_the_machine_is_told_in_a_line(reports, root, name):
+    words, line = NOTICES[name]
+    told = [n for n in reports[name].notices if words.format(root.parent.resolve()) in n.message]
+    assert [(n.level, n.path, n.line) for n in told] == [("warning", f"{name}.py", line)], reports[name].notices
+    assert told[0].message.startswith(f"{name}:build ")
+    assert "\n" not in told[0].message
+
+
+def test_nothing_is_told_of_the_others(reports):
+    assert {name for name, result in reports.items() if result.notices} == NOTICES.keys()
+
+
+def test_no_process_that_a_model_has_started_is_left(reports, root):
+    assert inhabitants(root) == []
 
 
 @pytest.mark.parametrize("name", sorted(NOT_PROBED))
@@ -105,3 +139,55 @@ def test_a_model_that_mutates_itself_is_told_so_at_the_line(reports):
     assert report.status is ModelStatus.PROBED
     assert Outcome.OK not in {result.outcome for result in report.exporters.values()}
     assert any(f.path == "mutates_itself.py" for e in reports["mutates_itself"].evidence for f in e.frames[:1])
+
+
+def test_a_model_that_wants_a_gpu_is_told_what_to_do(reports):
+    assert "on the CPU" in reports["wants_cuda"].report.remedy
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("mounting a small disk is not allowed here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_neither_the_models_nor_the_exporters_fault(root, small_disk, monkeypatch):
+    (root / "big.py").write_text(
+        "import torch\n\n\ndef build():\n    return torch.nn.Linear(300, 300)\n\n\n"
+        "def example_inputs():\n    return {'input': torch.ones(2, 300)}\n"
+    )
+    probe = replace(make_probe(root, "healthy"), name="big:build", factory="big:build", inputs="big:example_inputs")
+    probe = replace(probe, dynamic={"input": {0: "batch"}})
+    with ProbePool() as pool:
+        monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+        (result,) = pool.run([probe], jobs=1)
+    for cell in result.report.exporters.values():
+        assert (cell.outcome, cell.location) == (Outcome.CRASH, None)
+        assert "no room on the disk for the exported file" in cell.detail
+    assert result.evidence == ()
+    assert {notice.level for notice in result.notices} == {"error"}, "the run could not do what was asked"
+
+
+def test_a_mistake_of_our_own_fails_the_run_and_blames_nobody_else(root):
+    with ProbePool("onnxlint.probes.stages:stage") as pool:  # called with what it does not take
+        (result,) = pool.run([make_probe(root, "healthy")], jobs=1)
+    (notice,) = result.notices
+    assert notice.level == "error"
+    assert "healthy:build: onnxlint's own worker failed with TypeError" in notice.message
+
+
+def test_what_a_model_raises_past_every_handler_is_its_own(root):
+    (root / "raises_past.py").write_text(
+        "from healthy import Model, example_inputs\n\n\nclass Rude(Model):\n    def forward(self, x):\n"
+        "        raise KeyboardInterrupt\n\n\nbuild = Rude\n"
+    )
+    with ProbePool("stub:run_probe") as pool:
+        (result,) = pool.run([replace(make_probe(root, "healthy"), factory="raises_past:build")], jobs=1)
+    assert result.notices == ()
+    assert {cell.detail for cell in result.report.exporters.values()} == {
+        "the model raised KeyboardInterrupt while running eagerly on the example"
+    }

@@ -8,9 +8,8 @@ import textwrap
 import time
 from pathlib import Path
 
-import psutil
 import pytest
-from faulty import copy_to, make_probe
+from faulty import copy_to, inhabitants, make_probe
 
 from onnxlint.probes import deaths, memory, wire
 from onnxlint.probes.pool import ProbePool
@@ -28,18 +27,6 @@ def pool():
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory):
     return copy_to(tmp_path_factory.mktemp("faults") / "models")
-
-
-def inhabitants(root):
-    """The processes whose working directory is `root`."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.cwd() == str(root):
-                found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-    return found
 
 
 def python(code, root):
