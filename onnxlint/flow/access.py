@@ -32,10 +32,10 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     as_int,
-    element,
 )
 from onnxlint.flow.frame import UNROLL
 from onnxlint.flow.hazards import clock
+from onnxlint.flow.joins import element
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter

@@ -35,9 +35,9 @@ from onnxlint.flow.domain import (
     Value,
     as_int,
     is_none,
-    join,
     truth_of,
 )
+from onnxlint.flow.joins import join
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,

@@ -24,10 +24,9 @@ from onnxlint.flow.domain import (
     Truth,
     Tuple,
     Value,
-    element,
-    join_all,
 )
 from onnxlint.flow.forms import takes_item
+from onnxlint.flow.joins import element, join_all
 from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.special import DECORATED

@@ -20,11 +20,11 @@ from onnxlint.flow.domain import (
     Truth,
     Unknown,
     Value,
-    join,
     reads_data,
     truth_of,
 )
 from onnxlint.flow.forms import tells_forms, unfolds
+from onnxlint.flow.joins import join
 
 
 @dataclass(slots=True)

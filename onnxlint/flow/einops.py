@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import shapes
-from onnxlint.flow.domain import CONFIG, UNKNOWN, Const, Dim, Extent, Seq, Tensor, Tuple, Value, as_int, element
+from onnxlint.flow.domain import CONFIG, UNKNOWN, Const, Dim, Extent, Seq, Tensor, Tuple, Value, as_int
+from onnxlint.flow.joins import element
 
 
 def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:

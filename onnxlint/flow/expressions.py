@@ -23,8 +23,8 @@ from onnxlint.flow.domain import (
     Tensor,
     Tuple,
     Value,
-    join,
 )
+from onnxlint.flow.joins import join
 from onnxlint.project.classes import FunctionUnit
 
 if TYPE_CHECKING:

@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING
 from onnxlint.flow import facts, lowering, outputs, special
 from onnxlint.flow.alike import one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
-from onnxlint.flow.domain import (
-    NONE,
-    UNKNOWN,
-    Dim,
-    Scope,
-    Tensor,
-    Value,
-    join,
-    reads_data,
-    widen,
-)
+from onnxlint.flow.domain import NONE, UNKNOWN, Dim, Scope, Tensor, Value, reads_data
+from onnxlint.flow.joins import join, widen
 from onnxlint.flow.targets import Targets
 from onnxlint.flow.tree import Body
 from onnxlint.project.classes import FunctionUnit

@@ -29,10 +29,9 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     as_int,
-    element,
     is_none,
-    join_all,
 )
+from onnxlint.flow.joins import element, join_all
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter

@@ -53,14 +53,11 @@ from onnxlint.flow.domain import (
     Tuple,
     Unknown,
     Value,
-    element,
     is_none,
-    join,
-    join_all,
-    join_returns,
     traced,
 )
 from onnxlint.flow.frame import Frame
+from onnxlint.flow.joins import element, join, join_all, join_returns
 from onnxlint.flow.objects import Objects
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import by_annotation, entry_value

@@ -19,9 +19,9 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     as_int,
-    element,
     is_none,
 )
+from onnxlint.flow.joins import element
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter

@@ -25,11 +25,9 @@ from onnxlint.flow.domain import (
     Tensor,
     Tuple,
     Value,
-    element,
-    join,
-    join_all,
 )
 from onnxlint.flow.exports import record_lightning
+from onnxlint.flow.joins import element, join, join_all
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.special import ITEMS, as_layer, layer_base
 from onnxlint.flow.transfer import Call, dict_values

@@ -29,10 +29,9 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     is_none,
-    join,
-    join_all,
 )
 from onnxlint.flow.emit import Emitter
+from onnxlint.flow.joins import join, join_all
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 if TYPE_CHECKING:

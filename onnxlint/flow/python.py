@@ -35,10 +35,9 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     as_int,
-    element,
-    join_all,
 )
 from onnxlint.flow.forms import may_be_list
+from onnxlint.flow.joins import element, join_all
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter

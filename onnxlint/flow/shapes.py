@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.flow.domain import (
-    CONFIG,
-    UNSURE,
-    Const,
-    Data,
-    Dim,
-    Extent,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    join_extents,
-)
+from onnxlint.flow.domain import CONFIG, UNSURE, Const, Data, Dim, Extent, Tensor, Tuple, Value, as_int
+from onnxlint.flow.joins import join_extents
 
 Dims = tuple[Extent, ...]
 

@@ -22,11 +22,10 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     is_none,
-    join,
-    join_all,
     traced,
 )
 from onnxlint.flow.expressions import Expressions
+from onnxlint.flow.joins import join, join_all
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
 

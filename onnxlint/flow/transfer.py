@@ -23,8 +23,8 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
     as_int,
-    element,
 )
+from onnxlint.flow.joins import element
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter

@@ -43,11 +43,9 @@ from onnxlint.flow.domain import (
     Tuple,
     Unknown,
     Value,
-    join,
-    join_all,
-    widen,
 )
 from onnxlint.flow.frame import Frame
+from onnxlint.flow.joins import join, join_all, widen
 from onnxlint.flow.tree import Body, Place
 from onnxlint.project.modules import Project
 from onnxlint.records import EXPORTERS
