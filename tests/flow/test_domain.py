@@ -11,7 +11,7 @@ from analysing import project_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint.flow import domain
+from onnxlint.flow import domain, joins
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -237,8 +237,8 @@ def test_a_join_stands_above_both(three: tuple[Value, Value, Value]) -> None:
 @given(triples)
 def test_a_join_has_the_higher_priority_of_the_two(three: tuple[Value, Value, Value]) -> None:
     a, b, _ = three
-    joined, ranks = domain._rank(join(a, b)), sorted((domain._rank(a), domain._rank(b)))
-    widened = {domain._rank(CONFIG): {Const, Truth}, domain._rank(Seq(UNKNOWN)): {Tuple}}
+    joined, ranks = joins._rank(join(a, b)), sorted((joins._rank(a), joins._rank(b)))
+    widened = {joins._rank(CONFIG): {Const, Truth}, joins._rank(Seq(UNKNOWN)): {Tuple}}
     assert joined == ranks[1] or {type(a), type(b)} & widened[joined]
 
 
@@ -343,4 +343,4 @@ def test_steps_on_one_line_are_told_once() -> None:
 
 def test_every_kind_of_value_has_a_priority() -> None:
     alias = str(domain.Value)
-    assert {name.strip() for name in alias.split("|")} == {kind.__name__ for kind in domain._PRIORITY}
+    assert {name.strip() for name in alias.split("|")} == {kind.__name__ for kind in joins._PRIORITY}
