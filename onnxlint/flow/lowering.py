@@ -11,6 +11,7 @@ from onnxlint.flow.alike import counts
 from onnxlint.flow.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
+from onnxlint.flow.pitfalls import along
 from onnxlint.flow.tree import Body, nodes_of
 from onnxlint.records import EXPORTERS
 
@@ -88,6 +89,8 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
         return True  # where it is packed, that is told
     if op == "scaled_dot_product_attention":
         _attention(engine, call)
+    if op == "unfold" and call.method:
+        _windows(engine, call)
     if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
         floor_division(engine, call.args[0] if call.args else t, call.arg(1, "other"), call.node, op.rstrip("_"))
         return True
@@ -177,6 +180,19 @@ def _attention(engine: Interpreter, call: Call) -> None:
     if _is_union(engine, node):
         return  # `mask | rows_without_any`: every row sees something
     emit(engine, call.node, "masked-rows", call.name, DYNAMO, trace=mask.trace, sure=not mask.guessed)
+
+
+def _windows(engine: Interpreter, call: Call) -> None:
+    """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added.
+
+    So they end up one axis further right. Where their number is dynamic, it refuses them, which another rule tells.
+    """
+    axis, t = call.int_arg(1, "dimension"), call.tensor
+    if axis is None or axis >= 0 or along(engine, t, axis) is not None:
+        return
+    known = t.dims is not None and -axis <= len(t.dims)
+    if not (known and t.dims is not None and isinstance(t.dims[axis], Dim)):
+        emit(engine, call.node, "wrong", call.name, TORCHSCRIPT, trace=t.trace, sure=known, detail=f"dimension={axis}")
 
 
 def spread(body: Body, node: ast.expr) -> bool:

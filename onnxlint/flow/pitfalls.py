@@ -102,7 +102,7 @@ def operator(engine: Interpreter, call: Call) -> bool:
         if call.tensor.source == "input" and not call.tensor.guessed:
             _emit(engine, call.node, "data-size", op, None, {"torchscript": "runtime-error", "dynamo": "export-error"})
     elif op == "unfold" and call.method:
-        _window(engine, call, _along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
+        _window(engine, call, along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
     elif op == "fold":
         _window(engine, call, _symbol(call.arg(1, "output_size")))
     elif op == "as_strided":
@@ -138,7 +138,7 @@ def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: 
         number = as_int(wanted)
         if number is None or number < 2:
             continue
-        dim = _along(engine, t, i - rank)
+        dim = along(engine, t, i - rank)
         if dim is not None:
             _emit(engine, node, "adaptive", op, dim, _ADAPTIVE)
             return
@@ -245,7 +245,7 @@ def _split(engine: Interpreter, call: Call) -> None:
         if call.op != "split" and as_int(how) == 1:
             return
         axis = call.int_arg(2, "dim", default=0)
-    dim = _along(engine, call.tensor, axis)
+    dim = along(engine, call.tensor, axis)
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
         halves = call.op == "chunk" and as_int(how) == 2  # TorchScript is right about two
@@ -264,7 +264,7 @@ def _squeeze(engine: Interpreter, call: Call) -> None:
     given = call.arg(1, "dim")
     for axis in given.items if isinstance(given, Tuple) else (given,):
         number = as_int(axis) if axis is not None else None
-        dim = _along(engine, call.tensor, number)
+        dim = along(engine, call.tensor, number)
         if dim is not None and dim.plain:
             _emit(engine, call.node, "squeeze-axis", call.op, dim, {"dynamo": "shape-error"}, detail=str(number))
             return
@@ -279,7 +279,7 @@ def _strides(engine: Interpreter, call: Call) -> None:
     given, t = call.arg(2, "stride"), call.tensor
     if isinstance(given, Tuple) and all(as_int(s) is not None for s in given.items):
         return
-    dims = [_along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
+    dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
     if dim is not None:
         _emit(engine, call.node, "strides", call.op, dim, {"torchscript": "wrong-values"})
@@ -343,7 +343,7 @@ def _flags(engine: Interpreter, call: Call) -> None:
             _emit(engine, call.node, "flag", call.op, v, _REFUSED, detail=name)
 
 
-def _along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
+def along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
     """The dynamic size of one axis, where it is known that the tensor has it."""
     if axis is None or t.source != "input":
         return None

@@ -149,6 +149,22 @@ FOUND = {
         "return F.avg_pool2d(x, 2, divisor_override=1)",
         ["OpCall wrong: F.avg_pool2d(x, 2, divisor_override=1)"],
     ),
+    "windows along an axis counted from the back": (
+        "y = torch.ones(3, 8) * x.sum()\nreturn y.unfold(-1, 2, 2)",
+        ["OpCall wrong: y.unfold(-1, 2, 2)"],
+    ),
+    "windows along an axis counted from the back, by name": (
+        "y = torch.ones(3, 8) * x.sum()\nreturn y.unfold(step=2, size=2, dimension=-2).sum(-1)",
+        ["OpCall wrong: y.unfold(step=2, size=2, dimension=-2)"],
+    ),
+    "windows along an axis of nobody knows which size": (
+        "return self.lin(x).unfold(-2, 2, 2)",
+        ["OpCall wrong: self.lin(x).unfold(-2, 2, 2)?"],
+    ),
+    "windows along a dynamic axis counted from the back, which are refused": (
+        "y = torch.ones(x.shape[0], 4) * x.sum()\nreturn y.unfold(-2, 2, 2)",
+        ["SizeHazard window: y.unfold(-2, 2, 2)"],
+    ),
     "a distance that is not Euclid's": (
         "return torch.cdist(x, x, p=1.0)",
         ["OpCall unsupported: torch.cdist(x, x, p=1.0)", "OpCall wrong: torch.cdist(x, x, p=1.0)"],
@@ -257,6 +273,9 @@ SILENT = {
     ),
     "another rank for a tensor of forward's own": "y = x * 2\ny.unsqueeze_(0)\nreturn y",
     "a pool with its own divisor": "return F.avg_pool2d(x, 2)",
+    "windows along an axis counted from the front": "return x.new_zeros(2, 8).unfold(1, 2, 2) + x.sum()",
+    "windows along an axis of nobody knows which sign": "return self.lin(x).unfold(self.fast, 2, 2)",
+    "blocks of an image": "return F.unfold(x, 2)",
     "a write into one place": "return torch.zeros(4).index_put((lengths,), x)",
     "a list of forward's own": "out = []\nout.append(x)\nreturn torch.stack(out)",
     "a list that nobody reads": "LOG.append(1)\nreturn x * 2",
