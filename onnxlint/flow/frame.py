@@ -19,6 +19,7 @@ from onnxlint.project.modules import ModuleInfo, imported
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
+    from onnxlint.flow.objects import Replaced
 
 UNROLL = 8  # a literal sequence of at most so many items is walked item by item
 
@@ -98,16 +99,23 @@ class Frame(Targets):
         left: set[str] = set()
         after: list[dict[str, Value]] = []
         chosen: dict[str, Value] = {}
+        written: list[tuple[Replaced, dict[tuple[int, str], Value]]] = []
         for exporters, run in runs:
             if not exporters:
                 continue
             self.scope.names = dict(before)
             self.engine.exporters = exporters
-            if not run():
+            with self.engine.noting() as replaced:
+                ended = run()
+            if replaced or not ended:
+                written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
+            if not ended:
                 after.append(self.scope.names)
                 chosen = self.scope.names if run is usual else chosen
                 left.update(self.engine.exporters)
         self.engine.exporters = mask
+        if any(replaced for replaced, _ in written):
+            self.engine.settle(written)
         if not after:
             self.scope.names = before
             return True

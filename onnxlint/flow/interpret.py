@@ -58,7 +58,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.joins import element, join, join_all, join_returns
-from onnxlint.flow.objects import Objects
+from onnxlint.flow.objects import Objects, Replaced
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import by_annotation, entry_value
 from onnxlint.flow.reads import Attributes
@@ -147,6 +147,7 @@ class Interpreter(Objects):
         self._recursive: set[Any] = set()
         self._habits: dict[Hashable, _Habit] = {}
         self.writes: list[tuple[Object, str, Value]] = []
+        self.replaced: list[Replaced] = []  # what the arms that run have written to
         self._class_values: dict[tuple[int, int], Value] = {}
         self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from onnxlint.flow import facts, layers, special
 from onnxlint.flow.budget import ENTRY, Budget, Exhausted
@@ -37,6 +39,8 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 if TYPE_CHECKING:
     from onnxlint.flow.tree import Place
 
+# Attributes that were written to, by object and name, with what they were before; None for one that was not there.
+Replaced: TypeAlias = "dict[tuple[int, str], tuple[Object, Value | None]]"
 _MODE_METHODS = frozenset(
     [
         "to",
@@ -62,6 +66,7 @@ class Objects(Emitter):
     changes: int
     factories: dict[int, str]
     writes: list[tuple[Object, str, Value]]
+    replaced: list[Replaced]
     building: set[Any]
     budget: Budget
     unreadable: dict[str, str]
@@ -210,6 +215,8 @@ class Objects(Emitter):
             if isinstance(v, Tensor):
                 v = Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))
+            if self.replaced:
+                self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))
             written = (id(obj), name)
             if written not in self.attribute_places and self.frames and self.frames[-1].statement_node is not None:
                 self.attribute_places[written] = self.place(self.frames[-1].statement_node)
@@ -221,6 +228,29 @@ class Objects(Emitter):
             return
         old = obj.attrs.get(name)
         obj.attrs[name] = v if old is None or replace_old else join(old, v)
+
+    @contextmanager
+    def noting(self) -> Iterator[Replaced]:
+        """What attributes were before they are written to, outside of traced code."""
+        here: Replaced = {}
+        self.replaced.append(here)
+        try:
+            yield here
+        finally:
+            self.replaced.pop()
+            if self.replaced:
+                for key, was in here.items():
+                    self.replaced[-1].setdefault(key, was)
+
+    def settle(self, arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], Value]]]) -> None:
+        """After arms of which any may be taken: a setting is what one of them leaves; a module is the last one's."""
+        before = {key: was for replaced, _ in reversed(arms) for key, was in replaced.items()}
+        for key, (obj, old) in before.items():
+            left = [values.get(key, old) for _, values in arms]
+            settings = [v for v in left if isinstance(v, (Const, Config)) and not is_none(v)]
+            either = join_all(settings)
+            if either is not None and len(settings) == len(left) and either != obj.attrs[key[1]]:
+                self.set_attribute(obj, key[1], either)
 
     def object_attribute(self, owner: Instance, name: str, node: ast.AST) -> Value:
         """`instance.name`."""

@@ -183,3 +183,50 @@ def test_the_arms_for_kinds_of_sizes(given: str, kind: str, codes: set[str]) -> 
 def test_what_belongs_to_labels_is_not_given_to_an_exported_model(name: str, codes: set[str]) -> None:
     body = f"if {name} is not None:\n    x = x + {name}.sum().item()\nreturn x"
     assert {code for code, _, _ in findings_of(model(body, f"{name}: Tensor = None"))} == codes
+
+
+KIND = """\
+class M(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+{made}
+    def set_kind(self, value):
+        if value == self.kind:
+            return
+        self.kind = value
+    def forward(self, x: Tensor):
+        batch, length = x.size()
+        if self.kind == "sparse" and length > 64:
+            x = x * 2
+        return x
+"""
+SETTINGS = {
+    "written in an arm": ('self.kind = config.kind\nif config.cross:\n    self.kind = "full"', True),
+    "written by a call in an arm": ('self.kind = "sparse"\nif config.cross:\n    self.set_kind("full")', True),
+    "written in an arm of an arm": (
+        'self.kind = "sparse"\nif config.cross:\n    if config.deep:\n        self.kind = "full"',
+        True,
+    ),
+    "written by a call in an arm that asks for it": (
+        'self.kind = config.kind\nif self.kind != "full" and config.cross:\n    self.set_kind("full")',
+        True,
+    ),
+    "written in both arms": ('if config.cross:\n    self.kind = "sparse"\nelse:\n    self.kind = "full"', True),
+    "written by a handler": (
+        'try:\n    self.kind = config.kind\nexcept AttributeError:\n    self.kind = "full"',
+        True,
+    ),
+    "written alike in both arms": (
+        'self.kind = "sparse"\nif config.cross:\n    self.kind = "full"\nelse:\n    self.kind = "full"',
+        False,
+    ),
+    "written whatever the arm": ('self.kind = config.kind\nif config.cross:\n    pass\nself.kind = "full"', False),
+    "written by a call": ('self.kind = config.kind\nself.set_kind("full")', False),
+    "kept by an arm that raises": ('self.kind = "full"\nif config.cross:\n    raise ValueError', False),
+}
+
+
+@pytest.mark.parametrize(("made", "open_"), SETTINGS.values(), ids=SETTINGS.keys())
+def test_a_setting_is_either_of_what_the_constructor_may_write(made: str, open_: bool) -> None:
+    test = 'Branch if dim: self.kind == "sparse" and length > 64'
+    assert told(KIND.format(made=textwrap.indent(made, " " * 8))) == [test] * open_
