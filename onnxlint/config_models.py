@@ -12,6 +12,7 @@ from onnxlint.config_values import (
     allowance,
     axis_names,
     did_you_mean,
+    interval,
     read_table,
     reference,
     seconds,
@@ -37,6 +38,7 @@ class ModelConfig:
     exporters: tuple[str, ...] | None = None
     path: str = ""
     line: int = 0
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def models(node: Node) -> tuple[ModelConfig, ...] | None:
@@ -53,6 +55,7 @@ _MODEL: Mapping[str, Converter[Any]] = {
     "dynamic": table_of(axis_names),
     "sizes": table_of(sizes),
     "vary": reference,
+    "ranges": table_of(interval),
     "tolerance": lambda node: Tolerance(**read_table(node, {"absolute": allowance, "relative": allowance})),
     "timeout": seconds,
     "exporters": some_of(*EXPORTERS),
@@ -110,6 +113,11 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
         for axis in axes:
             if not -rank <= axis < rank:
                 problems.add(f"axis {axis} is outside `{parameter}`, which has {rank} axes", (*at, str(axis)))
+    for parameter in model.ranges if specs is not None else ():
+        assert specs is not None
+        if parameter not in specs:
+            hint = did_you_mean(parameter, specs)
+            problems.add(f"`{parameter}` is no input of this model{hint}", (*node.at, "ranges", parameter))
     names = {name for axes in model.dynamic.values() for name in axes.values()}
     names |= {dim.name for tensor in (specs or {}).values() for dim in tensor.dims if dim.name is not None}
     for name in model.sizes:

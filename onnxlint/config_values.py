@@ -164,6 +164,17 @@ def allowance(node: Node) -> float | None:
     return _number(node, "a number from 0", zero=True)
 
 
+def interval(node: Node) -> tuple[float, float] | None:
+    """Read the least and the greatest value of an input: `[0, 1]`."""
+    value = node.value
+    if isinstance(value, list) and len(value) == 2:
+        plain = all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value)
+        if plain and value[0] <= value[1]:
+            return float(value[0]), float(value[1])
+    node.expected("the least and the greatest value, such as `[0, 1]`,")
+    return None
+
+
 def parse_memory(value: str) -> int:
     """Read `4GiB`, `512MB` or a count of bytes. Raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)

@@ -212,7 +212,7 @@ class Probe:
     `eval` puts the model in eval mode after it is built, as the export that it was found at does.
     `overlay` is source to import in the place of what is on the disk: bytes, as latin-1 text, by resolved path.
     `compare` asks for eager's outputs alone: they are kept in that file, or compared with what it holds.
-    `timeout` is in seconds, `memory` in bytes.
+    `timeout` is in seconds, `memory` in bytes. `ranges` maps a parameter to its least and greatest value.
     """
 
     name: str
@@ -235,6 +235,7 @@ class Probe:
     eval: bool = False
     overlay: Mapping[str, str] = field(default_factory=dict)
     compare: str | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,10 @@ class ModelStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
+    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`).
+
+    `notes` tell what of the probe itself went wrong, such as inputs that could not be made.
+    """
 
     name: str
     path: str
@@ -266,6 +270,7 @@ class ModelReport:
     remedy: str | None = None
     exporters: Mapping[str, ExporterResult] = field(default_factory=dict)
     declared: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

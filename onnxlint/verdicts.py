@@ -5,7 +5,8 @@
    consequence may go back to a caller that passed the value in.
 2. Causes come first. What only shows consequences is used where nothing else speaks for that model and exporter; it
    may then confirm a finding further up in the same function whose rule foretells exactly this symptom.
-3. Attached evidence of a failure confirms. A statement that ran in models that are all right is not reproduced.
+3. Attached evidence of a failure confirms. A statement that ran in models that are all right is not reproduced,
+   unless it has an arm that no input took and that would change the outputs.
    Everything else stays suspected.
 4. Evidence of a failure that attached nowhere becomes a finding of its own.
 """
@@ -394,7 +395,8 @@ def _judge(
     if results:
         first, last = _statement_of(finding, statement_lines)
         reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
-    if reached_by and all(_all_right(model, finding) for model in reached_by):
+    untried = any(evidence.cause is Cause.BRANCH and evidence.symptom is Outcome.SKIPPED for evidence in attached)
+    if reached_by and not untried and all(_all_right(model, finding) for model in reached_by):
         return dataclasses.replace(
             finding, verdict=VerdictKind.NOT_REPRODUCED, severity=Severity.NOTE, evidence=tuple(attached)
         )

@@ -58,6 +58,7 @@ dynamic = { image = { -1 = "width" } }
 sizes = { batch = [1, 2, 5] }
 vary = "models.vit:vary"
 tolerance = { absolute = 1e-3, relative = 0 }
+ranges = { image = [0, 1.5] }
 timeout = 120
 exporters = ["torchscript"]
 
@@ -83,8 +84,9 @@ inputs = "models.gate:example_inputs"
     assert (vit.dynamic, vit.sizes) == ({"image": {-1: "width"}}, {"batch": (1, 2, 5)})
     assert (vit.vary, vit.timeout, vit.exporters) == ("models.vit:vary", 120.0, ("torchscript",))
     assert vit.tolerance == Tolerance(1e-3, 0.0)
+    assert vit.ranges == {"image": (0.0, 1.5)}
     assert (vit.path, vit.line) == ("onnxlint.toml", 14)
-    assert (gate.factory, gate.inputs, gate.line) == ("models.gate:Gate", "models.gate:example_inputs", 24)
+    assert (gate.factory, gate.inputs, gate.line) == ("models.gate:Gate", "models.gate:example_inputs", 25)
 
 
 MISTAKES = {
@@ -162,6 +164,18 @@ MISTAKES = {
     "a size of zero": (
         '[[models]]\nfactory = "a:b"\ninputs = { x = "bool[n]" }\nsizes = { n = [0] }',
         "models.sizes.n: a whole number from 1 is expected, not `0`",
+    ),
+    "a range of one number": (
+        '[[models]]\nfactory = "a:b"\nranges = { x = [1] }',
+        "models.ranges.x: the least and the greatest value, such as `[0, 1]`, is expected, not a list",
+    ),
+    "a range upside down": (
+        '[[models]]\nfactory = "a:b"\nranges = { x = [1, 0] }',
+        "models.ranges.x: the least and the greatest value, such as `[0, 1]`, is expected, not a list",
+    ),
+    "a range of no input": (
+        '[[models]]\nfactory = "a:b"\ninputs = { image = "float32[n]" }\nranges = { imag = [0, 1] }',
+        "models.ranges.imag: `imag` is no input of this model; did you mean `image`?",
     ),
     "a tolerance by another name": (
         '[[models]]\nfactory = "a:b"\ntolerance = { atol = 1 }',

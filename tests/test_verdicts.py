@@ -199,6 +199,15 @@ def test_every_cause_that_exists_has_its_place_in_the_table() -> None:
     assert set(DIRECT) <= CONSEQUENCES
 
 
+def test_an_arm_that_no_input_took_keeps_a_finding_suspected_if_it_would_change_the_outputs() -> None:
+    untried = evidence(Cause.BRANCH, 10, exporter="eager", symptom=Outcome.SKIPPED)
+    alike = evidence(Cause.BRANCH, 10, exporter="eager", symptom=Outcome.OK)
+    open_one = only([finding()], result(untried, torchscript=Outcome.OK))
+    settled = only([finding()], result(alike, torchscript=Outcome.OK))
+    assert (open_one.verdict, open_one.evidence) == (VerdictKind.SUSPECTED, (untried,))
+    assert (settled.verdict, settled.evidence) == (VerdictKind.NOT_REPRODUCED, (alike,))
+
+
 def test_harmless_evidence_becomes_no_finding() -> None:
     assert joined([], result(evidence(Cause.ESCAPE, 21, symptom=Outcome.OK))) == ()
 

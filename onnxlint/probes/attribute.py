@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from onnxlint.probes import causes
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager
 from onnxlint.probes.repro import Counterexample, write
+from onnxlint.probes.search import Branch, Fate
+from onnxlint.probes.shrink import shrink
 from onnxlint.probes.trials import Confirmation, Result, Trial
 from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Cause, Evidence, Outcome, Probe
@@ -48,12 +51,32 @@ def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
     return list(found.values())
 
 
+def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
+    """What the search for other branches came to. None of it is a failure: what an export made of an input tells that.
+
+    An arm that no input took, and that would change the outputs, or nobody knows, was not tried: SKIPPED says so.
+    """
+    untried = (Fate.DIFFERS, Fate.OPEN)
+    return [
+        Evidence(
+            probe.name,
+            "eager",
+            Cause.BRANCH,
+            Outcome.SKIPPED if branch.fate in untried else Outcome.OK,
+            branch.frames,
+            branch.detail,
+            branch.variation,
+        )
+        for branch in branches
+    ]
+
+
 def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
     """What the exporter names, and what it would have stumbled over next."""
     export = found.export
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in export.refusals if r.frames]
     explanations += [
-        Explanation(place.cause, place.frames, place.detail)
+        Explanation(place.cause, place.frames, place.detail, label=_first(eager, place.labels))
         for place in causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
         if export.exporter != "dynamo"
         or (
@@ -69,6 +92,10 @@ def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanatio
     if not explanations:
         explanations = _somewhere(eager, probe, export.error, Cause.REFUSED)
     return explanations
+
+
+def _first(eager: Eager, labels: Collection[str]) -> str:
+    return next((run.label for run in eager.runs if run.label in labels), "")
 
 
 def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
@@ -158,20 +185,31 @@ class _Keeper:
             self.outcome,
             e.frames,
             _brief(e.detail),
-            e.trial.run.label if e.trial is not None else "",
+            e.trial.run.label if e.trial is not None else e.label,
             gap.max_abs if gap is not None else None,
             gap.max_rel if gap is not None else None,
-            self._script(e.trial),
+            self._script(e),
         )
 
-    def _script(self, trial: Trial | None) -> str | None:
+    def _script(self, e: Explanation) -> str | None:
+        trial = e.trial
         label = trial.run.label if trial is not None else ""
         if label not in self._scripts:
             if len(self._scripts) >= _REPRODUCED:
                 return next(iter(self._scripts.values()))
-            case = self._case(trial)
-            self._scripts[label] = write(self.probe, self.eager.model, self.eager.example, case, len(self._scripts) + 1)
+            self._scripts[label] = self._write(e, len(self._scripts) + 1)
         return self._scripts[label]
+
+    def _write(self, e: Explanation, number: int) -> str | None:
+        """The counterexample, made small; the whole one beside it where that is another."""
+        whole = self._case(e.trial)
+        small = whole
+        if e.trial is not None and e.trial.run is not self.eager.base:
+            place = (e.frames[0].path, e.frames[0].line) if e.frames else None
+            trial = shrink(self.probe, self.eager, self.found, e.trial, place)
+            if trial is not e.trial:
+                small = replace(self._case(trial), whole=(whole.args, whole.kwargs))
+        return write(self.probe, self.eager.model, self.eager.example, small, number)
 
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.found.export

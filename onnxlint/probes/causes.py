@@ -28,12 +28,16 @@ _BRANCHING = ("bool", "in")
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One place that explains why an exporter went wrong, with the trial that shows it (None: the export itself)."""
+    """One place that explains why an exporter went wrong, with the trial that shows it (None: the export itself).
+
+    `label` names the input on which eager went another way there, where there is no trial.
+    """
 
     cause: Cause
     frames: Frames
     detail: str
     trial: Trial | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
                 if _line(place.frames[0]) in places:
                     places[_line(place.frames[0])].labels.add(run.label)
     chosen: dict[tuple[str, int], Explanation] = {}
-    for trial in failing:
+    for trial in _worst_first(failing):
         candidates = [place for place in places.values() if trial.run.label in place.labels]
         strong = [place for place in candidates if not place.labels & passing]
         for place in strong or candidates:

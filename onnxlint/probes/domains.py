@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
 import torch
 
-Mode = Literal["normal", "scaled", "negative", "positive", "small", "zeros", "equal"]
+Mode = Literal[
+    "normal",
+    "scaled",
+    "negative",
+    "positive",
+    "small",
+    "zeros",
+    "equal",
+    "huge",  # extreme, but finite in half precision too
+    "constant",  # one value that is not 0, everywhere
+    "edges",  # the first and the last value of the range, by turns
+    "full",  # masks that keep everything,
+    "empty",  # nothing,
+    "ragged",  # and another number in every row
+]
 Sampler = Callable[[tuple[int, ...], Mode], torch.Tensor]
 
 _BRIGHT = 255.0  # what an image in [0, 1] becomes when someone forgets to divide
 _SCALE = 10.0
 _LARGE = 3.0  # a scaled sample spreads at least this far
 _TINY = 0.01
+_HUGE = 1e4
+_CONSTANT = 0.7
+_NEAR = 0.1  # of a declared range: how near to its end the values are that are to be large or negative
 
 
-def sampler(example: torch.Tensor, limit: int) -> Sampler:
+def sampler(example: torch.Tensor, limit: int, bounds: tuple[float, float] | None = None) -> Sampler:
     """A function (shape, mode) → tensor of the example's dtype, with values of the kind that the example has.
 
     `limit` is the upper end (exclusive) of integers, for an example whose values are all equal and so do not tell it.
+    `bounds` are the least and the greatest value, where they are declared: nothing is sampled outside.
     """
     example = example.detach()
+    if bounds is not None and not example.is_complex() and example.dtype != torch.bool:
+        return _bounded(example, *bounds)
     if example.numel() == 0:
         return lambda shape, mode: torch.zeros(shape, dtype=example.dtype)
     if example.is_complex():
@@ -31,6 +52,40 @@ def sampler(example: torch.Tensor, limit: int) -> Sampler:
     if example.is_floating_point():
         return lambda shape, mode: _real(example, shape, mode).to(example.dtype)
     return _integer_sampler(example, limit)
+
+
+def is_mask(example: torch.Tensor, limit: int) -> bool:
+    """Whether a tensor is a mask: booleans, or numbers that are as good as booleans."""
+    return example.numel() > 0 and (example.dtype == torch.bool or _is_binary(example.detach(), limit))
+
+
+def _bounded(example: torch.Tensor, low: float, high: float) -> Sampler:
+    """Samples of a declared range: both of its ends, both of its halves, and what lies next to 0."""
+
+    def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+        if not example.is_floating_point():
+            return _integers(math.ceil(low), math.floor(high), shape, mode).to(example.dtype)
+        rest, drawn = high - low, torch.rand(shape, dtype=torch.float64)
+        zero = min(max(0.0, low), high)
+        if mode in ("scaled", "negative"):
+            made = (
+                _with(high - _NEAR * rest * drawn, high) if mode == "scaled" else _with(low + _NEAR * rest * drawn, low)
+            )
+        elif mode in ("zeros", "huge", "constant"):
+            made = torch.full(shape, {"zeros": zero, "huge": high}.get(mode, low + _CONSTANT * rest))
+        elif mode == "small":
+            made = (zero + _TINY * rest * (drawn - 0.5)).clamp(low, high)
+        elif mode == "edges":
+            made = torch.where(drawn < 0.5, low, high)
+        else:
+            made = low + rest * drawn
+        made = made.to(torch.float64)
+        if mode == "equal" and made.dim() > 0:
+            made = made[:1].expand(shape).clone()
+        # The nearest number of the dtype may lie just outside.
+        return made.to(example.dtype).clamp(low, high)
+
+    return sample
 
 
 def _is_binary(example: torch.Tensor, limit: int) -> bool:
@@ -48,7 +103,7 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
     if square and bool((mask == torch.ones_like(mask).tril()).all()):
         return lambda shape, mode: torch.ones(shape, dtype=torch.bool).tril().to(example.dtype)
     if mask.dim() == 0:
-        return lambda shape, mode: (mask ^ (mode in ("negative", "small", "zeros"))).to(example.dtype)
+        return lambda shape, mode: (mask ^ (mode in ("negative", "small", "zeros", "empty"))).to(example.dtype)
     # Padding comes in two polarities (True keeps, True leaves out) and on two sides; keep to the example's.
     inverted = _is_inverted(mask)
     kept = ~mask if inverted else mask
@@ -79,21 +134,30 @@ def _is_run(mask: torch.Tensor) -> bool:
 def _padding(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
     length = shape[-1]
     rows = (*shape[:-1], 1)
-    if mode in ("scaled", "positive"):
+    if mode in ("scaled", "positive", "full"):
         kept = torch.full(rows, length)
     elif mode == "negative":
         kept = torch.ones(rows, dtype=torch.int64)
-    elif mode == "zeros":
+    elif mode in ("zeros", "empty"):
         kept = torch.zeros(rows, dtype=torch.int64)
+    elif mode == "ragged":
+        count = math.prod(shape[:-1])
+        kept = (1 + torch.arange(count) % max(length, 1)).reshape(rows)
     else:
         kept = torch.randint(1, length + 1, rows)
     return torch.arange(length) < kept
 
 
+_SHARES = {"scaled": 1.0, "positive": 0.9, "negative": 0.1, "small": 0.25, "zeros": 0.0, "equal": 1.0} | {
+    "full": 1.0,
+    "empty": 0.0,
+}
+
+
 def _scattered(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
-    share = {"scaled": 1.0, "positive": 0.9, "negative": 0.1, "small": 0.25, "zeros": 0.0, "equal": 1.0}.get(mode, 0.5)
+    share = _SHARES.get(mode, 0.5)
     mask = torch.rand(shape) < share
-    if mode != "zeros" and mask.numel() and not bool(mask.any()):
+    if share and mask.numel() and not bool(mask.any()):
         mask.view(-1)[torch.randint(mask.numel(), ())] = True
     return mask
 
@@ -132,16 +196,19 @@ def _integers(low: int, high: int, shape: tuple[int, ...], mode: Mode) -> torch.
     middle = (low + high) // 2
     if mode == "zeros":
         return torch.full(shape, low)
-    if mode == "equal":
+    if mode == "edges":
+        values = torch.where(torch.rand(shape) < 0.5, low, high)
+        return _with(values.flip(0), low).flip(0) if values.dim() else values
+    if mode in ("equal", "constant"):
         return torch.full(shape, int(torch.randint(low, high + 1, ())))
-    if mode == "scaled":
+    if mode in ("scaled", "huge"):
         return _with(torch.randint(middle, high + 1, shape), high)
     if mode in ("negative", "small"):
         return _with(torch.randint(low, middle + 1, shape), low if mode == "negative" else middle)
     return torch.randint(low, high + 1, shape)
 
 
-def _with(values: torch.Tensor, wanted: int) -> torch.Tensor:
+def _with(values: torch.Tensor, wanted: float) -> torch.Tensor:
     """The same tensor with the wanted value in its first place, so that the edge of a range is always tried."""
     if values.numel():
         values.view(-1)[0] = wanted
@@ -169,6 +236,10 @@ def _real(example: torch.Tensor, shape: tuple[int, ...], mode: Mode) -> torch.Te
         return base * factor
     if mode == "small":
         return base * _TINY
+    if mode == "huge":
+        return base * (_HUGE / max(abs(low), abs(high), _TINY))
+    if mode == "constant":
+        return torch.full(shape, _CONSTANT * (high if high > 0 else low or 1.0))
     if mode in ("negative", "positive"):
         return -base.abs() if mode == "negative" else base.abs()
     return base

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.utils import _pytree as pytree
@@ -14,7 +14,7 @@ from onnxlint.probes import stages, state
 from onnxlint.probes.examples import Example, build_model, example_inputs
 from onnxlint.probes.exporters import leaves
 from onnxlint.probes.numerics import spread, tensors
-from onnxlint.probes.observe import Observation, clone, observe
+from onnxlint.probes.observe import Observation, clone, divergences, observe
 from onnxlint.probes.vary import Variation, example_sizes, variations
 from onnxlint.records import Probe
 
@@ -27,7 +27,7 @@ class Run:
     """One input and what eager made of it. `outputs` are the tensors of the output, empty if eager raised."""
 
     label: str
-    kind: str
+    kind: Literal["values", "sizes"]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     sizes: Mapping[str, int]
@@ -43,7 +43,8 @@ class Eager:
     `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` the others,
     `fixed` those of them that move a dim of which eager accepts no other size. `random`: two runs of one input differ.
     `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
-    changes. `spread` is how far each output moves over the variations of values.
+    changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
+    user's own `vary` did not make, and why.
     """
 
     fresh: Callable[[], torch.nn.Module]
@@ -58,6 +59,7 @@ class Eager:
     second: tuple[torch.Tensor, ...] = ()
     mutated: list[str] = field(default_factory=list)
     spread: list[float] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
 
     def inference(self) -> torch.nn.Module:
         """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""
@@ -97,7 +99,7 @@ def prepare(probe: Probe) -> Eager:
 def explore(probe: Probe, eager: Eager) -> None:
     """Run every variation, and look for chance and memory. Needs an example that eager accepts."""
     _repeat(eager, probe.root)
-    _vary(probe, eager, variations(probe, eager.model, eager.example))
+    _vary(probe, eager, variations(probe, eager.model, eager.example, eager.lost))
     stuck = _stuck(eager)
     undeclared = [dim for dim in stuck if dim not in probe.sizes]
     if undeclared:  # 1, 3 and 5 may simply be no sizes for this model: a multiple of the example's is likelier one
@@ -156,7 +158,18 @@ def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
         model = eager.inference() if eager.mutated else eager.model
         stages.stage(f"running {variation.label} in eager PyTorch")
         run = execute(model, eager.example, variation, probe.root)
+        if variation.scout and not goes_its_own_way(eager, run):
+            continue
         (eager.runs if run.observation.error is None else eager.rejected).append(run)
+
+
+def goes_its_own_way(eager: Eager, run: Run) -> bool:
+    """Whether a run takes a branch that no run before it took."""
+    if run.observation.error is not None:
+        return False
+    base = eager.base.observation
+    known = {d.location for d in divergences(base, [r.observation for r in eager.runs]) if d.kind == "branch"}
+    return any(d.kind == "branch" and d.location not in known for d in divergences(base, [run.observation]))
 
 
 def _changed(eager: Eager, run: Run) -> set[str]:

@@ -126,7 +126,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, probe, "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        given: Any = tensors_for(specs, sizes, model)
+        given: Any = tensors_for(specs, sizes, model, probe.ranges)
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
         given, dynamic = declared, probe.dynamic
@@ -136,6 +136,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         dynamic = _batch_axis(values)
     _check_dynamic(dynamic, values, names, more, probe)
     _check_sizes(dynamic, probe)
+    _check_names(probe.ranges, names, more, probe, "ranges")
     counted = {
         name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
     }

@@ -87,13 +87,20 @@ def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
     copies = {} if copies is None else copies
     if isinstance(value, torch.Tensor):
         if id(value) not in copies:
-            copies[id(value)] = value.detach().clone()
+            copies[id(value)] = _copy(value.detach())
         return copies[id(value)]
     if type(value) is dict:
         return {key: clone(item, copies) for key, item in value.items()}
     if type(value) in (list, tuple):
         return type(value)(clone(item, copies) for item in value)
     return value
+
+
+def _copy(value: torch.Tensor) -> torch.Tensor:
+    """A clone; rows that a tensor shows several times stay one row in memory."""
+    if value.layout == torch.strided and value.dim() and value.stride(0) == 0 and value.shape[0] > 1:
+        return value[:1].clone().expand(value.shape)
+    return value.clone()
 
 
 def divergences(base: Observation, others: Sequence[Observation]) -> list[Divergence]:

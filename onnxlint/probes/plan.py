@@ -83,6 +83,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         tolerance=model.tolerance,
         timeout=model.timeout or settings.timeout,
         memory=settings.memory,
+        ranges=model.ranges,
     )
 
 

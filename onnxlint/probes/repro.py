@@ -20,10 +20,11 @@ from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
 
+WHOLE = "found.npz"  # the input as it was found, beside what is left of it
 _HEAD = '''\
 """{claim}
 
-Needs torch, onnxruntime and the model's code. Exits with 1 if the disagreement shows, else with 0.
+Needs torch, onnxruntime and the model's code. Exits with 1 if the disagreement shows, else with 0.{whole}
 """
 import copy, pathlib, random, sys, tempfile
 
@@ -34,7 +35,7 @@ import torch
 sys.path[:0] = {search_path}
 import {module} as user
 
-DATA = np.load(pathlib.Path(__file__).with_name("inputs.npz"))
+DATA = np.load(pathlib.Path(__file__).with_name(sys.argv[1] if len(sys.argv) > 1 else "inputs.npz"))
 
 
 def tensor(name, dtype):
@@ -69,7 +70,9 @@ try:
     values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
     answers = session.run(None, {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}})
 except Exception as error:
-    sys.exit(f"{exporter} or ONNX Runtime refused: {{type(error).__name__}}: {{str(error)[-2000:]}}")
+    while error.__cause__ is not None:
+        error = error.__cause__
+    sys.exit(f"{exporter} or ONNX Runtime refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
 wrong = len(answers) != len(expected)
 for k, (a, b) in enumerate(zip((torch.as_tensor(answer) for answer in answers), expected)):
     far = float("inf")
@@ -90,7 +93,7 @@ class Counterexample:
 
     `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
     still is agreement; `calls` is how often eager runs before it is compared. `exporter` is `eager` where PyTorch
-    itself refuses the input.
+    itself refuses the input. `whole` is the input that was found, where `args` and `kwargs` are what is left of it.
     """
 
     exporter: str
@@ -102,6 +105,7 @@ class Counterexample:
     limit: float = 0.0
     optimized: bool = True
     calls: int = 1
+    whole: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
 
 
 class _Unwritable(Exception):
@@ -119,6 +123,12 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
     folder = Path(probe.repro_dir) / f"{name}-{case.exporter}-{number}"
     folder.mkdir(parents=True, exist_ok=True)
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
+    (folder / WHOLE).unlink(missing_ok=True)
+    if case.whole is not None:
+        arrays.clear()
+        _spell((example.args, dict(example.kwargs)), "example", arrays)
+        _spell(case.whole, "input", arrays)
+        np.savez(folder / WHOLE, **arrays)  # type: ignore[arg-type]
     script = folder / "repro.py"
     script.write_text(text, encoding="utf-8")
     return relative(str(script), probe.root)
@@ -135,6 +145,7 @@ def _script(
     head = _HEAD.format(
         claim=case.claim.replace("\\", "/").replace('"""', "'''"),
         search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
+        whole=f"\nThe input was made small; `repro.py {WHOLE}` runs it as it was found." if case.whole else "",
         module=module,
         attribute=attribute,
         mode="model.eval()\n" if probe.eval else "",

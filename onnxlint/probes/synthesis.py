@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import torch
 
+from onnxlint.probes.domains import sampler
 from onnxlint.records import TensorSpec
 
 # What a dim is called says which sizes it can have: strides halve images, so those sizes are even.
@@ -20,12 +22,20 @@ _SMALL = 4
 
 
 def tensors_for(
-    specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]], model: torch.nn.Module
+    specs: Mapping[str, TensorSpec],
+    sizes: Mapping[str, tuple[int, ...]],
+    model: torch.nn.Module,
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> dict[str, torch.Tensor]:
-    """One tensor per spec, by parameter name; a named dim has one size everywhere, distinct from the others."""
+    """One tensor per spec, by parameter name; a named dim has one size everywhere, distinct from the others.
+
+    Values keep to the `ranges` that are declared for a parameter.
+    """
     chosen = choose_sizes(specs, sizes)
     return {
-        name: _tensor(name, spec, tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims), model)
+        name: _tensor(
+            name, spec, tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims), model, ranges.get(name)
+        )
         for name, spec in specs.items()
     }
 
@@ -48,8 +58,16 @@ def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int,
     return chosen
 
 
-def _tensor(name: str, spec: TensorSpec, shape: tuple[int, ...], model: torch.nn.Module) -> torch.Tensor:
+def _tensor(
+    name: str,
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    model: torch.nn.Module,
+    bounds: tuple[float, float] | None = None,
+) -> torch.Tensor:
     dtype = getattr(torch, spec.dtype)
+    if bounds is not None and dtype != torch.bool and not dtype.is_complex:
+        return sampler(torch.zeros(1, dtype=dtype), 1, bounds)(shape, "normal")
     if dtype == torch.bool or "mask" in name.lower():
         mask = _mask(shape)
         # torch calls the positions to leave out `key_padding_mask`: there, True is the padding

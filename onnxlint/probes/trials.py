@@ -88,7 +88,7 @@ def confirm(probe: Probe, eager: Eager, export: Export) -> Confirmation:
     if eager.random or found.random:
         return found
     for run in eager.accepted:
-        found.trials.append(_trial(probe, eager, found, run))
+        found.trials.append(trial(probe, eager, found, run))
     if eager.stateful:
         second = Run(
             "example, second call",
@@ -127,20 +127,20 @@ def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None
                 found.constant.append((name, axis, dim))
 
 
-def _trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
+def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
     """The input in both sessions; the first disagreement counts."""
     assert found.runtime is not None
-    trial = Trial(run, Result.AGREES)
+    tried = Trial(run, Result.AGREES)
     for optimized in (True, False):
         try:
             feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
             answers = found.runtime.run(feeds, optimized)
         except RuntimeRefused as refused:
             return Trial(run, Result.REFUSED, optimized, message=str(refused))
-        trial = _compare(probe, eager, found, run, answers, optimized)
-        if trial.fails:
+        tried = _compare(probe, eager, found, run, answers, optimized)
+        if tried.fails:
             break
-    return trial
+    return tried
 
 
 def _compare(
@@ -189,7 +189,7 @@ def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Tr
         variation = Variation(f"example with `{name}` of {other.label}", args, kwargs, dict(eager.base.sizes))
         run = execute(eager.inference(), eager.example, variation, probe.root)
         if run.observation.error is None:
-            trials.append(_trial(probe, eager, found, run))
+            trials.append(trial(probe, eager, found, run))
     return trials
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
+from torch.utils import _pytree as pytree
 
-from onnxlint.probes.domains import Mode, sampler
+from onnxlint.probes.domains import Mode, is_mask, sampler
 from onnxlint.probes.examples import Example, ProbeFailure, call, load, seed_everything
 from onnxlint.probes.synthesis import integer_range
 from onnxlint.records import Probe
@@ -26,6 +29,13 @@ MODES: tuple[tuple[Mode, int], ...] = (
     ("small", 5),
 )
 DEGENERATE: tuple[tuple[Mode, int], ...] = (("zeros", 6), ("equal", 7))
+MASKS: tuple[tuple[Mode, int], ...] = (("full", 8), ("empty", 9), ("ragged", 10))  # all else stays the example's
+EDGES: tuple[Mode, int] = ("edges", 11)
+SCOUTS: tuple[tuple[Mode, int], ...] = (("huge", 12), ("constant", 13))
+_MASK_MODES = tuple(mode for mode, _ in MASKS)
+LAYOUTS = ("strided", "expanded")
+_FURTHER = 100  # the first seed of those that are asked of the user's own `vary` beyond the usual ones
+Made = tuple[tuple[Any, ...], dict[str, Any]]
 _SEEDS = 1000  # variations draw from seeds that no example uses
 
 
@@ -34,7 +44,7 @@ class Variation:
     """Other arguments for the model. `sizes` holds the size of every dynamic dim here; `label` is for people.
 
     A degenerate variation (zeros, all equal) is for finding branches: it ties sorts and maxima, so a runtime may
-    rightly differ on it.
+    rightly differ on it. A scout is worth an export's time only where eager goes another way on it than on all others.
     """
 
     label: str
@@ -43,22 +53,85 @@ class Variation:
     sizes: dict[str, int] = field(default_factory=dict)
     kind: Literal["values", "sizes"] = "values"
     degenerate: bool = False
+    scout: bool = False
 
 
-def variations(probe: Probe, model: torch.nn.Module, example: Example) -> list[Variation]:
-    """Seven to ten other values, then every dynamic dim at up to four other sizes, alone and all together."""
+def variations(
+    probe: Probe, model: torch.nn.Module, example: Example, lost: list[str] | None = None
+) -> list[Variation]:
+    """Other values, the most telling first, then every dynamic dim at up to four other sizes, alone and together.
+
+    What the user's own `vary` raises loses that variation alone; why goes to `lost`. Raises ProbeFailure where it never
+    answers.
+    """
     sizes = example_sizes(example)
-    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example)
-    modes = MODES if probe.vary is not None else (*MODES, *DEGENERATE)
+    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
+    failures: list[ProbeFailure] = []
     found: list[Variation] = []
-    for mode, seed in modes:
-        args, kwargs = make(sizes, seed, mode)
-        degenerate = mode in ("zeros", "equal")
-        found.append(Variation(f"values[{mode}#{seed}]", args, kwargs, dict(sizes), degenerate=degenerate))
-    for label, changed in size_changes(sizes, probe.sizes):
-        args, kwargs = make(changed, len(found), "normal")
-        found.append(Variation(label, args, kwargs, changed, kind="sizes"))
+
+    def add(label: str, changed: dict[str, int], seed: int, mode: Mode, **options: Any) -> None:
+        try:
+            args, kwargs = make(changed, seed, mode)
+        except ProbeFailure as failure:
+            failures.append(failure)
+            if lost is not None:
+                lost.append(f"{label} was left out: {failure.reason}")
+        else:
+            found.append(Variation(label, args, kwargs, changed, **options))
+
+    for mode, seed in MODES if probe.vary is not None else (*MODES, *DEGENERATE, *_further(model, example)):
+        scout = (mode, seed) in SCOUTS
+        add(f"values[{mode}#{seed}]", dict(sizes), seed, mode, degenerate=mode in ("zeros", "equal"), scout=scout)
+    for number, (label, changed) in enumerate(size_changes(sizes, probe.sizes), len(MODES) + len(DEGENERATE)):
+        add(label, changed, number, "normal", kind="sizes")
+    if probe.vary is None:
+        found += [_laid_out(example, sizes, layout) for layout in LAYOUTS]
+    if failures and not found:
+        raise failures[0]
     return found
+
+
+def more_of(probe: Probe, example: Example, count: int) -> Iterator[Made]:
+    """More of what the user's own `vary` makes, in all modes; calls that raise are left out."""
+    make = _from_user(probe, example)
+    sizes = example_sizes(example)
+    for seed in range(_FURTHER, _FURTHER + count):
+        with contextlib.suppress(ProbeFailure):
+            yield make(sizes, seed, MODES[seed % len(MODES)][0])
+
+
+def _further(model: torch.nn.Module, example: Example) -> Iterator[tuple[Mode, int]]:
+    """The modes that mean something to these inputs only: masks, indices, numbers."""
+    tensors = {n: v for n, v in zip(example.parameters, example.values, strict=True) if isinstance(v, torch.Tensor)}
+    masks = {name for name, value in tensors.items() if is_mask(value, integer_range(name, model)[1])}
+    if masks:
+        yield from MASKS
+    if any(not (v.is_floating_point() or v.is_complex()) for name, v in tensors.items() if name not in masks):
+        yield EDGES
+    if any(value.is_floating_point() for name, value in tensors.items() if name not in masks):
+        yield from SCOUTS
+
+
+def _laid_out(example: Example, sizes: dict[str, int], layout: str) -> Variation:
+    """The example with tensors that are not contiguous, or that show one row at every place of their first axis."""
+    made: dict[int, torch.Tensor] = {}
+
+    def change(value: Any) -> Any:
+        if (
+            not isinstance(value, torch.Tensor)
+            or value.layout != torch.strided
+            or value.dim() == 0
+            or not value.numel()
+        ):
+            return value
+        if id(value) not in made and layout == "expanded":
+            made[id(value)] = value[:1].expand(value.shape)
+        elif id(value) not in made:
+            made[id(value)] = value.transpose(0, -1).contiguous().transpose(0, -1)
+        return made[id(value)]
+
+    args, kwargs = pytree.tree_map(change, (example.args, dict(example.kwargs)))
+    return Variation(f"layout[{layout}]", args, kwargs, dict(sizes), scout=True)
 
 
 def example_sizes(example: Example) -> dict[str, int]:
@@ -80,13 +153,24 @@ def size_changes(
             together[dim] = others[-1]
     if sum(together[dim] != sizes[dim] for dim in sizes) > 1:
         yield "all-sizes", together
+    equal = _equal(sizes, declared)
+    if equal and len(set(together.values())) == len(together):
+        yield "equal-sizes", equal
+
+
+def _equal(sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]) -> dict[str, int] | None:
+    """Two dims of a like size made equal: what is told apart by its size alone is then confused."""
+    free = sorted((dim for dim in sizes if not declared.get(dim)), key=lambda dim: sizes[dim])
+    for one, other in itertools.pairwise(free):
+        if sizes[one] < sizes[other] <= 4 * sizes[one]:
+            return {**sizes, one: sizes[other]}
+    return None
 
 
 def _usual(size: int) -> tuple[int, ...]:
     return DEFAULT_SIZES if size < _LONG else (size // 2, size + 1, size * 2)
 
 
-Made = tuple[tuple[Any, ...], dict[str, Any]]
 Maker = Callable[[Mapping[str, int], int, Mode], Made]
 
 
@@ -113,7 +197,7 @@ def _from_user(probe: Probe, example: Example) -> Maker:
     return make
 
 
-def _from_example(model: torch.nn.Module, example: Example) -> Maker:
+def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str, tuple[float, float]]) -> Maker:
     """Vary the example itself: same structure and dtypes, each tensor within the domain its values suggest."""
     limits = {name: integer_range(name, model)[1] for name in example.parameters}
 
@@ -121,22 +205,25 @@ def _from_example(model: torch.nn.Module, example: Example) -> Maker:
         seed_everything(_SEEDS + seed)
         made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
 
-        def vary(value: Any, axes: Mapping[int, str], limit: int) -> Any:
+        def vary(value: Any, axes: Mapping[int, str], name: str) -> Any:
             if isinstance(value, torch.Tensor):
+                limit = limits[name]
+                if mode in _MASK_MODES and not is_mask(value, limit):
+                    return value
                 if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
                     return value
                 shape = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(value.shape))
                 if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
-                    made[id(value), shape] = sampler(value.cpu(), limit)(shape, mode).to(value.device)
+                    made[id(value), shape] = sampler(value.cpu(), limit, ranges.get(name))(shape, mode).to(value.device)
                 return made[id(value), shape]
             if type(value) is dict:
-                return {key: vary(item, {}, limit) for key, item in value.items()}
+                return {key: vary(item, {}, name) for key, item in value.items()}
             if type(value) in (list, tuple):
-                return type(value)(vary(item, {}, limit) for item in value)
+                return type(value)(vary(item, {}, name) for item in value)
             return value
 
         values = [
-            vary(value, example.dynamic.get(name, {}), limits[name])
+            vary(value, example.dynamic.get(name, {}), name)
             for name, value in zip(example.parameters, example.values, strict=True)
         ]
         front = len(example.args)

@@ -13,12 +13,13 @@ import onnxruntime
 import torch
 
 from onnxlint.probes import disk, stages
-from onnxlint.probes.attribute import attribute, eager_evidence
+from onnxlint.probes.attribute import attribute, eager_evidence, searched_evidence
 from onnxlint.probes.eager import Eager, explore, prepare
 from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
 from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.outputs import compare_outputs
+from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.records import (
     Diagnostic,
@@ -56,6 +57,7 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
     except ProbeFailure as failure:
         return sheet.not_probed(failure)
     sheet.reached = eager.reached
+    sheet.notices += [Diagnostic("warning", f"{probe.name}: {lost}", probe.path, probe.line) for lost in eager.lost]
     if eager.fixed:
         location = next(iter(eager.fixed[0].observation.error_frames), None)
         for exporter in probe.exporters:
@@ -63,6 +65,9 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         sheet.evidence += eager_evidence(probe, eager)
         return sheet.publish()
     sheet.publish()
+    branches = search(probe, eager)
+    sheet.reached = eager.reached
+    sheet.evidence += searched_evidence(probe, branches)
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as scratch:
         for exporter in probe.exporters:
             _one_exporter(probe, eager, exporter, Path(scratch), sheet)

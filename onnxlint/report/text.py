@@ -27,7 +27,7 @@ from onnxlint.records import (
 from onnxlint.report import words
 from onnxlint.report.diff import fix_diff
 from onnxlint.report.frames import GUTTER, code_frame, gutter_width, source_text
-from onnxlint.report.models import model_list, model_table, unprobed
+from onnxlint.report.models import model_list, model_table, notes, unprobed
 
 Sources = Callable[[str], list[str]]
 
@@ -83,6 +83,7 @@ def text(
             page.lines(model_list(report.models))
         console.print()
         page.failures(whole)
+    page.lines(notes(report.models))
     page.lines(unprobed([model for model in report.models if model.declared or not quiet]))
     for diagnostic in report.diagnostics:
         page.lines(_diagnostic(diagnostic))
@@ -257,6 +258,8 @@ def _first_sentence(markdown: str) -> str:
 def _effect(outcome: Outcome, told: str, *, measured: bool) -> Text:
     if outcome is Outcome.OK:
         return Text(f"✓ {told}" if measured else "– is not affected", style="green" if measured else "dim")
+    if measured and outcome is Outcome.SKIPPED:
+        return Text.styled("? ", "yellow").append(told, style="none")
     if measured:
         return Text.styled("✗ ", "bold red").append(told, style="red")
     return Text.styled("? ", "yellow").append("expected: ", style="dim").append(told, style="none")

@@ -59,6 +59,12 @@ VERDICT_WORDS: Mapping[VerdictKind, str] = {
     VerdictKind.NOT_REPRODUCED: "not reproduced",
 }
 
+# What the search for an input that takes the other branch came to; it is told of eager PyTorch, and fails nobody.
+_SEARCH_SENTENCES: Mapping[Outcome, str] = {
+    Outcome.OK: "searched for the other branch",
+    Outcome.SKIPPED: "no input that takes the other branch was found",
+}
+
 # What a variation of the values is called; the label itself (`values[small#5]`) stays in the machine formats.
 MODES: Mapping[str, str] = {
     "normal": "other random values",
@@ -68,9 +74,18 @@ MODES: Mapping[str, str] = {
     "small": "small values",
     "zeros": "zeros",
     "equal": "equal values",
+    "huge": "extreme values",
+    "constant": "one constant everywhere",
+    "edges": "first and last indices",
+    "full": "a full mask",
+    "empty": "an empty mask",
+    "ragged": "a ragged mask",
 }
+_LAYOUTS: Mapping[str, str] = {"strided": "inputs that are not contiguous", "expanded": "broadcast inputs"}
 
 _MODE = re.compile(r"values\[(\w+)#\d+\]")
+_LAYOUT = re.compile(r"layout\[(\w+)\]")
+_SEARCHED = re.compile(r"search\[([^\]]*)\]\S*")
 _LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 _ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
@@ -104,26 +119,32 @@ def effect(finding: Finding, exporter: str) -> str:
     outcome, _ = outcome_of(finding, exporter)
     if outcome is None:
         return ""
+    if exporter == "eager" and outcome in _SEARCH_SENTENCES:
+        return _SEARCH_SENTENCES[outcome]
     if outcome is Outcome.WRONG_VALUES and any(
         e.exporter == exporter and e.symptom is outcome and e.variation == "example" for e in finding.evidence
     ):
         return "exports, wrong values on the example itself"
     seen = [e.variation for e in finding.evidence if e.exporter == exporter and e.symptom is outcome]
-    if outcome is Outcome.SHAPE_ERROR and seen and all(_MODE.search(variation) for variation in seen):
+    if (
+        outcome is Outcome.SHAPE_ERROR
+        and seen
+        and all(_MODE.search(label) or _SEARCHED.search(label) for label in seen)
+    ):
         return "exports, fails on other values"
     return OUTCOME_SENTENCES[outcome]
 
 
 def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]:
     """The failures of exporters that no finding accounts for: (model, exporter, result)."""
-    told = {(e.model, e.exporter) for finding in report.findings for e in finding.evidence}
+    harmless = (Outcome.OK, Outcome.SKIPPED)
+    told = {(e.model, e.exporter) for f in report.findings for e in f.evidence if e.symptom not in harmless}
     return [
         (model, exporter, result)
         for model in report.models
         if model.status is ModelStatus.PROBED
         for exporter, result in model.exporters.items()
-        if result.outcome not in (Outcome.OK, Outcome.SKIPPED)
-        and not told & {(model.name, exporter), (model.name, "eager")}
+        if result.outcome not in harmless and not told & {(model.name, exporter), (model.name, "eager")}
     ]
 
 
@@ -147,6 +168,9 @@ def variation(evidence: Evidence) -> str:
     """On which input it was seen, in words; empty where that does not matter."""
     told = re.sub(r"^example\b", "the example", evidence.variation)
     told = re.sub(r"^all-sizes$", "other sizes of every dim", told)
+    told = re.sub(r"^equal-sizes$", "equal sizes of two dims", told)
+    told = _LAYOUT.sub(lambda found: _LAYOUTS.get(found[1], found[0]), told)
+    told = _SEARCHED.sub(r"an input that the search found for \1", told)
     return clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
 
 

@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from onnxlint.probes.examples import Example, ProbeFailure
 from onnxlint.probes.vary import Variation, size_changes, variations
 from onnxlint.records import EXPORTERS, Probe
 
-MODES: tuple[Mode, ...] = ("normal", "scaled", "negative", "positive", "small", "zeros", "equal")
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def probe(**changes: Any) -> Probe:
@@ -45,6 +45,8 @@ def test_values_come_in_modes_and_sizes_one_at_a_time_and_together() -> None:
         "values[small#5]",
         "values[zeros#6]",
         "values[equal#7]",
+        "values[huge#12]",
+        "values[constant#13]",
         "batch=1",
         "batch=3",
         "batch=5",
@@ -52,8 +54,16 @@ def test_values_come_in_modes_and_sizes_one_at_a_time_and_together() -> None:
         "seq=3",
         "seq=5",
         "all-sizes",
+        "layout[strided]",
+        "layout[expanded]",
     ]
     assert {v.kind for label, v in found.items() if label.startswith("values")} == {"values"}
+    assert [label for label, v in found.items() if v.scout] == [
+        "values[huge#12]",
+        "values[constant#13]",
+        "layout[strided]",
+        "layout[expanded]",
+    ]
     assert [label for label, v in found.items() if v.degenerate] == ["values[zeros#6]", "values[equal#7]"]
     assert [tuple(t.shape) for t in found["seq=3"].args] == [(2, 3, 3), (3,)]
     assert [tuple(t.shape) for t in found["all-sizes"].args] == [(5, 5, 3), (5,)]
@@ -77,8 +87,71 @@ def test_every_change_of_size_changes_something_and_only_declared_dims(
         assert changed.keys() == sizes.keys()
         different = {dim for dim in sizes if changed[dim] != sizes[dim]}
         assert len(different) > 1 if label == "all-sizes" else len(different) == 1
+        assert label != "equal-sizes" or len(set(changed.values())) < len(changed)
         seen.append(label)
-    assert len(seen) == len(set(seen)) <= 4 * len(sizes) + 1
+    assert len(seen) == len(set(seen)) <= 4 * len(sizes) + 2
+
+
+def test_two_dims_of_a_like_size_are_made_equal_once() -> None:
+    found = vary(torch.randn(2, 64, 96), dynamic={"a": {0: "n", 1: "h", 2: "w"}})
+    assert found["equal-sizes"].sizes == {"n": 2, "h": 96, "w": 96}
+    assert "equal-sizes" not in vary(torch.randn(2, 64), dynamic={"a": {0: "n", 1: "length"}})
+
+
+def test_masks_are_varied_alone_full_empty_and_ragged() -> None:
+    x, mask = torch.randn(3, 4), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 0]])
+    found = vary(x, mask)
+    rows = {mode: found[f"values[{mode}#{seed}]"] for mode, seed in (("full", 8), ("empty", 9), ("ragged", 10))}
+    assert all(torch.equal(v.args[0], x) and v.args[1].dtype == mask.dtype for v in rows.values())
+    assert {mode: v.args[1].sum(-1).tolist() for mode, v in rows.items()} == {
+        "full": [4, 4, 4],
+        "empty": [0, 0, 0],
+        "ragged": [1, 2, 3],
+    }
+    assert not any("full" in label for label in vary(x))
+
+
+def test_the_first_and_the_last_index_are_tried() -> None:
+    model = torch.nn.Embedding(50, 4)
+    example = Example((torch.ones(2, 8, dtype=torch.int64),), {}, ("ids",))
+    (edges,) = (v.args[0] for v in variations(probe(), model, example) if v.label == "values[edges#11]")
+    assert set(edges.unique().tolist()) == {0, 49}
+
+
+def test_extreme_values_are_finite_in_half_precision_too() -> None:
+    for scale in (1e-3, 1.0, 60.0):
+        torch.manual_seed(4)
+        extreme = vary((torch.randn(4, 9) * scale).half())["values[huge#12]"].args[0]
+        assert bool(extreme.isfinite().all())
+        assert float(extreme.float().abs().max()) > 1e3
+
+
+def test_layouts_keep_the_values_or_the_rows() -> None:
+    x = torch.randn(3, 4, 5)
+    found = vary(x)
+    strided, expanded = (found[f"layout[{name}]"].args[0] for name in ("strided", "expanded"))
+    assert torch.equal(strided, x)
+    assert not strided.is_contiguous()
+    assert expanded.stride(0) == 0
+    assert torch.equal(expanded, x[:1].expand(3, 4, 5))
+
+
+RANGED = st.tuples(st.floats(-50, 50, width=16), st.floats(0, 40, width=16))
+
+
+@given(RANGED, st.sampled_from(MODES), st.sampled_from([torch.float32, torch.float64, torch.int64]))
+def test_nothing_is_sampled_outside_a_declared_range(ends: tuple[float, float], mode: Mode, dtype: torch.dtype) -> None:
+    low, high = ends[0], ends[0] + ends[1] + 1.0
+    made = sampler(torch.zeros(1, dtype=dtype), 4, (low, high))((5, 6), mode)
+    assert (made.dtype, tuple(made.shape)) == (dtype, (5, 6))
+    assert low <= float(made.min())
+    assert float(made.max()) <= high
+
+
+def test_ranges_hold_for_every_variation_of_values() -> None:
+    for variation in vary(torch.rand(4, 9), ranges={"a": (0.0, 1.0)}).values():
+        assert float(variation.args[0].min()) >= 0, variation.label
+        assert float(variation.args[0].max()) <= 1, variation.label
 
 
 def test_an_image_stays_in_range_in_most_variations_and_leaves_it_in_some() -> None:
@@ -220,7 +293,21 @@ def test_the_users_own_vary_is_asked_for_every_mode_and_size(module: Path) -> No
     assert [found[label].args[0] for label in ("n=1", "n=3", "n=5")] == [1, 3, 5]
 
 
-def test_a_vary_that_fails_is_a_probe_failure_at_its_line(module: Path) -> None:
+def test_a_vary_that_fails_in_one_mode_loses_that_variation_and_says_so(module: Path) -> None:
+    module.write_text(
+        "def vary(sizes, seed, mode):\n    return {'small': 1}.get(mode) or (sizes['n'] / (mode != 'scaled'),)\n"
+    )
+    lost: list[str] = []
+    model, given_ = torch.nn.Identity(), Example((torch.ones(2),), {}, ("a",), {"a": {0: "n"}})
+    asked = probe(vary="varied:vary", search_path=(str(module.parent),), root=str(module.parent))
+    labels = [v.label for v in variations(asked, model, given_, lost)]
+    assert "values[negative#3]" in labels
+    assert [text.partition(" was")[0] for text in lost] == ["values[scaled#2]", "values[small#5]"]
+    assert "ZeroDivisionError" in lost[0]
+    assert "returned a `int`" in lost[1]
+
+
+def test_a_vary_that_always_fails_is_a_probe_failure_at_its_line(module: Path) -> None:
     module.write_text("def vary(sizes, seed, mode):\n    raise KeyError('seq')\n")
     with pytest.raises(ProbeFailure) as caught:
         vary(torch.ones(2), vary="varied:vary", search_path=(str(module.parent),), root=str(module.parent))

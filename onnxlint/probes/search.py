@@ -1,0 +1,407 @@
+"""The input that takes the other branch: looked for along gradients, by scaling, then by chance; or the branch forced.
+
+Only what no variation moved is looked for, so a model whose lines decide nothing on its data costs nothing here.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes import stages
+from onnxlint.probes.decisions import Decided, Decision, Site, decide
+from onnxlint.probes.eager import Eager, Run, execute, goes_its_own_way
+from onnxlint.probes.exporters import leaves
+from onnxlint.probes.numerics import Bounds, difference, precision
+from onnxlint.probes.observe import clone
+from onnxlint.probes.synthesis import integer_range
+from onnxlint.probes.vary import Variation, more_of
+from onnxlint.records import Location, Probe
+
+_SITES = 8  # lines of one model that are searched for
+_STARTS = 3  # inputs that the gradient is followed from
+_STEPS = 10  # along the gradient, from each
+_TRIES = 60  # inputs by scaling and by chance, for each line
+_SECONDS = 4.0  # for all lines of one model
+_FACTORS = (0.0, -1.0, 10.0, 0.1, 100.0, -100.0, 1e4)
+_TARGETS = (10.0, -10.0, 1e3, -1e3, 1e6, -1e6, 0.0)  # that numbers which became Python's are driven to
+_HINTS = 4  # constants of the code that are tried as values
+_COUNT = 1024  # a count without a known range is tried up to here
+
+
+class Fate(StrEnum):
+    """What the search made of a branch."""
+
+    FLIPPED = "flipped"  # an input takes the other way
+    DIFFERS = "forced and differs"  # none found; forced the other way, the outputs differ
+    SAME = "forced and nothing differs"
+    OPEN = "not decided"  # none found, and forced it raised
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line whose test no variation moved, and what the search made of it."""
+
+    frames: tuple[Location, ...]
+    fate: Fate
+    detail: str
+    variation: str = ""
+
+
+def search(probe: Probe, eager: Eager) -> list[Branch]:
+    """Look for inputs that move what nothing moved yet; those found join `eager.runs`, so that exports are run on them.
+
+    Does nothing where eager answers by chance, or where no line of the user's reads a tensor.
+    """
+    if eager.random or not any(e.frames for run in eager.accepted for e in run.observation.escapes):
+        return []
+    return _Search(probe, eager).run()
+
+
+class _Search:
+    """One search over one model; all tries share a clock and a stream of random numbers."""
+
+    def __init__(self, probe: Probe, eager: Eager) -> None:
+        self.probe = probe
+        self.eager = eager
+        self.chance = random.Random(0)
+        self.until = time.monotonic() + _SECONDS
+        self.tries = 0
+
+    def run(self) -> list[Branch]:
+        found = []
+        for site, start in list(self._unmoved().items())[:_SITES]:
+            stages.stage(f"looking for an input that takes the other branch at {site[0]}:{site[1]}")
+            branch = self._branch(site, start)
+            if branch is not None:
+                found.append(branch)
+        for site, start in self._numbers()[:_SITES]:
+            self._drive(site, start)
+        return found
+
+    # What there is to move ------------------------------------------------------------------------------------------
+
+    def _unmoved(self) -> dict[Site, Run]:
+        """The lines whose truth values are the same in every run, with a run that comes there."""
+        seen: dict[Site, set[tuple[str, ...]]] = {}
+        first: dict[Site, Run] = {}
+        for run in self.eager.accepted:
+            answers: dict[Site, list[str]] = {}
+            for escape in run.observation.escapes:
+                if escape.frames and (escape.kind == "bool" or escape.value in ("True", "False")):
+                    answers.setdefault((escape.frames[0].path, escape.frames[0].line), []).append(escape.value)
+            for site, values in answers.items():
+                seen.setdefault(site, set()).add(tuple(values))
+                first.setdefault(site, run)
+        return {site: first[site] for site, answers in seen.items() if len(answers) == 1}
+
+    def _numbers(self) -> list[tuple[Site, Run]]:
+        """The lines at which a tensor's element became a number."""
+        base = self.eager.base
+        sites = {
+            (e.frames[0].path, e.frames[0].line): base
+            for e in base.observation.escapes
+            if e.frames and e.kind in ("item", "int", "float", "index") and e.value not in ("True", "False")
+        }
+        return list(sites.items())
+
+    # One branch ---------------------------------------------------------------------------------------------------
+
+    def _branch(self, site: Site, start: Run) -> Branch | None:
+        self.tries = 0
+        before = self._decided(start.args, start.kwargs)
+        answers = before.answers(site)
+        if before.error is not None or not answers:
+            return None
+        frames = before.at(site)[0].frames
+        refused = False
+        for args, kwargs in self._candidates(site, start, answers):
+            run = self._accepted(args, kwargs, start, f"search[{site[0]}:{site[1]}]")
+            if run is None:
+                refused = True
+                continue
+            self.eager.runs.append(run)
+            return Branch(
+                frames, Fate.FLIPPED, f"an input that takes the other branch was found{self._told()}", run.label
+            )
+        if refused:
+            return None  # PyTorch itself refuses there: it checks its input, and an export need not
+        return self._forced(site, start, frames)
+
+    def _told(self) -> str:
+        return f" ({self.tries} tried)"
+
+    def _candidates(self, site: Site, start: Run, answers: Sequence[bool]) -> Iterator[tuple[Any, Any]]:
+        """Inputs on which the line answers otherwise, likeliest first; the first that eager accepts is taken."""
+
+        def flips(args: Any, kwargs: Any) -> bool:
+            decided = self._decided(args, kwargs)
+            return decided.answers(site) != answers if decided.error is None else _raised_behind(decided, site, answers)
+
+        if self.probe.vary is not None:
+            for args, kwargs in more_of(self.probe, self.eager.example, _TRIES // 2):
+                if self._spent():
+                    return
+                if flips(args, kwargs):
+                    yield args, kwargs
+            return
+        others = [r for r in self.eager.runs if r.kind == "values" and r is not start]
+        for run in (start, *others)[:_STARTS]:
+            for args, kwargs in self._downhill(site, run, answers):
+                yield args, kwargs
+        for point in self._by_scale_and_chance(site, start, answers):
+            if flips(*point):
+                yield point
+
+    def _spent(self) -> bool:
+        return time.monotonic() > self.until
+
+    def _decided(self, args: Any, kwargs: Any, *, gradients: bool = False, invert: Site | None = None) -> Decided:
+        self.tries += 1
+        model = self.eager.inference() if self.eager.mutated else self.eager.model
+        if not gradients:
+            args, kwargs = clone((args, dict(kwargs)))
+        return decide(model, args, kwargs, self.probe.root, gradients=gradients, invert=invert)
+
+    def _accepted(self, args: Any, kwargs: Any, start: Run, label: str) -> Run | None:
+        model = self.eager.inference() if self.eager.mutated else self.eager.model
+        variation = Variation(label, args, dict(kwargs), dict(start.sizes))
+        run = execute(model, self.eager.example, variation, self.probe.root)
+        return run if run.observation.error is None else None
+
+    def _downhill(self, site: Site, start: Run, answers: Sequence[bool]) -> Iterator[tuple[Any, Any]]:
+        """Follow the gradient of the nearest test's margin until it changes its sign."""
+        point = _Point(self.eager, start, self.probe.ranges)
+        if not point.floats:
+            return
+        for _ in range(_STEPS):
+            if self._spent():
+                return
+            args, kwargs, moving = point.with_gradients()
+            decided = self._decided(args, kwargs, gradients=True)
+            if decided.error is not None:
+                return
+            if decided.answers(site) != list(answers):
+                yield point.arguments()
+                return
+            near = _nearest(decided.at(site))
+            if near is None or not point.step(near, moving, _beyond(near)):
+                return
+        args, kwargs = point.arguments()
+        if self._decided(args, kwargs).answers(site) != list(answers):
+            yield args, kwargs
+
+    def _by_scale_and_chance(self, site: Site, start: Run, answers: Sequence[bool]) -> Iterator[tuple[Any, Any]]:
+        """Scaled, constant and mixed inputs; from those that come nearest to the other answer, the next are made."""
+        point = _Point(self.eager, start, self.probe.ranges)
+        for factor in _FACTORS:
+            if point.floats and not self._spent():
+                yield point.scaled(factor).arguments()
+        start_decided = self._decided(*point.arguments())
+        hints = [value + near for value in list(start_decided.constants)[:_HINTS] for near in (0.0, 1.0, -1.0)]
+        best, distance = point, float("inf")
+        for number in range(_TRIES):
+            if self._spent():
+                return
+            candidate = (best if number % 2 else point).mutated(number, self.chance, hints)
+            args, kwargs = candidate.arguments()
+            decided = self._decided(args, kwargs)
+            here = min((d.distance for d in decided.at(site)), default=float("inf"))
+            if decided.error is None and decided.answers(site) != list(answers):
+                yield args, kwargs
+            elif decided.error is None and here <= distance:
+                best, distance = candidate, here
+
+    def _forced(self, site: Site, start: Run, frames: tuple[Location, ...]) -> Branch:
+        looked = f"no input was found that takes the other branch{self._told()}"
+        forced = self._decided(start.args, start.kwargs, invert=site)
+        if forced.error is not None:
+            return Branch(
+                frames, Fate.OPEN, f"{looked}; forced that way, eager PyTorch raises {type(forced.error).__name__}"
+            )
+        bounds = Bounds(self.probe.tolerance, self.eager.spread, precision(self.eager.model))
+        gap = difference(list(forced.outputs), start.outputs, None, bounds)
+        if gap is None:
+            return Branch(frames, Fate.SAME, f"{looked}; forced that way, the outputs stay the same")
+        return Branch(frames, Fate.DIFFERS, f"{looked}; forced that way, the outputs differ: {gap.detail}")
+
+    # Numbers --------------------------------------------------------------------------------------------------------
+
+    def _drive(self, site: Site, start: Run) -> None:
+        """Drive a number that Python has read up and down; an input on which the path leaves all others is kept."""
+        if self.probe.vary is not None:
+            return
+        for target in _TARGETS:
+            point = _Point(self.eager, start, self.probe.ranges)
+            if not point.floats or self._spent():
+                return
+            args, kwargs, moving = point.with_gradients()
+            decided = self._decided(args, kwargs, gradients=True)
+            read = next((d for d in decided.decisions if not d.truth and d.site == site and d.margin is not None), None)
+            if read is None:
+                return
+            scale = max(abs(float(read.value)), 1.0)
+            if not point.step(read, moving, float(read.value) - target * scale):
+                return
+            run = self._accepted(*point.arguments(), start, f"search[{site[0]}:{site[1]}]#{target:g}")
+            if run is not None and goes_its_own_way(self.eager, run):
+                self.eager.runs.append(run)
+                return
+
+
+def _raised_behind(decided: Decided, site: Site, answers: Sequence[bool]) -> bool:
+    """Whether a run that raised had answered otherwise before."""
+    mine = decided.answers(site)
+    return any(a != b for a, b in zip(mine, answers, strict=False))
+
+
+def _nearest(decisions: Sequence[Decision]) -> Decision | None:
+    known = [d for d in decisions if d.margin is not None and d.margin.requires_grad and d.margin.isfinite()]
+    return min(known, key=lambda d: d.distance, default=None)
+
+
+def _beyond(decision: Decision) -> float:
+    """How far the margin has to go for the other answer, and a little further; signed."""
+    assert decision.margin is not None
+    margin = float(decision.margin.detach())
+    rest = 0.1 * abs(margin) + 1e-3
+    return margin + rest if decision.value else margin - rest
+
+
+@dataclass(slots=True)
+class _Point:
+    """One input as the search moves it: its leaves, and which of them are numbers, counts or masks."""
+
+    flat: list[Any]
+    spec: Any
+    names: list[str]
+    limits: Mapping[str, tuple[float, float]]
+    whole: Mapping[str, tuple[int, int]]
+
+    def __init__(self, eager: Eager, run: Run, limits: Mapping[str, tuple[float, float]]) -> None:
+        self.flat, self.spec = pytree.tree_flatten(clone((run.args, dict(run.kwargs))))
+        labels = iter(leaves(eager.example.parameters, run.args, run.kwargs))
+        self.names = ["" if leaf is None else next(labels).partition(".")[0] for leaf in self.flat]
+        self.limits = limits
+        self.whole = {
+            name: _whole_range(name, leaf, eager.model, limits)
+            for name, leaf in zip(self.names, self.flat, strict=True)
+            if isinstance(leaf, torch.Tensor) and not leaf.is_floating_point() and not leaf.is_complex()
+        }
+
+    @property
+    def floats(self) -> list[int]:
+        return [i for i, leaf in enumerate(self.flat) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The input as a call takes it, in copies."""
+        args, kwargs = pytree.tree_unflatten(self.flat, self.spec)
+        copied: tuple[tuple[Any, ...], dict[str, Any]] = clone((args, kwargs))
+        return copied
+
+    def with_gradients(self) -> tuple[tuple[Any, ...], dict[str, Any], list[torch.Tensor]]:
+        """The same, and the tensors that gradients arrive at; the model gets tensors that it may write to."""
+        moving = {id(self.flat[i]): self.flat[i].detach().clone().requires_grad_() for i in self.floats}
+        flat = [moving[id(leaf)] * 1 if id(leaf) in moving else clone(leaf) for leaf in self.flat]
+        args, kwargs = pytree.tree_unflatten(flat, self.spec)
+        return args, kwargs, [moving[id(self.flat[i])] for i in self.floats]
+
+    def step(self, decision: Decision, moving: Sequence[torch.Tensor], distance: float) -> bool:
+        """Move against the gradient as far as would lower a linear margin by `distance`; False where there is none."""
+        assert decision.margin is not None
+        gradients = torch.autograd.grad(decision.margin, moving, allow_unused=True)
+        known = {id(self.flat[i]): g for i, g in zip(self.floats, gradients, strict=True) if g is not None}
+        square = sum(float(g.double().pow(2).sum()) for g in known.values())
+        if not 1e-24 < square < 1e24:
+            return False
+        moved: dict[int, torch.Tensor] = {}
+        for key, gradient in known.items():
+            index = next(i for i in self.floats if id(self.flat[i]) == key)
+            leaf = self.flat[index]
+            moved[key] = self._within(index, (leaf.double() - gradient.double() * (distance / square)).to(leaf.dtype))
+        if all(torch.equal(moved[key], leaf) for key in moved for leaf in self.flat if id(leaf) == key):
+            return False
+        self.flat = [moved.get(id(leaf), leaf) for leaf in self.flat]
+        return True
+
+    def scaled(self, factor: float) -> _Point:
+        return self._mapped(lambda i, leaf: leaf * factor if leaf.is_floating_point() else leaf)
+
+    def mutated(self, number: int, chance: random.Random, hints: Sequence[float]) -> _Point:
+        """Another input near this one: one value put at every place, at half of them, or at a single one.
+
+        Every other value is one of the `hints`: what the code compares with.
+        """
+        share = (1.0, 0.5, 0.25, 0.0)[number % 4]
+        level = number // 4 if number < 24 else chance.randrange(1000)
+        hint = hints[number // 2 % len(hints)] if hints and number % 2 == number // 4 % 2 else None
+        one = chance.random()
+
+        def change(index: int, leaf: torch.Tensor) -> torch.Tensor:
+            if not leaf.numel() or leaf.is_complex():
+                return leaf
+            value = self._value(index, leaf, level, one, hint)
+            if share == 1.0 or leaf.dim() == 0:
+                return torch.full_like(leaf, value)
+            places = torch.rand(leaf.shape, generator=torch.Generator().manual_seed(number)) < share
+            if share == 0.0:
+                places.view(-1)[chance.randrange(leaf.numel())] = True
+            return torch.where(places.to(leaf.device), torch.full_like(leaf, value), leaf)
+
+        return self._mapped(change)
+
+    def _value(self, index: int, leaf: torch.Tensor, level: int, one: float, hint: float | None) -> Any:
+        if hint is not None and not leaf.is_floating_point():
+            least, most = self.whole[self.names[index]]
+            return min(max(int(hint), least), most)
+        if hint is not None:
+            return hint
+        if leaf.is_floating_point():
+            low, high = self.limits.get(self.names[index], (-(10.0 ** (1 + level % 4)), 10.0 ** (1 + level % 4)))
+            return (0.0, 1.0, low, high)[level] if level < 4 else low + (high - low) * one
+        least, most = self.whole[self.names[index]]
+        if most - least > 1 and level < 12 and leaf.numel() == 1:
+            return min(most, least + 2**level)
+        return (least, most, (least + most) // 2)[level] if level < 3 else least + int((most - least + 1) * one)
+
+    def _mapped(self, change: Callable[[int, torch.Tensor], torch.Tensor]) -> _Point:
+        """One tensor passed twice stays one tensor."""
+        made: dict[int, torch.Tensor] = {}
+        for index, leaf in enumerate(self.flat):
+            if isinstance(leaf, torch.Tensor) and id(leaf) not in made:
+                made[id(leaf)] = self._within(index, change(index, leaf))
+        other = object.__new__(_Point)
+        other.flat = [made.get(id(leaf), leaf) for leaf in self.flat]
+        other.spec, other.names, other.limits, other.whole = self.spec, self.names, self.limits, self.whole
+        return other
+
+    def _within(self, index: int, leaf: torch.Tensor) -> torch.Tensor:
+        low, high = self.limits.get(self.names[index], (None, None))
+        if low is None or high is None or leaf.dtype == torch.bool or leaf.is_complex():
+            return leaf
+        return leaf.clamp(low, high) if leaf.is_floating_point() else leaf.clamp(int(low), int(high))
+
+
+def _whole_range(
+    name: str, leaf: torch.Tensor, model: torch.nn.Module, limits: Mapping[str, tuple[float, float]]
+) -> tuple[int, int]:
+    """The least and the greatest value of a mask, of indices, or of a count of which nothing is known."""
+    if leaf.dtype == torch.bool:
+        return 0, 1
+    if name in limits:
+        return int(limits[name][0]), int(limits[name][1])
+    if "mask" in name.lower():
+        return 0, 1
+    if leaf.dtype == torch.uint8:
+        return 0, 255
+    if leaf.numel() == 1 and not any(isinstance(m, torch.nn.Embedding) for m in model.modules()):
+        return 0, _COUNT
+    low, high = integer_range(name, model)
+    return min(low, int(leaf.min()) if leaf.numel() else low), max(high - 1, int(leaf.max()) if leaf.numel() else 0)

@@ -1,0 +1,180 @@
+"""A counterexample made small: the smallest sizes and the simplest values on which the same thing still goes wrong."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes import stages
+from onnxlint.probes.eager import Eager, Run, execute
+from onnxlint.probes.observe import clone, divergences
+from onnxlint.probes.trials import Confirmation, Trial, trial
+from onnxlint.probes.vary import Variation
+from onnxlint.records import Probe
+
+_TRIES = 60  # runs of eager and of the export, for each counterexample
+_SECONDS = 2.0
+_DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
+
+Leaves = list[Any]
+
+
+def shrink(probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None) -> Trial:
+    """The smallest trial that fails as this one does; the same where none is smaller.
+
+    `line` is the place that explains the failure. Where the input went another way than the example there, or broke a
+    guard that was made there, a smaller one has to do so too: otherwise it would show something else.
+    """
+    if failing.calls != 1 or failing.run is eager.base or probe.vary is not None:
+        return failing
+    stages.stage(f"looking for a smaller counterexample than {failing.run.label}")
+    return _Shrinker(probe, eager, found, failing, line).run()
+
+
+class _Shrinker:
+    """One counterexample on its way down."""
+
+    def __init__(
+        self, probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None
+    ) -> None:
+        self.probe = probe
+        self.eager = eager
+        self.found = found
+        self.best = failing
+        self.line = line
+        self.shown = self._shows(failing.run)
+        self.tries = 0
+        self.until = time.monotonic() + _SECONDS
+
+    def run(self) -> Trial:
+        """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
+        names = list(self.best.run.leaves)
+        for final in (False, True):
+            self._sizes()
+            for name in names:
+                any(self._try(partial(_only, name, simple)) for simple in (_ROUND if final else (*_PLAIN, *_ROUND)))
+            for name in names if not final else ():
+                self._fewer(name)
+        return self.best
+
+    def _sizes(self) -> None:
+        for dim in self.best.run.sizes:
+            any(
+                self._try(partial(self._cut, dim, size, last), {dim: size})
+                for size in self._smaller(dim)
+                for last in (False, True)
+            )
+
+    def _smaller(self, dim: str) -> list[int]:
+        size = self.best.run.sizes[dim]
+        declared = self.probe.sizes.get(dim)
+        if declared:
+            return sorted(s for s in declared if s < size)
+        return [s for s in dict.fromkeys((1, 2, 3, size // 2)) if 0 < s < size]
+
+    def _cut(self, dim: str, size: int, last: bool, name: str, leaf: torch.Tensor) -> torch.Tensor:
+        for axis, its in self.eager.example.dynamic.get(name, {}).items():
+            if its == dim:
+                leaf = leaf.narrow(axis, leaf.shape[axis] - size if last else 0, size)
+        return leaf
+
+    def _fewer(self, name: str) -> None:
+        """Put zeros in the place of what is not needed: halves, then quarters, down to single values."""
+        leaf = self.best.run.leaves[name]
+        if not isinstance(leaf, torch.Tensor) or leaf.is_complex():
+            return
+        part = max(leaf.numel() // 2, 1)
+        while part and not self._spent():
+            for start in range(0, leaf.numel(), part):
+                self._try(partial(_only, name, partial(_emptied, start, part)))
+            part //= 2
+
+    def _spent(self) -> bool:
+        return self.tries >= _TRIES or time.monotonic() > self.until
+
+    def _try(self, change: Callable[[str, torch.Tensor], torch.Tensor], sizes: dict[str, int] | None = None) -> bool:
+        """Take the changed input if it still fails; False where it does not, or where nothing changed."""
+        if self._spent():
+            return False
+        run = self.best.run
+        flat, spec = pytree.tree_flatten((run.args, dict(run.kwargs)))
+        labels = iter(run.leaves)
+        made: dict[int, torch.Tensor] = {}
+        changed = []
+        for leaf in flat:
+            name = "" if leaf is None else next(labels)
+            if isinstance(leaf, torch.Tensor) and id(leaf) not in made:
+                made[id(leaf)] = self._within(name, change(name, leaf))
+            changed.append(made.get(id(leaf), leaf))
+        tensors = [(a, b) for a, b in zip(flat, changed, strict=True) if isinstance(a, torch.Tensor)]
+        if all(a.shape == b.shape and torch.equal(a, b) for a, b in tensors):
+            return False
+        self.tries += 1
+        args, kwargs = pytree.tree_unflatten(changed, spec)
+        variation = Variation(run.label, clone(args), clone(kwargs), {**run.sizes, **(sizes or {})}, run.kind)
+        model = self.eager.inference() if self.eager.mutated else self.eager.model
+        smaller = execute(model, self.eager.example, variation, self.probe.root)
+        if smaller.observation.error is not None or self._shows(smaller) != self.shown:
+            return False
+        again = trial(self.probe, self.eager, self.found, smaller)
+        if again.result is not self.best.result:
+            return False
+        self.best = again
+        return True
+
+    def _within(self, name: str, leaf: torch.Tensor) -> torch.Tensor:
+        bounds = self.probe.ranges.get(name.partition(".")[0])
+        if bounds is None or leaf.dtype == torch.bool or leaf.is_complex():
+            return leaf
+        return leaf.clamp(*bounds)
+
+    def _shows(self, run: Run) -> tuple[bool, bool]:
+        """Whether the input goes another way than the example there, and whether it breaks a guard made there."""
+        places = {
+            (d.location.path, d.location.line) for d in divergences(self.eager.base.observation, [run.observation])
+        }
+        guards = [g for g in self.found.export.guards if g.frames and (g.frames[0].path, g.frames[0].line) == self.line]
+        return self.line in places, any(guard.holds(run.leaves) is False for guard in guards)
+
+
+def _only(wanted: str, make: Callable[[torch.Tensor], torch.Tensor], name: str, leaf: torch.Tensor) -> torch.Tensor:
+    return make(leaf) if name == wanted else leaf
+
+
+def _emptied(start: int, length: int, tensor: torch.Tensor) -> torch.Tensor:
+    flat = tensor.clone().contiguous().view(-1)
+    flat[start : start + length] = 0
+    return flat.view(tensor.shape)
+
+
+def _leveled(tensor: torch.Tensor) -> torch.Tensor:
+    """The largest value everywhere."""
+    if not tensor.numel() or not tensor.is_floating_point():
+        return tensor
+    return tensor.flatten()[tensor.abs().argmax()].expand(tensor.shape).clone()
+
+
+def _rounded(digits: int, tensor: torch.Tensor) -> torch.Tensor:
+    return torch.round(tensor, decimals=digits) if tensor.is_floating_point() else tensor
+
+
+def _round(tensor: torch.Tensor) -> torch.Tensor:
+    """One digit of the largest value, and zeros."""
+    largest = float(tensor.abs().max()) if tensor.numel() and tensor.is_floating_point() else 0.0
+    if not 0.0 < largest < math.inf:
+        return tensor
+    return torch.round(tensor.double(), decimals=-math.floor(math.log10(largest))).to(tensor.dtype)
+
+
+# The simplest first.
+_PLAIN: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (torch.zeros_like, torch.ones_like, _leveled)
+_ROUND: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    _round,
+    *(partial(_rounded, digits) for digits in _DIGITS),
+)
