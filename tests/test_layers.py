@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "onnxlint"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("records", "marks"),
     ("specs", "paths", "workers", "globs", "atomic"),
-    ("catalogue", "config", "cache", "baseline", "changed"),
+    ("catalogue", "config", "cache", "baseline", "changed", "repros"),
     ("source",),
     ("project", "scopes"),
     ("flow",),

@@ -24,6 +24,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "check": "Check models for what breaks on the way to ONNX.",
         "config": "Show the settings that hold, or the schema of them.",
         "explain": "Explain one rule: what, why, bad and good code.",
+        "repro": "Run a counterexample that a check has kept, or list them.",
         "rules": "List every rule.",
     }
 )

@@ -181,7 +181,12 @@ def conclude(
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
     sources = _lines(overlay)
     from onnxlint.report import render, statistics
+    from onnxlint.repros import remember
 
+    try:
+        remember(report.findings)
+    except OSError as error:
+        tell(f"onnxlint: `onnxlint repro` will not know the fingerprints: {error}")
     form = asked["output_format"]
 
     def rendered(color: bool) -> str:

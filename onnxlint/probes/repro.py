@@ -145,7 +145,7 @@ def _script(
     head = _HEAD.format(
         claim=case.claim.replace("\\", "/").replace('"""', "'''"),
         search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
-        whole=f"\nThe input was made small; `repro.py {WHOLE}` runs it as it was found." if case.whole else "",
+        whole=f" With `{WHOLE}`: on the input before it was made small." if case.whole else "",
         module=module,
         attribute=attribute,
         mode="model.eval()\n" if probe.eval else "",
