@@ -257,10 +257,7 @@ class ModelStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`).
-
-    `notes` tell what of the probe itself went wrong, such as inputs that could not be made.
-    """
+    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
 
     name: str
     path: str
@@ -270,7 +267,6 @@ class ModelReport:
     remedy: str | None = None
     exporters: Mapping[str, ExporterResult] = field(default_factory=dict)
     declared: bool = False
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,6 @@ def _model(model: ModelReport) -> dict[str, Any]:
         "remedy": model.remedy,
         "declared": model.declared,
         "exporters": {name: _exporter(result) for name, result in model.exporters.items()},
-        **({"notes": list(model.notes)} if model.notes else {}),
     }
 
 

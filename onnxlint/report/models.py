@@ -63,16 +63,6 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
     yield Text("")
 
 
-def notes(models: Sequence[ModelReport]) -> Iterator[Text]:
-    """What went wrong in the probing itself, by model."""
-    told = [(model, note) for model in models for note in model.notes]
-    for model, note in told:
-        name = Text.styled("note: ", "bold").append(words.clean(model.name), style="bold")
-        yield name.append(": ").append(words.clean(note), style="none")
-    if told:
-        yield Text("")
-
-
 def _probed(models: Sequence[ModelReport]) -> tuple[list[ModelReport], list[str]]:
     """The probed models and the exporters that any of them has a result for."""
     probed = [model for model in models if model.status is ModelStatus.PROBED]
