@@ -69,6 +69,7 @@ class Settings:
     only_models: tuple[str, ...] = ()
     repro_dir: Path = Path(".onnxlint/repro")
     debug: bool = False
+    scheduler: str | None = None  # of a Dask cluster; None: probes run on this machine
     cache: bool = True
     cache_dir: Path | None = None  # None: the user's
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)

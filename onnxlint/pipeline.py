@@ -8,7 +8,7 @@ import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from onnxlint.flow.parts import Declared
 from onnxlint.paths import display_path
 from onnxlint.probes.plan import Place, Plan, plan
 from onnxlint.probes.pool import ProbePool
-from onnxlint.probing import Probing, Watcher
+from onnxlint.probing import Probing, Watcher, open_pool
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
@@ -65,7 +65,7 @@ def run_check(
     missing = missing_packages(settings)
     dynamic = not settings.static_only and not missing
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
-    with _without_collector(), ProbePool() as pool:
+    with _without_collector(), open_pool(settings) as pool:
         probing = Probing(pool, settings, store, progress)
         if dynamic and settings.models:
             probing.warm()
@@ -88,7 +88,8 @@ def run_check(
             results = probing.run(todo.probes)
             diagnostics += [notice for result in results for notice in result.notices]
             if also is not None and not probing.interrupted:
-                also(pool, todo.probes)
+                with nullcontext(pool) if isinstance(pool, ProbePool) else ProbePool() as here:
+                    also(here, todo.probes)
     findings = join(findings, results, sources.statement_lines, catalogue, source_line=sources.line)
     findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from onnxlint.cache import Store, digest
 from onnxlint.config import Settings
+from onnxlint.probes.cluster import Cluster
 from onnxlint.probes.kept import Answers
 from onnxlint.probes.pool import ProbePool, environment
 from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, to_json
@@ -30,14 +31,19 @@ class Watcher(Protocol):
         """What the exporters made of a model is known."""
 
 
+def open_pool(settings: Settings) -> ProbePool | Cluster:
+    """Return what runs the probes: processes of this machine, or a Dask cluster."""
+    return ProbePool() if settings.scheduler is None else Cluster(settings.scheduler)
+
+
 class Probing:
     """Runs probes. `unchanged` counts those that an earlier run knew, `interrupted` tells that Ctrl-C ended it."""
 
-    def __init__(self, pool: ProbePool, settings: Settings, store: Store, progress: Watcher | None) -> None:
+    def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Watcher | None) -> None:
         self._pool = pool
         self._settings = settings
         self._progress = progress
-        self._answers = Answers(Store(None) if settings.debug else store, environment())
+        self._answers = Answers(Store(None) if settings.debug else store, environment(), settings.scheduler or "")
         self.unchanged = 0
         self.interrupted = False
 

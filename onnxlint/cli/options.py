@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tomllib
 from collections.abc import Callable
@@ -28,7 +29,7 @@ _PATH = click.Path(path_type=Path)
 SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir"),
+    *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir", "scheduler"),
 )
 PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
 
@@ -71,6 +72,12 @@ def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> in
         return None if value is None else parse_memory(value)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, param) from error
+
+
+def _scheduler(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and importlib.util.find_spec("distributed") is None:
+        raise click.BadParameter("it needs Dask: pip install 'onnxlint[distributed]'", ctx, param)
+    return value
 
 
 def _absolute(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
@@ -186,6 +193,12 @@ _CHECK = (
         "--stdin-filename", type=_PATH, metavar="FILE", help="The name of the file that `-` reads; implies static only."
     ),
     click.option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        callback=_scheduler,
+        help="Probe on this Dask cluster, such as tcp://host:8786.",
+    ),
     click.option("--timeout", type=_SECONDS, help="Seconds that one model may take."),
     click.option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB."),
     click.option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),

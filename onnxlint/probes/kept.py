@@ -29,9 +29,11 @@ _keys = msgspec.json.Decoder(list[str])
 class Answers:
     """The results in a store, and what they hang on, looked at once in a run. `environment` is that of the worker."""
 
-    def __init__(self, store: Store, environment: Mapping[str, str]) -> None:
+    def __init__(self, store: Store, environment: Mapping[str, str], where: str = "") -> None:
+        """`where` names the machines that probe, if it is not this one."""
         self._store = store
         self._environment = environment
+        self._where = where
         self._stamps: dict[str, str] = {}
 
     def get(self, probe: Probe) -> ProbeResult | None:
@@ -69,7 +71,9 @@ class Answers:
         self._store.put(PLANS, plan, json.dumps([self._key(probe).hex() for probe in probes]).encode())
 
     def _key(self, probe: Probe) -> bytes:
-        return digest(json.dumps(to_json(probe), sort_keys=True), _surroundings(), *_settings(self._environment))
+        return digest(
+            json.dumps(to_json(probe), sort_keys=True), _surroundings(), self._where, *_settings(self._environment)
+        )
 
     def _read(self, key: bytes) -> ProbeResult | None:
         payload = self._store.get(KIND, key)

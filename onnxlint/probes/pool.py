@@ -200,7 +200,7 @@ class ProbePool:
 
     def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[_Stage | Future[str]]) -> str:
         return run_isolated(
-            json.dumps(to_json(_limited(probe, jobs))),
+            json.dumps(to_json(limited(probe, jobs))),
             self._runner,
             self._server,
             lambda name: events.put(_Stage(probe.name, name)),
@@ -208,7 +208,7 @@ class ProbePool:
         )
 
 
-def _limited(probe: Probe, jobs: int) -> Probe:
+def limited(probe: Probe, jobs: int) -> Probe:
     """Give the probe a limit of memory if it has none."""
     if probe.memory is not None:
         return probe
@@ -221,10 +221,14 @@ def _outcome(future: Future[str], probe: Probe) -> ProbeResult:
     try:
         return from_json(ProbeResult, json.loads(future.result()))
     except (ServerFailedError, ModuleNotFoundError) as error:
-        reason = f"the process that runs probes could not start: {error}"
-        remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
-        declared = probe.source == "config"
-        report = ModelReport(
-            probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared
-        )
-        return ProbeResult(report)
+        return not_started(probe, error)
+
+
+def not_started(probe: Probe, error: Exception) -> ProbeResult:
+    """Say why there was no process to run a probe."""
+    reason = f"the process that runs probes could not start: {error}"
+    remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
+    declared = probe.source == "config"
+    return ProbeResult(
+        ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared)
+    )
