@@ -35,6 +35,8 @@ class Witness:
         self._probe = probe
         self._own = (scratch + os.sep, os.path.abspath(probe.repro_dir) + os.sep)
         self._home = os.path.realpath(probe.root) + os.sep
+        homes = (os.path.expanduser(os.path.join("~", name)) for name in (".cache", ".config", ".local"))
+        self._homes = tuple(os.path.realpath(home) + os.sep for home in homes)  # where a library may keep what it wants
         self._pid = os.getpid()
         self._began = time.time_ns()
         self._before = dict(os.environ)
@@ -120,7 +122,7 @@ class Witness:
         if path.startswith((*self._own, *_DEVICES)) or f"{real}/".startswith((self._home, *self._own)):
             return
         frame = _user()
-        if frame is not None:
+        if frame is not None and not (stamps.installed(frame.f_code.co_filename) and real.startswith(self._homes)):
             self._note("writes outside the working directory", real, frame)
 
     def _socket(self, event: str, args: Sequence[Any]) -> None:

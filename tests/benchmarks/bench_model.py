@@ -1,7 +1,7 @@
 """One model's full check against its bare exports: both exporters at one size, and one ONNX Runtime run of each.
 
-Both are measured in one process, interleaved, after everything is warm. Then each is checked through the pool, as a
-user's run does, and asked for again, unchanged: `cached` is what that takes of the first.
+Both are measured in CPU seconds, in one process, interleaved, after everything is warm. Then each is checked through
+the pool, as a user's run does, and asked for again, unchanged: `cached` is what that takes of the first.
 Usage: python tests/benchmarks/bench_model.py [MODEL...]
 """
 
@@ -99,11 +99,11 @@ def quiet() -> Iterator[None]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return the wall time of a call."""
-    started = time.perf_counter()
+    """Return the CPU time of a call, which runs in one thread: what else the machine does must not count."""
+    started = time.process_time()
     with quiet():
         work()
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 def cached(pool: ProbePool, probe: Probe, folder: Path) -> float:

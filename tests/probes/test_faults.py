@@ -172,6 +172,25 @@ def test_a_full_disk_is_neither_the_models_nor_the_exporters_fault(root, small_d
     assert {notice.level for notice in result.notices} == {"error"}, "the run could not do what was asked"
 
 
+def test_a_library_may_write_to_its_cache_and_nowhere_else(root, tmp_path, monkeypatch):
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "downloads.py").write_text("def keep(path):\n    path.write_text('')\n")
+    cache = tmp_path / "home" / ".cache"
+    cache.mkdir(parents=True)
+    (root / "downloading.py").write_text(
+        "from pathlib import Path\n\nfrom downloads import keep\nfrom healthy import Model, example_inputs\n\n\n"
+        f"def build():\n    keep(Path({str(cache / 'weights')!r}))\n    keep(Path({str(tmp_path / 'log')!r}))\n"
+        f"    Path({str(cache / 'mine')!r}).write_text('')\n    return Model()\n"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    probe = replace(make_probe(root, "healthy"), factory="downloading:build", search_path=(str(root), str(library)))
+    with ProbePool("stub:run_probe") as pool:
+        (result,) = pool.run([probe], jobs=1)
+    (notice,) = result.notices
+    assert notice.message.endswith(f"writes outside the working directory: {tmp_path / 'log'}, {cache / 'mine'}")
+
+
 def test_a_mistake_of_our_own_fails_the_run_and_blames_nobody_else(root):
     with ProbePool("onnxlint.probes.stages:stage") as pool:  # called with what it does not take
         (result,) = pool.run([make_probe(root, "healthy")], jobs=1)

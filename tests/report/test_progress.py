@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 
+from onnxlint.records import ExporterResult, Location, ModelReport, ModelStatus, Outcome
 from onnxlint.report.progress import Progress, Silent, open_progress
 
 
@@ -43,6 +45,23 @@ def test_a_terminal_sees_the_stage_and_the_models() -> None:
     assert "probing" in seen
     assert "models.net:[red]Net1: exporting" in seen
     assert "\x1b[2K" in seen, "the lines are erased at the end"
+
+
+def test_a_finished_model_is_told_at_once_where_others_are_still_to_come() -> None:
+    exporters = {"dynamo": ExporterResult(Outcome.WRONG_VALUES, location=Location("src/net.py", 7))}
+    done = ModelReport("net:[red]Net", "net.py", 1, ModelStatus.PROBED, exporters=exporters)
+    failed = ModelReport("net:Other", "net.py", 9, ModelStatus.NOT_PROBED, "no weights")
+    seen = {}
+    for total in (1, 2):
+        stream = Terminal()
+        with open_progress(stream) as progress:
+            progress.stage("probing", total=total)
+            progress.probed(done)
+            progress.probed(failed)
+        seen[total] = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    assert "net:[red]Net  dynamo ✗ wrong values · net.py:7" in seen[2]
+    assert "net:Other  – not probed: no weights" in seen[2]
+    assert "net:Other" not in seen[1], "the report says it in a moment"
 
 
 def test_a_failure_inside_still_clears_the_display() -> None:
