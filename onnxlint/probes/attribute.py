@@ -164,7 +164,7 @@ class _Keeper:
         self.found = found
         self.outcome = outcome
         self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
-        self._scripts: dict[str, str | None] = {}
+        self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
 
     def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
         """One record for each place and cause."""
@@ -177,7 +177,8 @@ class _Keeper:
         return list(records.values())
 
     def _record(self, e: Explanation) -> Evidence:
-        gap = e.trial.difference if e.trial is not None else None
+        script, shown = self._script(e)
+        gap = shown.difference if shown is not None else None
         return Evidence(
             self.probe.name,
             self.found.export.exporter,
@@ -188,31 +189,29 @@ class _Keeper:
             e.trial.run.label if e.trial is not None else e.label,
             gap.max_abs if gap is not None else None,
             gap.max_rel if gap is not None else None,
-            self._script(e),
+            script,
         )
 
-    def _script(self, e: Explanation) -> str | None:
-        trial = e.trial
-        label = trial.run.label if trial is not None else ""
+    def _script(self, e: Explanation) -> tuple[str | None, Trial | None]:
+        """The script for an explanation, and the trial that it shows: the record tells of that one."""
+        label = e.trial.run.label if e.trial is not None else ""
         if label not in self._scripts:
             if len(self._scripts) >= _REPRODUCED:
-                return next(iter(self._scripts.values()))
+                return next(iter(self._scripts.values()))[0], e.trial
             self._scripts[label] = self._write(e, len(self._scripts) + 1)
         return self._scripts[label]
 
-    def _write(self, e: Explanation, number: int) -> str | None:
+    def _write(self, e: Explanation, number: int) -> tuple[str | None, Trial | None]:
         """The counterexample, made small; the whole one beside it where that is another."""
+        shown = e.trial
         whole = self._case(e.trial)
         small = whole
         if e.trial is not None and e.trial.run is not self.eager.base:
             place = (e.frames[0].path, e.frames[0].line) if e.frames else None
-            trial = shrink(self.probe, self.eager, self.found, e.trial, place)
-            before, after = (t.difference.max_abs if t.difference is not None else None for t in (e.trial, trial))
-            # The report tells how far the outputs are apart, and the script has to show just that.
-            alike = not before or 0.99 * before <= (after or 0.0) <= 1.01 * before
-            if trial is not e.trial and alike:
-                small = replace(self._case(trial), whole=(whole.args, whole.kwargs))
-        return write(self.probe, self.eager.model, self.eager.example, small, number)
+            shown = shrink(self.probe, self.eager, self.found, e.trial, place)
+            if shown is not e.trial:
+                small = replace(self._case(shown), whole=(whole.args, whole.kwargs))
+        return write(self.probe, self.eager.model, self.eager.example, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.found.export

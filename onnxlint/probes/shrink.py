@@ -20,6 +20,7 @@ from onnxlint.records import Probe
 
 _TRIES = 60  # runs of eager and of the export, for each counterexample
 _SECONDS = 2.0
+_CLEAR = 0.1  # of the relative error that was found, which a smaller counterexample has to show
 _DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
 
 Leaves = list[Any]
@@ -46,7 +47,7 @@ class _Shrinker:
         self.probe = probe
         self.eager = eager
         self.found = found
-        self.best = failing
+        self.whole = self.best = failing
         self.line = line
         self.shown = self._shows(failing.run)
         self.tries = 0
@@ -123,10 +124,17 @@ class _Shrinker:
         if smaller.observation.error is not None or self._shows(smaller) != self.shown:
             return False
         again = trial(self.probe, self.eager, self.found, smaller)
-        if again.result is not self.best.result:
+        if again.result is not self.best.result or self._faint(again):
             return False
         self.best = again
         return True
+
+    def _faint(self, smaller: Trial) -> bool:
+        """Whether most of the error is gone, against the size of the answer: nobody is convinced by what is left."""
+        found, left = self.whole.difference, smaller.difference
+        if found is None or left is None or found.max_rel is None or left.max_rel is None:
+            return False
+        return left.max_rel < _CLEAR * found.max_rel
 
     def _within(self, name: str, leaf: torch.Tensor) -> torch.Tensor:
         bounds = self.probe.ranges.get(name.partition(".")[0])
