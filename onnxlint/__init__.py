@@ -6,13 +6,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onnxlint.api import Result, assert_exportable, check_model, check_paths
     from onnxlint.marks import example
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "example"]
+__all__ = ["Result", "__version__", "assert_exportable", "check_model", "check_paths", "example"]
 
 # `import onnxlint` costs nothing: it stands in production code next to `@onnxlint.example`.
-_LAZY = {"example": "onnxlint.marks"}
+_LAZY = {
+    "Result": "onnxlint.api",
+    "assert_exportable": "onnxlint.api",
+    "check_model": "onnxlint.api",
+    "check_paths": "onnxlint.api",
+    "example": "onnxlint.marks",
+}
 
 
 def __getattr__(name: str) -> Any:

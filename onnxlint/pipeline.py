@@ -24,7 +24,8 @@ from onnxlint.flow.analysis import Request, analyse_files
 from onnxlint.flow.entries import Analysis
 from onnxlint.flow.parts import Declared
 from onnxlint.paths import display_path
-from onnxlint.probes.plan import Place, Plan, plan
+from onnxlint.probes.frozen import Captured
+from onnxlint.probes.plan import Place, Plan, plan, plan_captured
 from onnxlint.probes.pool import ProbePool
 from onnxlint.probing import Probing, Watcher, open_pool
 from onnxlint.project.index import Index
@@ -34,7 +35,7 @@ from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
 from onnxlint.source.suppress import apply
-from onnxlint.verdicts import join
+from onnxlint.verdicts import join, only_reached
 
 DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "psutil")
 UNUSED = "ONX901"
@@ -53,21 +54,25 @@ def run_check(
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     also: Also | None = None,
     shown: Callable[[Finding], bool] = lambda _: True,
+    captured: Captured | None = None,
 ) -> Report:
     """Check the files under `paths`: read, analyse, probe, and join what both passes say.
 
     `found` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
     `also` is called with the probes, once they have run, and the pool that ran them. Findings that are not `shown` get
-    no fix: writing one takes longer than finding what it is for.
+    no fix: writing one takes longer than finding what it is for. `captured` are live models: they are probed, and no
+    others.
     """
     began = time.monotonic()
     catalogue = load_catalogue()
     missing = missing_packages(settings)
     dynamic = not settings.static_only and not missing
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
-    with _without_collector(), open_pool(settings) as pool:
-        probing = Probing(pool, settings, store, progress)
-        if dynamic and settings.models:
+    opened = open_pool(settings) if captured is None else ProbePool(live=captured.servers)
+    with _without_collector(), opened as pool:
+        lasting = store if captured is None else Store(None)  # what live models hang on nobody can look up
+        probing = Probing(pool, settings, lasting, progress)
+        if dynamic and settings.models and captured is None:
             probing.warm()
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
         analysis = _analyse(sources.index, settings, store, dynamic)
@@ -80,7 +85,10 @@ def run_check(
         results: list[ProbeResult] = []
         unprobed: tuple[ModelReport, ...] = ()
         if dynamic:
-            todo = plan(settings, analysis.candidates, sources)
+            if captured is None:
+                todo = plan(settings, analysis.candidates, sources)
+            else:
+                todo = plan_captured(settings, captured)
             diagnostics += _unplanned(todo)
             unprobed = todo.unprobed
             text = {str(path): data.decode("latin-1") for path, data in overlay.items()}
@@ -90,7 +98,17 @@ def run_check(
             if also is not None and not probing.interrupted:
                 with nullcontext(pool) if isinstance(pool, ProbePool) else ProbePool() as here:
                     also(here, todo.probes)
-    findings = join(findings, results, sources.statement_lines, catalogue, source_line=sources.line)
+    own = None if captured is None else frozenset(display_path(path) for path in sources.found.files)
+    findings = join(
+        findings,
+        results,
+        sources.statement_lines,
+        catalogue,
+        is_checked=None if own is None else own.__contains__,
+        source_line=sources.line,
+    )
+    if captured is not None and captured.reached_only:
+        findings = only_reached(findings, results, sources.statement_lines)
     findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
     wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
     findings = tuple(
@@ -143,7 +161,7 @@ class _Sources(Place):
     ) -> None:
         self.count = len(found.files)
         self.index = Index(store, overlay, workers.processes(settings.jobs))
-        self._found = found.diagnostics
+        self.found = found
         self._settings = settings
         self._files: dict[str, SourceFile] | None = None
         if progress is not None:
@@ -153,7 +171,7 @@ class _Sources(Place):
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the files."""
-        return [*self._found, *self.index.diagnostics]
+        return [*self.found.diagnostics, *self.index.diagnostics]
 
     def __call__(self, factory: str) -> tuple[str, int]:
         """Path and line of `module:attribute`; ("", 0) where the source does not show it."""
@@ -242,7 +260,7 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
 
 
 def _told(result: ProbeResult, settings: Settings) -> ModelReport:
-    declared = any(m.factory == result.report.name for m in settings.models)
+    declared = result.report.declared or any(m.factory == result.report.name for m in settings.models)
     return replace(
         result.report, declared=declared, path=display_path(Path(result.report.path)) if result.report.path else ""
     )

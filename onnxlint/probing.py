@@ -97,6 +97,6 @@ class Probing:
 
 def _not_reached(probe: Probe) -> ProbeResult:
     reason = "the run was interrupted before its turn"
-    declared = probe.source == "config"
+    declared = probe.asked_for
     report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, declared=declared)
     return ProbeResult(report)

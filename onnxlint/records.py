@@ -206,7 +206,8 @@ class Probe:
     """A model with example inputs and dynamic axes: all that a worker needs, and nothing that is not data.
 
     `inputs` is `module:callable`, or specs by parameter name, or None where `source` names a convention.
-    `source` is one of `config`, `marked`, `call-site`, `example_input_array`, `dummy_inputs`, `default_cfg`.
+    `source` is one of `config`, `marked`, `call-site`, `example_input_array`, `dummy_inputs`, `default_cfg`,
+    `captured`: model and inputs are live objects, and `live` names the process that has them.
     `dynamic` maps a parameter of forward to {axis: name of the dim}; `sizes` a dim's name to the sizes to try.
     `search_path` goes in front of sys.path; `root` is the directory that reported paths are relative to.
     `eval` puts the model in eval mode after it is built, as the export that it was found at does.
@@ -236,6 +237,12 @@ class Probe:
     overlay: Mapping[str, str] = field(default_factory=dict)
     compare: str | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    live: str | None = None
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether the user named this very model: then it is a failure of the run if it cannot be probed."""
+        return self.source in ("config", "captured")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from onnxlint.changed import Changed
 from onnxlint.config import TYPED, Settings
 from onnxlint.paths import display_path
 from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
+from onnxlint.probes.frozen import Captured
 from onnxlint.probing import Watcher
 from onnxlint.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.scopes import Scope
@@ -63,11 +64,12 @@ def run(
     fresh: bool = False,
     also: Also | None = None,
     shown: Callable[[Finding], bool] = lambda _: True,
+    captured: Captured | None = None,
 ) -> Session:
     """Check every scope, and leave out what a baseline knows and what did not change.
 
-    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also` and `shown`: see
-    run_check.
+    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`, `shown` and `captured`:
+    see run_check.
     """
     catalogue = load_catalogue()
     parts: list[Report] = []
@@ -75,7 +77,14 @@ def run(
     by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
     for scope in scopes:
         report = run_check(
-            (), scope.settings, progress=progress, found=scope.found, overlay=overlay, also=also, shown=shown
+            (),
+            scope.settings,
+            progress=progress,
+            found=scope.found,
+            overlay=overlay,
+            also=also,
+            shown=shown,
+            captured=captured,
         )
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))

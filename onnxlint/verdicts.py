@@ -403,6 +403,20 @@ def _judge(
     return dataclasses.replace(finding, verdict=VerdictKind.SUSPECTED, evidence=tuple(attached))
 
 
+def only_reached(
+    findings: Sequence[Finding], results: Sequence[ProbeResult], statement_lines: StatementLines
+) -> tuple[Finding, ...]:
+    """Leave out the findings on lines that no model ran; all are kept where a model did not get to run."""
+    if not results or any(not result.reached for result in results):
+        return tuple(findings)
+    kept = []
+    for finding in findings:
+        first, last = _statement_of(finding, statement_lines)
+        if finding.evidence or any(_reached(result, finding.span.path, first, last) for result in results):
+            kept.append(finding)
+    return tuple(kept)
+
+
 def _all_right(model: ModelReport, finding: Finding) -> bool:
     """Whether every exporter that ran is `ok`, and those which the rule speaks of did run."""
     affected = [e for e in EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(model.exporters)

@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("session",),
     ("proof",),
     ("repair",),
+    ("api",),
     ("cli", "integrations"),
     ("__main__", "__init__"),
 )
@@ -35,7 +36,13 @@ PARTS = dict.fromkeys(
 )
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 HEAVY = {"torch", "onnx", "onnxruntime", "onnxscript", "onnx_ir", "numpy", "torchvision", "transformers"}
-MAIN_PROCESS_PROBES = {"onnxlint.probes", "onnxlint.probes.plan", "onnxlint.probes.pool"}
+MAIN_PROCESS_PROBES = {
+    "onnxlint.probes",
+    "onnxlint.probes.frozen",
+    "onnxlint.probes.script",
+    "onnxlint.probes.plan",
+    "onnxlint.probes.pool",
+}
 FROM_THE_ROOT = {"__version__", "__file__"}  # what any room may take from onnxlint/__init__.py
 WORKERS_KNOW = {"records", "marks", "specs", "paths", "probes"}  # the vocabulary and each other
 

@@ -26,6 +26,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "explain": "Explain one rule: what, why, bad and good code.",
         "repro": "Run a counterexample that a check has kept, or list them.",
         "rules": "List every rule.",
+        "run": "Run an export script and check what it exports.",
     }
 )
 

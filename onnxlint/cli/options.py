@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,6 +117,35 @@ def check_options(command: F) -> F:
     for option in reversed(_CHECK):
         command = option(command)
     return command
+
+
+# Flags of `check` that `run` has not got.
+CHECK_ALONE = frozenset(
+    {
+        *("static_only", "exclude", "extend_exclude", "force_exclude", "respect_gitignore", "changed_since"),
+        *("write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason", "watch"),
+        "stdin_filename",
+    }
+)
+
+
+def run_options(command: F) -> F:
+    """Add the flags of `check` that mean something for what a script exports."""
+    for option, name in zip(reversed(_CHECK), reversed(_names(_CHECK)), strict=True):
+        if name not in CHECK_ALONE:
+            command = option(command)
+    return command
+
+
+def _names(options: Sequence[Callable[[Any], Any]]) -> list[str]:
+    """Return the names that click gives the values of these options."""
+
+    def bare() -> None:
+        """Have no options of its own."""
+
+    for option in reversed(options):
+        option(bare)
+    return [str(param.name) for param in reversed(bare.__click_params__)]  # type: ignore[attr-defined]
 
 
 _CONFIG = (

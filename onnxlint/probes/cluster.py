@@ -113,7 +113,7 @@ class Cluster:
     def _unreachable(self, probe: Probe, error: Exception) -> ProbeResult:
         reason = f"the Dask scheduler at {self._address} does not answer"
         first = (str(error).splitlines() or [""])[0]
-        declared = probe.source == "config"
+        declared = probe.asked_for
         report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, declared=declared)
         return ProbeResult(report, notices=(Diagnostic("error", f"--scheduler: {reason}: {first}"),))
 

@@ -91,7 +91,7 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
     A model that died before it was built has not been probed; its exporters still say how it ended.
     """
     if known is None:
-        declared = probe.source == "config"
+        declared = probe.asked_for
         known = ProbeResult(ModelReport(probe.name, probe.path, probe.line, ModelStatus.PROBED, declared=declared))
     while_ = f" while {death.stage}" if death.stage else ""
     at = death.frames[0] if death.frames else None

@@ -17,6 +17,7 @@ import numpy
 import torch
 
 from onnxlint.marks import ATTRIBUTE
+from onnxlint.probes import snapshot
 from onnxlint.probes.synthesis import tensors_for
 from onnxlint.probes.userspace import error_frames, relative
 from onnxlint.records import Location, Probe, TensorSpec
@@ -37,13 +38,16 @@ class ProbeFailure(Exception):
 class Example:
     """What `forward` is called with. `parameters` names the inputs in call order: positional first, then keywords.
 
-    `dynamic` maps a parameter to {axis: name of the dim}. Only tensors passed directly have dynamic axes.
+    `dynamic` maps a parameter to {axis: name of the dim}, or a leaf of one such as `states.0`, which captured calls
+    name.
+    `options` are what else a captured call passes to its exporter.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
     dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -61,6 +65,9 @@ def seed_everything(seed: int = 0) -> None:
 def build_model(probe: Probe) -> torch.nn.Module:
     """Import the factory of a probe and call it without arguments. Raises ProbeFailure, with the user's line."""
     seed_everything()
+    if probe.live is not None:
+        model: torch.nn.Module = snapshot.held.model
+        return model
     target = load(probe.factory, probe)
     if isinstance(target, torch.nn.Module):
         return target
@@ -113,6 +120,9 @@ def call(function: Any, arguments: tuple[Any, ...], name: str, probe: Probe) -> 
 def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
     seed_everything()
+    if probe.live is not None:
+        captured: Example = snapshot.held.example
+        return captured
     declared: Any
     if isinstance(probe.inputs, str):
         declared = call(load(probe.inputs, probe), (), probe.inputs, probe)
@@ -120,11 +130,11 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         declared = dict(probe.inputs)
     else:
         declared = _conventional(probe, model)
-    names, more = _parameters(model)
+    names, more = parameters_of(model)
     dynamic: Mapping[str, Mapping[int, str]]
     if isinstance(declared, Mapping) and declared and all(isinstance(v, (str, TensorSpec)) for v in declared.values()):
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
-        _check_names(specs, names, more, probe, "inputs")
+        _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
         given: Any = tensors_for(specs, sizes, model, probe.ranges)
         dynamic = _merge(_named(specs), probe.dynamic)
@@ -133,13 +143,10 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     args, kwargs, parameters = _arrange(given, names, more, probe)
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
-        dynamic = _batch_axis(values)
-    _check_dynamic(dynamic, values, names, more, probe)
+        dynamic = batch_axis(values)
+    counted = checked_axes(dynamic, values, names, more, _place(probe))
     _check_sizes(dynamic, probe)
-    _check_names(probe.ranges, names, more, probe, "ranges")
-    counted = {
-        name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
-    }
+    _check_names(probe.ranges, names, more, _place(probe), "ranges")
     return Example(args, kwargs, parameters, counted)
 
 
@@ -244,7 +251,7 @@ def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
 
 
 def _write_inputs(model: torch.nn.Module) -> str:
-    names, _ = _parameters(model)
+    names, _ = parameters_of(model)
     return f'declare them: inputs = {{ {names[0] if names else "x"} = "float32[batch, 3, 224, 224]" }}'
 
 
@@ -289,7 +296,7 @@ def _merge(
     return {name: {**first.get(name, {}), **second.get(name, {})} for name in (*first, *second)}
 
 
-def _batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
+def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
     """Axis 0 of every tensor, where all tensors agree on its size: what conventions mean but do not say."""
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor) and value.dim() > 0}
     if len({value.shape[0] for value in tensors.values()}) != 1:
@@ -297,7 +304,7 @@ def _batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
     return {name: {0: "batch"} for name in tensors}
 
 
-def _parameters(model: torch.nn.Module) -> tuple[list[str], bool]:
+def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
     """The names that forward's parameters have, and whether it takes more (`*args` or `**kwargs`)."""
     try:
         parameters = inspect.signature(model.forward).parameters.values()
@@ -322,7 +329,7 @@ def _arrange(
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     """Positional arguments, keyword arguments and their names."""
     if isinstance(given, Mapping):
-        _check_names(given, names, more, probe, "inputs")
+        _check_names(given, names, more, _place(probe), "inputs")
         front, back = _keyword_only(names, given)
         return tuple(given[n] for n in front), {n: given[n] for n in back}, (*front, *back)
     if isinstance(given, torch.Tensor):
@@ -341,30 +348,35 @@ def _arrange(
     return tuple(given), {}, (*names[: len(given)], *extra)
 
 
-def _check_names(given: Iterable[str], names: list[str], more: bool, probe: Probe, key: str) -> None:
+def _check_names(given: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
     for name in given:
         if name not in names and not more:
             raise ProbeFailure(
                 f"forward has no parameter `{name}` that {key} names",
                 _nearest(name, names) or f"its parameters are {', '.join(names) or 'none'}",
-                _place(probe),
+                place,
             )
 
 
-def _check_dynamic(
-    dynamic: Mapping[str, Mapping[int, str]], values: Mapping[str, Any], names: list[str], more: bool, probe: Probe
-) -> None:
-    _check_names(dynamic, names, more, probe, "dynamic")
+def checked_axes(
+    dynamic: Mapping[str, Mapping[int, str]],
+    values: Mapping[str, Any],
+    names: list[str],
+    more: bool,
+    place: Location | None = None,
+) -> dict[str, dict[int, str]]:
+    """The dynamic axes, counted from the front. Raises ProbeFailure where they do not fit the inputs."""
+    _check_names(dynamic, names, more, place, "dynamic")
     seen: dict[str, tuple[str, int, int]] = {}
     for name, axes in dynamic.items():
         value = values.get(name)
         if not isinstance(value, torch.Tensor):
             what = "is not among the example inputs" if name not in values else f"is {_describe(value)}, not a tensor"
-            raise ProbeFailure(f"`{name}`, which dynamic names, {what}", None, _place(probe))
+            raise ProbeFailure(f"`{name}`, which dynamic names, {what}", None, place)
         for axis, dim in axes.items():
             if not -value.dim() <= axis < value.dim():
                 raise ProbeFailure(
-                    f"`{name}` has {value.dim()} dims: there is no axis {axis} to call `{dim}`", None, _place(probe)
+                    f"`{name}` has {value.dim()} dims: there is no axis {axis} to call `{dim}`", None, place
                 )
             size = value.shape[axis]
             other, at, before = seen.setdefault(dim, (name, axis, size))
@@ -372,8 +384,11 @@ def _check_dynamic(
                 raise ProbeFailure(
                     f"`{dim}` is {before} on axis {at} of `{other}` and {size} on axis {axis} of `{name}`",
                     "give the two dims different names, or the example equal sizes",
-                    _place(probe),
+                    place,
                 )
+    return {
+        name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
+    }
 
 
 def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None:

@@ -32,8 +32,13 @@ def serve(control_fd: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
     gc.collect()
     gc.freeze()  # the collector of a child must not touch, and so copy, what it shares with us
-    _Server(control).run()
+    serve_forks(control)
     os._exit(0)
+
+
+def serve_forks(control: socket.socket) -> None:
+    """Fork a child of this process as it is for each request, until the other end of `control` is closed."""
+    _Server(control).run()
 
 
 def _leave_with(control: socket.socket) -> None:

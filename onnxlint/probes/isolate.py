@@ -182,6 +182,8 @@ class _Watch:
         deadline = time.monotonic() + self.probe.timeout
         gauge = memory.Gauge(self.pid)
         limit = self.probe.memory
+        if limit is not None and self.probe.live is not None:
+            limit += gauge.read()  # what it shares with the process that it is a copy of
         ticks = 0
         while self.status is None and not self.server_gone:
             self._pump(TICK)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from onnxlint.config import ModelConfig, Settings
 from onnxlint.flow.candidates import Candidate
+from onnxlint.probes.frozen import Captured
 from onnxlint.records import ModelReport, ModelStatus, Probe
 
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
@@ -52,6 +53,20 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
         unprobed = [m for m in unprobed if m.name in settings.only_models]
         unnamed = 0
     return Plan(tuple(probes), tuple(unprobed), unnamed, unknown)
+
+
+def plan_captured(settings: Settings, captured: Captured) -> Plan:
+    """Plan to probe live models, within the limits of the settings."""
+    limits = replace(_declared(settings, ModelConfig(""), "", 0), search_path=())
+    probes, refused = captured.probes(limits)
+    wanted = settings.only_models
+    known = {probe.name for probe in probes} | {model.name for model in refused}
+    return Plan(
+        tuple(p for p in probes if not wanted or p.name in wanted),
+        tuple(m for m in refused if not wanted or m.name in wanted),
+        0,
+        tuple(name for name in wanted if name not in known),
+    )
 
 
 class Place:

@@ -11,17 +11,18 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO
 
 import onnxlint
 from onnxlint.probes import strays
-from onnxlint.probes.isolate import ServerFailedError, run_isolated
+from onnxlint.probes.isolate import Server, ServerFailedError, run_isolated
+from onnxlint.probes.snapshot import ENVIRONMENT
 from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, from_json, to_json
 
 RUNNER = "onnxlint.probes.worker:run_probe"
@@ -31,20 +32,11 @@ _START = (
     "import sys; home = sys.argv[2]; sys.path.insert(0, home); import onnxlint.probes; sys.path.remove(home); "
     "home in sys.path or sys.path.append(home); from onnxlint.probes import forkserver; forkserver.main()"
 )
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "ORT_DISABLE_TELEMETRY": "1",  # it sends what is run to its makers, from a thread that would not survive a fork
-    "TOKENIZERS_PARALLELISM": "false",  # its threads would not survive a fork
-    "CUDA_VISIBLE_DEVICES": "",  # both sides of every comparison are computed on the CPU
-}
 
 
 def environment() -> dict[str, str]:
     """The variables that a model sees."""
-    return {**os.environ, **_ENVIRONMENT}
+    return {**os.environ, **ENVIRONMENT}
 
 
 class ForkServer:
@@ -136,9 +128,13 @@ class _Stage:
 class ProbePool:
     """A context manager that runs probes; leaving it ends every process that it has started."""
 
-    def __init__(self, runner: str = RUNNER) -> None:
-        """`runner` is `module:function`, what the child calls with the probe and a way to publish partial results."""
+    def __init__(self, runner: str = RUNNER, live: Mapping[str, Server] = MappingProxyType({})) -> None:
+        """`runner` is `module:function`, what the child calls with the probe and a way to publish partial results.
+
+        `live` are the processes that have live models, by the name that probes give in `Probe.live`.
+        """
         self._runner = runner
+        self._live = live
         self._server = ForkServer()
         self._stop = Event()
 
@@ -202,7 +198,7 @@ class ProbePool:
         return run_isolated(
             json.dumps(to_json(limited(probe, jobs))),
             self._runner,
-            self._server,
+            self._server if probe.live is None else self._live[probe.live],
             lambda name: events.put(_Stage(probe.name, name)),
             self._stop,
         )
@@ -228,7 +224,7 @@ def not_started(probe: Probe, error: Exception) -> ProbeResult:
     """Say why there was no process to run a probe."""
     reason = f"the process that runs probes could not start: {error}"
     remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
-    declared = probe.source == "config"
+    declared = probe.asked_for
     return ProbeResult(
         ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared)
     )

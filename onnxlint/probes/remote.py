@@ -70,6 +70,6 @@ def _unfit(probe: Probe, version: str) -> ProbeResult | None:
         remedy = "let the workers see the project at the same path, as on a shared file system"
     if reason is None:
         return None
-    declared = probe.source == "config"
+    declared = probe.asked_for
     report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared)
     return ProbeResult(report)

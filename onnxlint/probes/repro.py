@@ -113,7 +113,12 @@ class _Unwritable(Exception):
 
 
 def write(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int) -> str | None:
-    """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
+    """Write script and inputs; return the script's path as records hold it, None where an input cannot be written.
+
+    None as well for a live model: there is no factory that a script could call to make it again.
+    """
+    if probe.live is not None:
+        return None
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
         text = _script(probe, model, example, case, arrays)

@@ -53,6 +53,19 @@ def _machinery() -> tuple[str, ...]:
     return tuple(found)
 
 
+def is_installed(path: str) -> bool:
+    """Whether a file was installed with a package: not the user's own, though it may be user code."""
+    return _SITE.search(path) is not None
+
+
+def program_files() -> Iterator[str]:
+    """The files of the modules that this process has imported and that are the user's own."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and path.endswith(".py") and is_user_code(path) and not is_installed(path):
+            yield os.path.abspath(path)
+
+
 @cache
 def _standard_library() -> tuple[str, ...]:
     paths = sysconfig.get_paths()

@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from onnxlint.probes.domains import Mode, is_mask, sampler
 from onnxlint.probes.examples import Example, ProbeFailure, call, load, seed_everything
+from onnxlint.probes.exporters import leaves
 from onnxlint.probes.synthesis import integer_range
 from onnxlint.records import Probe
 
@@ -136,7 +137,7 @@ def _laid_out(example: Example, sizes: dict[str, int], layout: str) -> Variation
 
 def example_sizes(example: Example) -> dict[str, int]:
     """The size of every dynamic dim on the example."""
-    values = dict(zip(example.parameters, example.values, strict=True))
+    values = leaves(example.parameters, example.args, example.kwargs)
     return {dim: values[name].shape[axis] for name, axes in example.dynamic.items() for axis, dim in axes.items()}
 
 
@@ -205,27 +206,25 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
         seed_everything(_SEEDS + seed)
         made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
 
-        def vary(value: Any, axes: Mapping[int, str], name: str) -> Any:
+        def vary(value: Any, label: str, name: str) -> Any:
             if isinstance(value, torch.Tensor):
                 limit = limits[name]
                 if mode in _MASK_MODES and not is_mask(value, limit):
                     return value
                 if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
                     return value
+                axes = example.dynamic.get(label, {})
                 shape = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(value.shape))
                 if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
                     made[id(value), shape] = sampler(value.cpu(), limit, ranges.get(name))(shape, mode).to(value.device)
                 return made[id(value), shape]
             if type(value) is dict:
-                return {key: vary(item, {}, name) for key, item in value.items()}
+                return {key: vary(item, f"{label}.{key}", name) for key, item in value.items()}
             if type(value) in (list, tuple):
-                return type(value)(vary(item, {}, name) for item in value)
+                return type(value)(vary(item, f"{label}.{k}", name) for k, item in enumerate(value))
             return value
 
-        values = [
-            vary(value, example.dynamic.get(name, {}), name)
-            for name, value in zip(example.parameters, example.values, strict=True)
-        ]
+        values = [vary(value, name, name) for name, value in zip(example.parameters, example.values, strict=True)]
         front = len(example.args)
         return tuple(values[:front]), dict(zip(example.kwargs, values[front:], strict=True))
 

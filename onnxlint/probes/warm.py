@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import io
@@ -15,18 +16,35 @@ def warm_up() -> None:
     Nothing here starts a thread that Python knows of: the process is going to fork.
     Raises ImportError when a package of the `dynamic` extra is missing.
     """
+    without_monitor()
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    rehearse()
+    gc.collect()
+
+
+def without_monitor() -> None:
+    """Keep tqdm from starting its monitor thread with the first progress bar of the exporter."""
     if importlib.util.find_spec("tqdm") is not None:
         import tqdm
 
-        tqdm.tqdm.monitor_interval = 0  # else its monitor thread starts with the first progress bar of the exporter
+        tqdm.tqdm.monitor_interval = 0
+
+
+@functools.cache
+def rehearse() -> None:
+    """Import what a probe needs and export one small module through both exporters, once in this process.
+
+    Raises ImportError when a package of the `dynamic` extra is missing.
+    """
     import numpy as np
     import onnx
     import onnxruntime
     import torch
     from torch import nn
 
-    torch.set_num_threads(1)
-    torch.set_num_interop_threads(1)
     model = nn.Sequential(
         nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
     )
@@ -53,4 +71,3 @@ def warm_up() -> None:
     session.run(None, {session.get_inputs()[0].name: np.ones((3, 2, 4, 4), np.float32)})
     if importlib.util.find_spec("onnxlint.probes.worker") is not None:
         importlib.import_module("onnxlint.probes.worker")
-    gc.collect()

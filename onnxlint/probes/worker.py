@@ -87,6 +87,7 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
         probe.opset,
         scratch,
         probe.root,
+        example.options,
     )
     stages.stage(f"running the {exporter} export in ONNX Runtime")
     found = confirm(probe, eager, export) if export.path else Confirmation(export)
@@ -153,7 +154,7 @@ class _Sheet:
             reason,
             remedy,
             dict(self.results),
-            declared=probe.source == "config",
+            declared=probe.asked_for,
         )
         result = ProbeResult(report, tuple(self.evidence), self.reached, _versions(), tuple(self.notices))
         self.send(result)

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -37,6 +38,7 @@ def export(
     opset: int,
     folder: Path,
     root: str,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Export:
     """Export `model`, which may be changed by it, to a file in `folder`."""
     result = Export("dynamo")
@@ -53,7 +55,7 @@ def export(
                 dynamo=True,
                 verbose=False,
                 opset_version=opset,
-                dynamic_shapes=dynamic_shapes(model, parameters, args, kwargs, dynamic),
+                **{"dynamic_shapes": dynamic_shapes(model, parameters, args, kwargs, dynamic), **options},
             )
             path = folder / "dynamo.onnx"
             program.save(str(path))
@@ -128,7 +130,10 @@ def _inputs(
         labels = iter(leaves([name], [value], {}))
         names += [next(labels) if leaf is not None else "" for leaf in flat]
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
-    return {arg.name: name for arg, name in zip(specs, names, strict=False) if name}
+    given = [value.name for value in program.model.graph.inputs]
+    if len(given) != len(specs):
+        given = [arg.name for arg in specs]
+    return {label: name for label, name in zip(given, names, strict=False) if name}  # renamed where it is an output too
 
 
 @contextlib.contextmanager

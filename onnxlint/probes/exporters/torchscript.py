@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -56,6 +57,7 @@ def export(
     opset: int,
     folder: Path,
     root: str,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Export:
     """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
     result = Export("torchscript")
@@ -81,6 +83,7 @@ def export(
                 opset_version=opset,
                 input_names=list(found),
                 dynamic_axes=axes,
+                **options,
             )
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began

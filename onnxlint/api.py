@@ -1,0 +1,237 @@
+"""The Python API: check files, or a model that exists already, and get the report as an object."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.config import FAIL_ON, Settings, unknown_selector
+from onnxlint.pipeline import DYNAMIC, run_check
+from onnxlint.probes.frozen import Captured, Snapshot
+from onnxlint.records import (
+    EXPORTERS,
+    ExporterResult,
+    Finding,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    Report,
+    Severity,
+    VerdictKind,
+)
+from onnxlint.report import render
+from onnxlint.scopes import Request, Scope, governing, scopes
+from onnxlint.session import run
+from onnxlint.source.discover import Discovery
+from onnxlint.source.parse import given_lines, source_lines
+
+_COUNTED = {"confirmed": {VerdictKind.CONFIRMED}, "suspected": {VerdictKind.CONFIRMED, VerdictKind.SUSPECTED}}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was found. `str()` of it is the report; a notebook shows it as HTML.
+
+    `report` holds everything, `fail_on` says what counts (see `--fail-on`), and `ignored` are the codes that do not.
+    """
+
+    report: Report
+    fail_on: str = "suspected"
+    ignored: tuple[str, ...] = ()
+    texts: Mapping[Path, bytes] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings that count: no notes, nothing that was not reproduced, nothing ignored."""
+        verdicts = _COUNTED[self.fail_on]
+        return tuple(
+            f
+            for f in self.report.findings
+            if f.verdict in verdicts and f.severity is not Severity.NOTE and not self._ignores(f)
+        )
+
+    @property
+    def models(self) -> tuple[ModelReport, ...]:
+        """What became of every model."""
+        return self.report.models
+
+    @property
+    def exporters(self) -> Mapping[str, ExporterResult]:
+        """What each exporter made of the model; of the first one, where there are several."""
+        return self.report.models[0].exporters if self.report.models else {}
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found, every model was probed, and every export agreed with PyTorch.
+
+        An export that fails for nothing but what is ignored is all right.
+        """
+        if self.findings or any(diagnostic.level == "error" for diagnostic in self.report.diagnostics):
+            return False
+        excused = {(e.model, e.exporter) for f in self.report.findings if self._ignores(f) for e in f.evidence}
+        for model in self.models:
+            if model.declared and model.status is ModelStatus.NOT_PROBED:
+                return False
+            for name, result in model.exporters.items():
+                if result.outcome not in (Outcome.OK, Outcome.SKIPPED) and (model.name, name) not in excused:
+                    return False
+        return True
+
+    def _ignores(self, finding: Finding) -> bool:
+        return any(finding.code.startswith(name) or finding.rule == name for name in self.ignored)
+
+    def __str__(self) -> str:
+        return self.text(width=shutil.get_terminal_size((100, 24)).columns)
+
+    def text(self, *, width: int = 100, color: bool = False) -> str:
+        """The report as `onnxlint check` prints it."""
+        return self._rendered("full", width, color)
+
+    def json(self) -> str:
+        """The report as JSON, version 1."""
+        return self._rendered("json", 100, False)
+
+    def _rendered(self, form: str, width: int, color: bool) -> str:
+        report = replace(self.report, findings=tuple(f for f in self.report.findings if not self._ignores(f)))
+        return render(
+            report, form, color=color, width=width, show_all=False, sources=self._lines, catalogue=load_catalogue()
+        )
+
+    def _lines(self, path: str) -> list[str]:
+        data = self.texts.get(Path(path).resolve()) if self.texts else None
+        return source_lines(path) if data is None else given_lines(data)
+
+    def _repr_html_(self) -> str:
+        from onnxlint.report.notebook import html
+
+        return html(self.report, self.findings, self.ok)
+
+
+def check_paths(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, fail_on: str = "suspected", **settings: Any
+) -> Result:
+    """Check the files under `paths` as `onnxlint check` does, with the configuration that governs them.
+
+    `settings` are fields of the configuration, such as `static_only=True`, `exporters=("dynamo",)`, `timeout=60`.
+    Raises TypeError for one that does not exist, ValueError for a selector that no rule answers to.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found = scopes([Path(path) for path in given], _request(settings))
+    return Result(_whole(run(found).report), _fail_on(fail_on))
+
+
+def check_model(
+    model: Any,
+    args: Any = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    exporters: str | Sequence[str] = EXPORTERS,
+    opset: int | None = None,
+    fail_on: str = "suspected",
+    ignore: Sequence[str] = (),
+    **settings: Any,
+) -> Result:
+    """Check a model that exists already, exported with these arguments.
+
+    `args` is what `forward` is called with: a tuple, a single tensor, or a dict by parameter name. `dynamic` maps
+    parameters to {axis: name of the dim}; without it axis 0 is the batch, with `{}` all sizes are fixed. `ignore`
+    names rules that do not count. `settings` are fields of the configuration, such as `timeout` (seconds).
+    The model is probed in processes forked from this one; it is not changed.
+    Raises TypeError or ValueError for arguments that mean nothing, RuntimeError where there is nothing to probe with.
+    """
+    return _check(model, args, kwargs, dynamic, exporters, opset, fail_on, tuple(ignore), settings, sys._getframe(1))
+
+
+def assert_exportable(
+    model: Any,
+    args: Any = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    exporters: str | Sequence[str] = EXPORTERS,
+    opset: int | None = None,
+    fail_on: str = "suspected",
+    ignore: Sequence[str] = (),
+    **settings: Any,
+) -> Result:
+    """Raise AssertionError with the report unless the model survives the export; see `check_model`."""
+    __tracebackhide__ = True
+    result = _check(model, args, kwargs, dynamic, exporters, opset, fail_on, tuple(ignore), settings, sys._getframe(1))
+    if not result.ok:
+        raise AssertionError(f"the model does not survive the export to ONNX\n\n{result.text()}")
+    return result
+
+
+def _check(
+    model: Any,
+    args: Any,
+    kwargs: Mapping[str, Any] | None,
+    dynamic: Mapping[str, Mapping[int, str]] | None,
+    exporters: str | Sequence[str],
+    opset: int | None,
+    fail_on: str,
+    ignore: tuple[str, ...],
+    settings: Mapping[str, Any],
+    frame: FrameType,
+) -> Result:
+    missing = [name for name in DYNAMIC if importlib.util.find_spec(name) is None]
+    if missing:
+        raise RuntimeError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
+    wanted = (exporters,) if isinstance(exporters, str) else tuple(exporters)
+    strangers = [name for name in wanted if name not in EXPORTERS]
+    if strangers or not wanted:
+        raise ValueError(f"exporters are {' and '.join(EXPORTERS)}, not {', '.join(strangers) or 'none'}")
+    rules = {rule.code: rule.name for rule in load_catalogue().values()}
+    faults = [fault for name in ignore if (fault := unknown_selector(name, rules))]
+    if faults:
+        raise ValueError("; ".join(faults))
+    given = {**settings, "exporters": wanted} | ({} if opset is None else {"opset": opset})
+    request = _request(given)
+    live = importlib.import_module("onnxlint.probes.live")
+    live.rehearse()
+    call = live.Call(model, args, kwargs or {}, wanted, opset, dynamic)
+    snapshot = Snapshot(live.freeze(call, frame))
+    try:
+        capture = snapshot.capture
+        place = Path(capture.files[0]) if capture.files else Path.cwd()
+        governed, diagnostics = governing(place, request)
+        texts = {Path(path).resolve(): text.encode() for path, text in capture.texts.items()}
+        files = tuple(Path(path) for path in (*capture.files, *capture.texts))
+        scope = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)
+        report = run_check(
+            (), scope.settings, found=scope.found, overlay=texts, captured=Captured((snapshot,), reached_only=True)
+        )
+    finally:
+        snapshot.close()
+    report = replace(_whole(report), diagnostics=(*diagnostics, *report.diagnostics))
+    return Result(report, _fail_on(fail_on), ignore, texts)
+
+
+def _whole(report: Report) -> Report:
+    """A report that is finished: Ctrl-C in the middle of it is for the caller."""
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return report
+
+
+def _fail_on(value: str) -> str:
+    if value not in FAIL_ON:
+        raise ValueError(f"fail_on is one of {', '.join(FAIL_ON)}, not `{value}`")
+    return value
+
+
+def _request(settings: Mapping[str, Any]) -> Request:
+    known = set(Settings.__dataclass_fields__) - {"root", "config_file", "origins", "models"}
+    strangers = sorted(settings.keys() - known)
+    if strangers:
+        raise TypeError(f"there is no setting {', '.join(f'`{name}`' for name in strangers)}")
+    return Request(overrides=dict(settings), rules={r.code: r.name for r in load_catalogue().values()})

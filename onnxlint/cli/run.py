@@ -1,0 +1,99 @@
+"""`onnxlint run`: the user's own export script, and a report on what it exports, as it exports it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxlint.cli.check import Asked, conclude
+from onnxlint.cli.options import CHECK_ALONE, config_options, run_options
+from onnxlint.cli.output import MACHINE_FORMATS
+from onnxlint.records import EXPORTERS, Diagnostic
+
+if TYPE_CHECKING:
+    from onnxlint.config import Settings
+    from onnxlint.probes.script import Ran
+    from onnxlint.scopes import Scope
+
+_STDERR = 2
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.option("-m", "module", is_flag=True, help="SCRIPT is the name of a module, as in `python -m`.")
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@config_options
+@run_options
+def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any) -> int:
+    """Run SCRIPT as `python SCRIPT ARGUMENTS` does, and check what it exports, as it exports it.
+
+    Every call of torch.onnx.export and torch.export.export is captured with its model, inputs and options, also where
+    a library makes it. The flags of onnxlint stand before SCRIPT. The report follows what the script prints; a report
+    for machines that goes to standard output has that to itself, and the script prints to standard error.
+
+    Exit code: 0 nothing found; 1 findings; 2 the script failed or exported nothing, or the run could not do all.
+    """
+    if not module and not os.path.exists(script):
+        raise click.UsageError(f"there is no file `{script}`; `-m` runs a module")
+    asked = Asked((Path(script),), {**dict.fromkeys(CHECK_ALONE), **flags})
+    fault = asked.fault()
+    if fault is not None:
+        raise click.UsageError(fault)
+    from onnxlint import session
+    from onnxlint.pipeline import missing_packages
+    from onnxlint.probes.frozen import Captured
+    from onnxlint.probes.script import run_program
+    from onnxlint.report.progress import open_progress
+    from onnxlint.report.words import hidden
+    from onnxlint.scopes import governing
+
+    settings, mistakes = governing(Path.cwd() if module else Path(script), asked.request())
+    missing = missing_packages(settings)
+    if missing:
+        raise click.UsageError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
+    alone = asked["output_format"] in MACHINE_FORMATS and asked["output_file"] is None
+    ran = run_program([*(["-m"] if module else []), script, *arguments], _STDERR if alone else None)
+    show_all = asked["show"] == "all"
+    captured = Captured(ran.snapshots)
+    try:
+        scope = _scope(settings, mistakes, None if module else Path(script), ran)
+        with open_progress(quiet=asked["quiet"]) as progress:
+            done = session.run(
+                [scope], progress=progress, shown=lambda finding: show_all or not hidden(finding), captured=captured
+            )
+    finally:
+        captured.close()
+    report = replace(done.report, diagnostics=(*_faults(script, ran), *done.report.diagnostics))
+    return conclude(report, asked, [scope], {})
+
+
+def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | None, ran: Ran) -> Scope:
+    """The script and what it imported, with the exporters that it calls."""
+    from onnxlint.scopes import Scope
+    from onnxlint.source.discover import Discovery
+
+    told = [path for snapshot in ran.snapshots for path in snapshot.capture.files]
+    files = dict.fromkeys(Path(path) for path in (*ran.files, *told) if os.path.isfile(path))
+    if script is not None and script.is_file():
+        files.setdefault(Path(os.path.abspath(script)))
+    used = {name for snapshot in ran.snapshots for name in snapshot.capture.exporters}
+    exporters = tuple(name for name in EXPORTERS if name in used and name in settings.exporters)
+    if exporters:
+        settings = replace(settings, exporters=exporters)
+    return Scope(settings, Discovery(tuple(sorted(files))), mistakes)
+
+
+def _faults(script: str, ran: Ran) -> list[Diagnostic]:
+    found = [Diagnostic("error", fault) for fault in ran.faults]
+    if ran.ending is not None:
+        found.append(
+            Diagnostic("error", f"the script {ran.ending}; what it had exported until then was checked", script)
+        )
+    if not ran.snapshots:
+        message = "the script made no call of torch.onnx.export or torch.export.export that could be captured"
+        found.append(Diagnostic("error", message, script))
+    return found

@@ -1,0 +1,174 @@
+"""Listens for exports in the process of a user's script, which must not notice: standard library only until one comes.
+
+A first statement is put into the exporters' own functions when their modules are imported, so that no frame of ours is
+on the stack while they run: their files may hold the stack.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import contextlib
+import importlib
+import inspect
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import FrameType, ModuleType
+from typing import Any
+
+from onnxlint.probes import snapshot, wire
+from onnxlint.probes.userspace import program_files
+
+CALL, FILES, FAULT = b"+", b"f", b"!"
+FUNCTION = "export"
+_NAME = "__onnxlint_notice__"
+_SCRIPT_UTILS = ("torch.onnx._internal.torchscript_exporter.utils", "torch.onnx.utils")  # since 2.9, and before
+_MODULES = ("torch.onnx", "torch.export", *_SCRIPT_UTILS)
+# What is handed on as it is; dims, names and opset are read, and the rest says where to write what.
+_KEPT = {
+    "torchscript": (
+        *("export_params", "keep_initializers_as_inputs", "training", "operator_export_type", "do_constant_folding"),
+        *("custom_opsets", "export_modules_as_functions", "autograd_inlining"),
+    ),
+    "dynamo": ("custom_translation_table", "optimize"),
+}
+
+_channel: socket.socket | None = None
+_owner = 0
+
+
+def listen(channel: int) -> None:
+    """Tell of every export through this descriptor from now on, and of the files of the program at its end."""
+    global _channel, _owner
+    os.set_inheritable(channel, False)
+    _channel, _owner = socket.socket(fileno=channel), os.getpid()
+    sys.meta_path.insert(0, _Finder())
+    atexit.register(_end)
+
+
+def notice(module: str, function: str, given: dict[str, Any]) -> None:
+    """An exporter's function was called; never raises, and changes nothing."""
+    frame = sys._getframe(2)
+    if _channel is None or snapshot.inside or _is_inner(frame):
+        return
+    try:
+        with contextlib.closing(_freeze(module, given, frame)) as control:
+            socket.send_fds(_channel, [CALL], [control.fileno()])
+    except Exception as error:  # noqa: BLE001 - told in the report; the script goes on as without us
+        _send(FAULT, {"fault": f"{type(error).__name__}: {error}", "call": f"{module}.{function}"})
+
+
+class _Finder(MetaPathFinder):
+    """Finds the exporters' modules as Python does, and loads them with our statement in them."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _MODULES:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    """Compiles from the source, past the folder of compiled files: what is kept there must stay the original."""
+
+    def get_code(self, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path), path)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == FUNCTION:
+                told = ast.parse(f"{_NAME}({fullname!r}, {node.name!r}, locals())").body[0]
+                first = node.body[0]
+                for part in ast.walk(told):
+                    ast.copy_location(part, first)
+                documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+                node.body.insert(int(documented), told)
+        return compile(tree, path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)[_NAME] = notice
+        super().exec_module(module)
+
+
+def _is_inner(frame: FrameType | None) -> bool:
+    """Whether an exporter called this one: the outermost is the user's call."""
+    while frame is not None:
+        if frame.f_code.co_name == FUNCTION and frame.f_globals.get("__name__") in _MODULES:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _freeze(module: str, given: dict[str, Any], frame: FrameType) -> socket.socket:
+    call = _read(module, given)
+    torch = sys.modules["torch"]
+    if torch.cuda.is_initialized():  # a forked process cannot go on with it
+        call = importlib.import_module("onnxlint.probes.live").Call(**call).on_cpu()
+
+    def describe() -> dict[str, Any]:
+        live = importlib.import_module("onnxlint.probes.live")
+        told: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame)
+        return told
+
+    assert _channel is not None
+    return snapshot.take(describe, (_channel.fileno(),))
+
+
+def _read(module: str, given: dict[str, Any]) -> Any:
+    """What a call says, as the fields of `live.Call`."""
+    if module == "torch.export":
+        return {
+            "model": given["mod"],
+            "args": given["args"],
+            "kwargs": dict(given.get("kwargs") or {}),
+            "exporters": ("dynamo",),
+            "dynamic": {},
+            "dynamic_shapes": given.get("dynamic_shapes"),
+            "everything": True,
+        }
+    exporter = "dynamo" if given.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
+    options = {name: given[name] for name in _KEPT[exporter] if name in given}
+    return {
+        "model": given["model"],
+        "args": given.get("args", ()),
+        "kwargs": dict(given.get("kwargs") or {}),
+        "exporters": (exporter,),
+        "opset": given.get("opset_version") or _default_opset(),
+        "dynamic": {},
+        "dynamic_axes": given.get("dynamic_axes"),
+        "input_names": tuple(given.get("input_names") or ()),
+        "dynamic_shapes": given.get("dynamic_shapes") if exporter == "dynamo" else None,
+        "options": _changed(module, options),
+        "onnx": True,
+        "everything": True,
+    }
+
+
+def _changed(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not what they are anyway: some warn as soon as they are given."""
+    defaults = inspect.signature(getattr(sys.modules[module], FUNCTION)).parameters
+    return {name: value for name, value in options.items() if value is not defaults[name].default}
+
+
+def _default_opset() -> int | None:
+    """The opset of an export that names none, None where this torch does not say."""
+    found = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)
+    return found if isinstance(found, int) else None
+
+
+def _end() -> None:
+    if os.getpid() == _owner and not snapshot.inside:
+        _send(FILES, {"files": sorted(set(program_files()))})
+
+
+def _send(kind: bytes, message: dict[str, Any]) -> None:
+    if _channel is not None:
+        with contextlib.suppress(OSError):  # nobody listens any more: the script is what counts here
+            _channel.sendall(kind + wire.pack(message))

@@ -1,0 +1,197 @@
+"""`onnxlint run`: real scripts that export, with and without onnxlint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.slow
+
+NETS = """\
+import torch
+
+
+class Gate(torch.nn.Module):
+    open = True
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        y = self.linear(x)
+        if self.open and y.sum() > 0:  # the gate
+            return y * 2
+        return y - 1
+
+
+class Good(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x, scale):
+        return self.linear(x).relu() * scale
+"""
+GATE = next(number for number, line in enumerate(NETS.splitlines(), 1) if line.endswith("# the gate"))
+HELPER = """\
+from torch.onnx import export as onnx_export
+
+
+def save(model, args, path, **options):
+    onnx_export(model, args, path, **options)
+"""
+SCRIPT = """\
+import argparse, os, sys
+import torch
+from helper import save
+from nets import Gate, Good
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", required=True)
+out = parser.parse_args().out
+torch.manual_seed(0)
+gate, good = Gate().eval(), Good().eval()
+x = torch.ones(2, 3)
+save(gate, (x,), f"{out}/gate.onnx", dynamo=False, verbose=True, input_names=["in"], dynamic_axes={"in": {0: "n"}})
+gate.open = False
+batch = torch.export.Dim("batch", min=2, max=9)
+torch.onnx.export(
+    good, (x, {"scale": torch.ones(3)}), f"{out}/good.onnx", dynamo=True, verbose=False, opset_version=20,
+    dynamic_shapes={"x": {0: batch}, "scale": None},
+)
+print("read", sys.stdin.read(), "as", __name__, sys.argv[0], sys.path[0], file=sys.stderr)
+print(sorted(name for name in os.environ if "ONNXLINT" in name), os.environ.get("PYTHONPATH"), file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "nets.py").write_text(NETS)
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "ex.py").write_text(SCRIPT)
+    for name in ("with", "without"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def python(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ONNXLINT")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def run(*arguments: str, cwd: Path, stdin: str = "") -> tuple[int, dict[str, Any], str]:
+    """Exit code, JSON report and standard error."""
+    done = python("-m", "onnxlint", "run", "--output-format", "json", *arguments, cwd=cwd, stdin=stdin)
+    assert done.stdout.startswith("{"), done.stdout + done.stderr
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def outcomes(report: dict[str, Any]) -> dict[str, dict[str, str]]:
+    return {
+        model["name"]: {name: cell["outcome"] for name, cell in model["exporters"].items()}
+        for model in report["models"]
+    }
+
+
+def errors(report: dict[str, Any]) -> str:
+    return "\n".join(d["message"] for d in report["diagnostics"] if d["level"] == "error")
+
+
+def test_a_script_is_checked_as_written_and_writes_the_same_bytes(project: Path) -> None:
+    plain = python("ex.py", "--out", "without", cwd=project, stdin="words")
+    assert plain.returncode == 0, plain.stderr
+    code, report, told = run("ex.py", "--out", "with", cwd=project, stdin="words")
+    for name in ("gate.onnx", "good.onnx"):
+        assert (project / "with" / name).read_bytes() == (project / "without" / name).read_bytes(), name
+    assert [line for line in told.splitlines() if line in plain.stderr.splitlines()[-2:]] == (
+        plain.stderr.splitlines()[-2:]
+    ), "arguments, input, path and environment are what they are without onnxlint"
+    assert outcomes(report) == {"nets:Gate": {"torchscript": "wrong-values"}, "nets:Good": {"dynamo": "ok"}}
+    confirmed = [(f["code"], f["path"], f["line"]) for f in report["findings"] if f["verdict"] == "confirmed"]
+    assert confirmed == [("ONX101", "nets.py", GATE)], "the model was captured while its gate was open"
+    assert errors(report) == ""
+    assert report["summary"]["files"] == 3
+    assert code == 1
+
+
+def test_a_script_that_fails_still_gets_its_report(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import torch\nfrom nets import Good\n"
+        "torch.onnx.export(Good().eval(), (torch.ones(2, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
+        "raise SystemExit(7)\n"
+    )
+    code, report, _ = run("ex.py", cwd=project)
+    assert (code, outcomes(report)) == (2, {"nets:Good": {"torchscript": "ok"}})
+    assert "ended with exit status 7" in errors(report)
+    text = (project / "ex.py").read_text().replace("raise SystemExit(7)", "import os; os.kill(os.getpid(), 11)")
+    (project / "ex.py").write_text(text)
+    code, report, _ = run("ex.py", cwd=project)
+    assert (code, outcomes(report)) == (2, {"nets:Good": {"torchscript": "ok"}})
+    assert "killed by SIGSEGV" in errors(report)
+    assert report["summary"]["files"] == 2, "the snapshot told of the files"
+
+
+def test_a_model_that_hangs_on_another_input_is_ended(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import torch\n\n\nclass Grow(torch.nn.Module):\n    def forward(self, x):\n"
+        "        while x.abs().sum() < 10:\n            x = x * 2\n        return x\n\n\n"
+        "torch.onnx.export(Grow().eval(), (torch.ones(2, 3),), 'grow.onnx', dynamo=False)\n"
+    )
+    code, report, _ = run("--timeout", "10", "ex.py", cwd=project)
+    assert code in (1, 2)
+    assert outcomes(report) == {"ex:Grow": {"torchscript": "timeout"}}
+    assert (project / "grow.onnx").exists()
+
+
+def test_a_module_is_run_and_torch_export_is_captured(project: Path) -> None:
+    (project / "pack").mkdir()
+    (project / "pack" / "__init__.py").write_text("")
+    (project / "pack" / "job.py").write_text(
+        "import sys\nimport torch\nfrom nets import Gate\n\n"
+        "if __name__ == '__main__':\n"
+        "    try:\n"
+        "        torch.export.export(Gate().eval(), (torch.ones(int(sys.argv[1]), 3),))\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__)\n"
+    )
+    code, report, told = run("-m", "pack.job", "2", cwd=project)
+    assert code == 1
+    assert outcomes(report) == {"nets:Gate": {"dynamo": "export-error"}}
+    assert "GuardOnDataDependentSymNode" in told, "the script goes on"
+
+
+def test_a_script_without_an_export_and_one_that_is_not_there_are_told(project: Path) -> None:
+    (project / "ex.py").write_text("import torch\n")
+    code, report, _ = run("ex.py", cwd=project)
+    assert code == 2
+    assert "no call of torch.onnx.export" in errors(report)
+    done = python("-m", "onnxlint", "run", "nothing.py", cwd=project)
+    assert done.returncode == 2
+    assert "there is no file `nothing.py`" in done.stderr
+
+
+def test_what_the_script_prints_comes_before_the_report(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import torch\nfrom nets import Good\nprint('hello')\n"
+        "torch.onnx.export(Good(), (torch.ones(2, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
+    )
+    done = python("-m", "onnxlint", "run", "ex.py", cwd=project)
+    assert done.stdout.startswith("hello\n")
+    assert "nets:Good" in done.stdout
