@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from onnxlint.flow import shapes
+from onnxlint.flow import literals, shapes
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -126,7 +126,7 @@ def _eye(call: Call) -> Value:
 )
 def _tensor(call: Call) -> Value:
     given = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
-    return call.engine.tensor_from_python(call, given if given is not None else UNKNOWN)
+    return literals.tensor(call.engine, call, given if given is not None else UNKNOWN)
 
 
 @handles("meshgrid")

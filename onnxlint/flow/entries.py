@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import facts, outputs, shapes
+from onnxlint.flow.arguments import STARRED, bind
 from onnxlint.flow.budget import ENTRY, LINE, Exhausted
 from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
@@ -29,7 +30,7 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.frame import Frame
-from onnxlint.flow.interpret import STARRED, Interpreter
+from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value, exported_value, used_as_tensor, vararg_value
 from onnxlint.flow.parts import Declared, Part, name_of
@@ -363,7 +364,7 @@ class _Mode(_Job):
         if len(unit.args.args) < 2:
             args = []
         body = body_of(unit)
-        scope = Scope(engine.bind(unit, [instance, *args], {}))
+        scope = Scope(bind(engine, unit, [instance, *args], {}))
         frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
         engine.mode_root = frame
         engine.frames.append(frame)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import facts, lowering, outputs, special
+from onnxlint.flow import facts, lowering, names, outputs, special
 from onnxlint.flow.alike import one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.domain import NONE, UNKNOWN, Dim, Scope, Tensor, Value, reads_data
@@ -188,7 +188,7 @@ class Frame(Targets):
         """An import inside a function."""
         for name, target in imported(node, self.module.name, self.module.is_package):
             if name != "*":
-                self.scope.names[name] = self.engine.resolve_dotted(target, self.module)
+                self.scope.names[name] = names.dotted(self.engine, target, self.module)
         return False
 
     def s_global(self, node: ast.Global) -> bool:

@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import logging
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from dataclasses import replace
+from typing import Any
 
 from onnxlint.flow import (
     access,
+    arguments,
     calls,
     exports,
     facts,
+    habits,
     hazards,
     indexing,
     layers,
     methods,
+    names,
     outputs,
     shapes,
     special,
     unflattened,
 )
-from onnxlint.flow.budget import HABIT, Budget
+from onnxlint.flow.budget import Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
     UNKNOWN,
-    Array,
     ClassRef,
     Config,
     Const,
-    Data,
     Dict,
-    Dim,
     External,
     Function,
     Instance,
@@ -44,7 +43,6 @@ from onnxlint.flow.domain import (
     Method,
     Object,
     Partial,
-    PyModule,
     Scope,
     Seq,
     Shape,
@@ -54,15 +52,13 @@ from onnxlint.flow.domain import (
     Unknown,
     Value,
     is_none,
-    traced,
 )
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.joins import element, join, join_all, join_returns
 from onnxlint.flow.objects import Objects, Replaced
 from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parameters import by_annotation, entry_value
+from onnxlint.flow.parameters import entry_value
 from onnxlint.flow.reads import Attributes
-from onnxlint.flow.transfer import Call
 from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import LIBRARIES, ModuleInfo, Project
@@ -74,15 +70,6 @@ log = logging.getLogger(__name__)
 CONTEXTS = 5
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 DEPTH = 40
-
-
-@dataclass(frozen=True, slots=True)
-class _Habit:
-    """What a method did so far, joined; a negative count: more than bookkeeping."""
-
-    count: int
-    result: Value
-    effects: tuple[tuple[str, Value], ...]
 
 
 class _Call:
@@ -145,7 +132,7 @@ class Interpreter(Objects):
         self._summaries: dict[tuple[Hashable, bool, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
-        self._habits: dict[Hashable, _Habit] = {}
+        self.habits: dict[Hashable, habits.Habit] = {}
         self.writes: list[tuple[Object, str, Value]] = []
         self.replaced: list[Replaced] = []  # what the arms that run have written to
         self._class_values: dict[tuple[int, int], Value] = {}
@@ -178,7 +165,7 @@ class Interpreter(Objects):
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not self.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
-        scope = self.bind(unit, [*bound, *args], kwargs)
+        scope = arguments.bind(self, unit, [*bound, *args], kwargs)
         key: Any = None
         if fn.scope is None:
             key = _Call((unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing))
@@ -205,7 +192,7 @@ class Interpreter(Objects):
         elif len(self.frames) >= DEPTH or self._recurs(unit):
             return UNKNOWN
         if not self.tracing and fn.scope is None:
-            result = self._by_habit(fn)
+            result = habits.recall(self, fn)
             if result is not None:
                 return result
         self.budget.spend(1)
@@ -229,49 +216,12 @@ class Interpreter(Objects):
         if key is not None:
             self._summaries[unit.key, asked, self.silent > 0][key] = result
             if not self.tracing:
-                self._note_habit(fn, result, written, changes == self.changes)
+                habits.note(self, fn, result, written, changes == self.changes)
         return result
 
     def _recurs(self, unit: FunctionUnit) -> bool:
         """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
         return sum(f.unit is not None and f.unit.key == unit.key for f in self.frames) >= 2
-
-    def _note_habit(self, fn: Function, result: Value, written: int, harmless: bool) -> None:
-        """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
-
-        Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
-        that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
-        """
-        if not isinstance(fn.bound, Instance):
-            return
-        key = fn.unit.key
-        before = self._habits.get(key)
-        effects = self.writes[written:]
-        own = {name: v for obj, name, v in effects if obj is fn.bound.object}
-        plain = (
-            harmless
-            and len(own) == len({name for _, name, _ in effects})
-            and all(_plain_value(v) for v in own.values())
-        )
-        if not plain or not _plain_value(result) or (before is not None and before.count < 0):
-            self._habits[key] = _Habit(-1, UNKNOWN, ())
-        elif before is None:
-            self._habits[key] = _Habit(1, result, tuple(own.items()))
-        else:
-            merged = dict(before.effects)
-            for name, v in own.items():
-                merged[name] = join(merged[name], v) if name in merged else v
-            self._habits[key] = _Habit(before.count + 1, join(before.result, result), tuple(merged.items()))
-
-    def _by_habit(self, fn: Function) -> Value | None:
-        """The result of a function of which it is known what it always does; None for any other."""
-        habit = self._habits.get(fn.unit.key)
-        if habit is None or habit.count < HABIT:
-            return None
-        if isinstance(fn.bound, Instance):
-            for name, v in habit.effects:
-                self.set_attribute(fn.bound.object, name, v)
-        return habit.result
 
     def run(self, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
         """Execute a function's body and join what it returns."""
@@ -296,70 +246,6 @@ class Interpreter(Objects):
             return Seq(join_all(frame.yields) or UNKNOWN)
         results = frame.returns + ([] if ended else [NONE])
         return join_returns(results) or NONE
-
-    def bind(self, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
-        """Arguments by the names of the parameters; defaults for what was not given."""
-        a = unit.args
-        positional = [*a.posonlyargs, *a.args]
-        values: dict[str, Value] = {}
-        left = dict(kwargs)
-        loose = left.pop("**", None)
-        flat: list[Value] = []
-        filler: Value | None = None
-        for v in args:
-            if isinstance(v, Tuple) and v.kind == "*":
-                flat.extend(v.items)
-            elif _is_starred(v):
-                filler = v.item
-            else:
-                flat.append(v)
-        defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
-        defaults.extend(a.defaults)
-        for i, parameter in enumerate(positional):
-            if i < len(flat):
-                values[parameter.arg] = self.argument(unit, parameter, flat[i])
-            elif parameter.arg in left:
-                values[parameter.arg] = self.argument(unit, parameter, left.pop(parameter.arg))
-            elif isinstance(filler, Tensor) and filler.guessed:
-                values[parameter.arg] = self.entry_value(unit, parameter, defaults[i])
-            elif filler is not None:
-                values[parameter.arg] = filler
-            else:
-                values[parameter.arg] = self.missing(unit, parameter, defaults[i], loose)
-        if a.vararg is not None:
-            rest = flat[len(positional) :]
-            values[a.vararg.arg] = Tuple(tuple(rest)) if filler is None else Seq(join_all([*rest, filler]) or UNKNOWN)
-        for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
-            if parameter.arg in left:
-                values[parameter.arg] = self.argument(unit, parameter, left.pop(parameter.arg))
-            else:
-                values[parameter.arg] = self.missing(unit, parameter, default, loose)
-        if a.kwarg is not None:
-            values[a.kwarg.arg] = Dict(tuple(sorted(left.items())), loose)
-        return values
-
-    def argument(self, unit: FunctionUnit, parameter: ast.arg, v: Value) -> Value:
-        """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
-        name = parameter.arg
-        if isinstance(v, Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
-            trace = v.trace or Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
-            told = by_annotation(self, parameter.annotation, trace, unit.module)
-            return told if isinstance(told, Dict) else UNKNOWN
-        if isinstance(v, (Tensor, Dim, Data)) and self.frames and v.trace is not None and self.tracing:
-            frame = self.frames[-1]
-            step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
-            return replace(v, trace=step, given="") if isinstance(v, Tensor) and v.given else traced(v, step)
-        return v
-
-    def missing(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None) -> Value:
-        """A parameter that the call does not give."""
-        if loose is not None:
-            return loose if default is None else UNKNOWN
-        if default is None:
-            return UNKNOWN
-        if isinstance(default, ast.Constant):
-            return Const(default.value)
-        return self.evaluate_default(unit, default)
 
     def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
         """The value of a default expression, in the scope of its module."""
@@ -426,7 +312,7 @@ class Interpreter(Objects):
             elif isinstance(v, Shape):
                 args.append(v)
             else:
-                args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, STARRED))
+                args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, arguments.STARRED))
         for k in node.keywords:
             v = frame.eval(k.value)
             if k.arg is not None:
@@ -445,13 +331,13 @@ class Interpreter(Objects):
             return self.call_function(callee, args, kwargs, node)
         if isinstance(callee, Method):
             kwargs.pop("**", None)
-            return methods.method(self, callee.receiver, callee.name, _plain(args), kwargs, node)
+            return methods.method(self, callee.receiver, callee.name, arguments.without_stars(args), kwargs, node)
         if isinstance(callee, External):
             if "**" in kwargs and not callee.name.startswith("torch.onnx"):
                 kwargs.pop("**")
-            return calls.library(self, callee.name, _plain(args), kwargs, node)
+            return calls.library(self, callee.name, arguments.without_stars(args), kwargs, node)
         if isinstance(callee, Layer):
-            return layers.call(self, callee, [v.item if _is_starred(v) else v for v in args], kwargs, node)
+            return layers.call(self, callee, [v.item if arguments.is_starred(v) else v for v in args], kwargs, node)
         if isinstance(callee, Instance):
             return self.call_instance(callee, args, kwargs, node)
         if isinstance(callee, ClassRef):
@@ -522,7 +408,7 @@ class Interpreter(Objects):
 
     def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """`Class(...)`."""
-        if any(_is_starred(v) for v in args) or "**" in kwargs:
+        if any(arguments.is_starred(v) for v in args) or "**" in kwargs:
             return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
         if any(b.endswith("Enum") for b in info.external_bases()):
             return CONFIG
@@ -565,62 +451,9 @@ class Interpreter(Objects):
         if key in self._globals:
             return self._globals[key]
         self._globals[key] = UNKNOWN  # what a cycle of definitions sees
-        result = self._find_global(module, name, strict)
+        result = names.find(self, module, name, strict)
         self._globals[key] = result
         return result
-
-    def _find_global(self, module: ModuleInfo, name: str, strict: bool) -> Value:
-        function = module.functions.get(name)
-        if function is not None:
-            return Function(function)
-        cls = module.classes.get(name)
-        if cls is not None:
-            return ClassRef(cls)
-        if name in module.aliases:
-            return self.resolve_dotted(module.target(name), module)
-        if name in module.assigns:
-            return self._assigned_global(module, module.assigns[name])
-        for star in module.stars:
-            origin = self.project.module(star, module)
-            if origin is not None and origin is not module:
-                found = self.global_value(origin, name, strict=True)
-                if found != UNKNOWN:
-                    return found
-        if not strict:
-            if name in ("None", "True", "False"):
-                return Const({"None": None, "True": True, "False": False}[name])
-            if hasattr(builtins, name):
-                return External(f"builtins.{name}")
-        if module.is_package:
-            inner = self.project.module(f"{module.name}.{name}", module)
-            if inner is not None:
-                return PyModule(inner)
-        return UNKNOWN
-
-    def _assigned_global(self, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
-        if statement.value is None:
-            return UNKNOWN
-        if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
-            return UNKNOWN
-        if (statement.end_lineno or statement.lineno) - statement.lineno > 200:
-            return UNKNOWN  # a data table
-        record = special.named_tuple(module, statement)
-        if record is not None:
-            return ClassRef(record)
-        return self.evaluate_expression(module, statement.value, "<module>")
-
-    def resolve_dotted(self, full: str, importer: ModuleInfo) -> Value:
-        """An imported name: of the project as far as its files are there, else of a library."""
-        parts = full.split(".")
-        for cut in range(len(parts), 0, -1):
-            origin = self.project.module(".".join(parts[:cut]), importer)
-            if origin is None:
-                continue
-            v: Value = PyModule(origin)
-            for name in parts[cut:]:
-                v = self.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
-            return v
-        return External(full)
 
     def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> Value:
         """A class defined in a function."""
@@ -669,54 +502,6 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ facts
 
-    def tensor_from_python(self, call: Call, given: Value) -> Value:
-        """`torch.tensor(given)` and its like."""
-        from onnxlint.flow.transfer import kind_of
-
-        kind = kind_of(call.kwargs.get("dtype"))
-        self.use_plain(call, given)
-        if isinstance(given, Tensor):
-            if call.op in ("tensor", "new_tensor") and given.source == "input":
-                self.emit(facts.TensorFromPython, call.node, given.trace, call=call.name, source="tensor")
-            keep = call.op in ("as_tensor", "asarray")
-            return (
-                given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
-            )
-        made = call.made(self._dims_of(given), kind)
-        made.trace = getattr(given, "trace", None)
-        return made
-
-    def use_plain(self, call: Call, given: Value) -> None:
-        """What a tensor constructor freezes: dims and data in its argument."""
-        items = _leaves(given)
-        if isinstance(given, Shape):  # the whole of it: the batch is in it at the least
-            t = given.tensor
-            items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, self.axes)]
-        for v in items:
-            if isinstance(v, Dim):
-                listed = v.site is not None and v.site.how.startswith(("range()", "list repetition", "numpy."))
-                if v.site is not None and not listed:
-                    self.use(v, call.op)
-                else:
-                    source = "length" if listed else "size" if v is given else "sizes"
-                    self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source=source, sure=v.sure)
-            elif isinstance(v, Tensor) and v is not given and v.source == "input":
-                self.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="tensor")
-            elif isinstance(v, (Data, Array)):
-                self.use(v, call.op)
-
-    def _dims_of(self, given: Value) -> shapes.Dims | None:
-        if isinstance(given, (Const, Config, Dim, Data)):
-            return () if not isinstance(given, Config) else None
-        if isinstance(given, Tuple):
-            inner = self._dims_of(given.items[0]) if given.items else ()
-            return (Const(len(given.items)), *inner) if inner is not None else None
-        if isinstance(given, Seq):
-            inner = self._dims_of(given.item)
-            size = shapes.from_value(given.size) if given.size is not None else CONFIG
-            return (size, *inner) if inner is not None else None
-        return None
-
     def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
         if self.mode_root is not None:
@@ -757,47 +542,6 @@ class Interpreter(Objects):
         return UNKNOWN
 
 
-STARRED = Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
-
-
 def _flags(key: _Call) -> list[tuple[int, Const]]:
     """The arguments of a call that choose what a function does, with their places."""
     return [(i, v) for i, v in enumerate(key.parts[1]) if isinstance(v, Const) and isinstance(v.literal, bool)]
-
-
-def _plain_value(v: Value) -> bool:
-    """True for what no forward is made of: numbers, names, configurations."""
-    if isinstance(v, Tuple):
-        return all(_plain_value(i) for i in v.items)
-    if isinstance(v, Dict):
-        return all(_plain_value(i) for _, i in v.items) and (v.rest is None or _plain_value(v.rest))
-    if isinstance(v, Seq):
-        return _plain_value(v.item)
-    if isinstance(v, Instance):
-        return not v.object.cls.is_module()
-    if isinstance(v, Partial):
-        return isinstance(v.function, External)
-    return isinstance(v, (Unknown, Const, Config, External, ClassRef))
-
-
-def _names_a_dict(annotation: ast.expr) -> bool:
-    """True for `dict[...]` and `dict[...] | None`."""
-    if isinstance(annotation, ast.BinOp):
-        return _names_a_dict(annotation.left)
-    return isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") in ("dict", "Dict")
-
-
-def _is_starred(v: Value) -> TypeGuard[Seq]:
-    return isinstance(v, Seq) and v.trace is STARRED
-
-
-def _plain(args: list[Value]) -> list[Value]:
-    return [Seq(v.item, v.size) if _is_starred(v) else v for v in args]
-
-
-def _leaves(v: Value) -> list[Value]:
-    if isinstance(v, Tuple):
-        return [leaf for i in v.items for leaf in _leaves(i)]
-    if isinstance(v, Seq):
-        return [*([v.size] if v.size is not None else []), *_leaves(v.item)]
-    return [v]

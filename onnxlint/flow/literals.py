@@ -1,0 +1,67 @@
+"""Tensors made of Python values, `torch.tensor(...)` and its like: what such a call freezes, and the shape it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint.flow import facts, shapes
+from onnxlint.flow.domain import CONFIG, Array, Config, Const, Data, Dim, Seq, Shape, Tensor, Tuple, Value
+from onnxlint.flow.transfer import Call, kind_of
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+
+
+def tensor(engine: Interpreter, call: Call, given: Value) -> Value:
+    """`torch.tensor(given)` and its like."""
+    kind = kind_of(call.kwargs.get("dtype"))
+    _use(engine, call, given)
+    if isinstance(given, Tensor):
+        if call.op in ("tensor", "new_tensor") and given.source == "input":
+            engine.emit(facts.TensorFromPython, call.node, given.trace, call=call.name, source="tensor")
+        keep = call.op in ("as_tensor", "asarray")
+        return given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
+    made = call.made(_dims_of(given), kind)
+    made.trace = getattr(given, "trace", None)
+    return made
+
+
+def _use(engine: Interpreter, call: Call, given: Value) -> None:
+    """What a tensor constructor freezes: dims and data in its argument."""
+    items = _leaves(given)
+    if isinstance(given, Shape):  # the whole of it: the batch is in it at the least
+        t = given.tensor
+        items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, engine.axes)]
+    for v in items:
+        if isinstance(v, Dim):
+            listed = v.site is not None and v.site.how.startswith(("range()", "list repetition", "numpy."))
+            if v.site is not None and not listed:
+                engine.use(v, call.op)
+            else:
+                source = "length" if listed else "size" if v is given else "sizes"
+                engine.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source=source, sure=v.sure)
+        elif isinstance(v, Tensor) and v is not given and v.source == "input":
+            engine.emit(facts.TensorFromPython, call.node, v.trace, call=call.name, source="tensor")
+        elif isinstance(v, (Data, Array)):
+            engine.use(v, call.op)
+
+
+def _dims_of(given: Value) -> shapes.Dims | None:
+    if isinstance(given, (Const, Config, Dim, Data)):
+        return () if not isinstance(given, Config) else None
+    if isinstance(given, Tuple):
+        inner = _dims_of(given.items[0]) if given.items else ()
+        return (Const(len(given.items)), *inner) if inner is not None else None
+    if isinstance(given, Seq):
+        inner = _dims_of(given.item)
+        size = shapes.from_value(given.size) if given.size is not None else CONFIG
+        return (size, *inner) if inner is not None else None
+    return None
+
+
+def _leaves(v: Value) -> list[Value]:
+    if isinstance(v, Tuple):
+        return [leaf for i in v.items for leaf in _leaves(i)]
+    if isinstance(v, Seq):
+        return [*([v.size] if v.size is not None else []), *_leaves(v.item)]
+    return [v]
