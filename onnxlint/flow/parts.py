@@ -17,7 +17,7 @@ from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import TensorSpec
 
 WHOLE = 60  # as many files are one part: a small project is analysed as one
-LEAST, MOST, ONE_IN = 180, 260, 60
+LEAST, MOST, ONE_IN = 180, 260, 60  # files of a part in a larger one; past the least, one in so many starts another
 
 
 @dataclass(frozen=True, slots=True)
