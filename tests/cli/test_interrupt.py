@@ -13,8 +13,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytestmark = pytest.mark.slow
-
 MODELS = """\
 import time
 
@@ -38,6 +36,29 @@ def inputs():
 CONFIG = '[[models]]\nfactory = "models:{}"\ninputs = "models:inputs"\ndynamic = {{ x = {{ 0 = "batch" }} }}\n'
 
 
+EARLY = """\
+import runpy, sys
+
+
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == "onnxlint.cli":
+            raise KeyboardInterrupt
+
+
+sys.meta_path.insert(0, Pressed())
+sys.argv = ["onnxlint", "check", "--static-only", "."]
+runpy.run_module("onnxlint", run_name="__main__")
+"""
+
+
+def test_while_the_command_is_still_imported_it_ends_it_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n")
+    done = subprocess.run([sys.executable, "-c", EARLY], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "onnxlint: interrupted\n")
+
+
+@pytest.mark.slow
 def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(MODELS)
     (tmp_path / "onnxlint.toml").write_text("".join(CONFIG.format(name) for name in ("Quick", "Slow", "Slow.__call__")))
