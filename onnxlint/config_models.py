@@ -13,6 +13,7 @@ from onnxlint.config_values import (
     axis_names,
     did_you_mean,
     interval,
+    plain,
     read_table,
     reference,
     seconds,
@@ -26,7 +27,10 @@ from onnxlint.records import EXPORTERS, TensorSpec, Tolerance
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """One [[models]] table. `factory` and a string `inputs` are `module:attribute`; see DESIGN §4 of the docs."""
+    """One [[models]] table. `factory` and a string `inputs` are `module:attribute`; see DESIGN §4 of the docs.
+
+    `arguments` are what the factory is called with, `values` the inputs that are no tensors.
+    """
 
     factory: str
     inputs: str | Mapping[str, TensorSpec] | None = None
@@ -36,6 +40,8 @@ class ModelConfig:
     tolerance: Tolerance = field(default_factory=Tolerance)
     timeout: float | None = None
     exporters: tuple[str, ...] | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     path: str = ""
     line: int = 0
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -59,6 +65,8 @@ _MODEL: Mapping[str, Converter[Any]] = {
     "tolerance": lambda node: Tolerance(**read_table(node, {"absolute": allowance, "relative": allowance})),
     "timeout": seconds,
     "exporters": some_of(*EXPORTERS),
+    "arguments": table_of(plain),
+    "values": table_of(plain),
 }
 
 

@@ -266,6 +266,19 @@ def spec(node: Node) -> TensorSpec | None:
         return None
 
 
+def plain(node: Node) -> Any:
+    """Read a value that Python has too: text, number, truth, or a list or table of these."""
+    kinds = (str, bool, int, float)
+    if isinstance(node.value, list):
+        return [plain(child) for child in node.elements("a list")]
+    if isinstance(node.value, dict):
+        return table_of(plain)(node)
+    if not isinstance(node.value, kinds):
+        node.expected("text, a number, true, false, or a list or table of these,")
+        return None
+    return node.value
+
+
 def axis_names(node: Node) -> dict[int, str] | None:
     """Read `{ 0 = "batch" }`: keys are axes, counted from the end if negative; values name the dim.
 

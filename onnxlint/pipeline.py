@@ -21,6 +21,7 @@ from onnxlint.checks.registry import run_checks
 from onnxlint.config import TYPED, Settings
 from onnxlint.fix.kept import with_kept_fixes
 from onnxlint.flow.analysis import Request, analyse_files
+from onnxlint.flow.candidates import Candidate
 from onnxlint.flow.entries import Analysis
 from onnxlint.flow.parts import Declared
 from onnxlint.paths import display_path
@@ -253,10 +254,22 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
         found.append(
             Diagnostic(
                 "warning",
-                f"{todo.unnamed} more models were found that nothing says how to feed; declare the ones you export",
+                f"{todo.unnamed} more models were found that nothing says how to feed; `onnxlint init` declares them",
             )
         )
     return found
+
+
+def find_candidates(
+    found: Discovery, settings: Settings, progress: Watcher | None = None
+) -> tuple[tuple[Candidate, ...], tuple[Diagnostic, ...]]:
+    """Read and analyse the files for the models in them; return these, and what is wrong with the files."""
+    store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
+    with _without_collector():
+        sources = _Sources(found, settings, progress, MappingProxyType({}), store)
+        analysis = _analyse(sources.index, settings, store, True)
+    store.close()
+    return analysis.candidates, (*sources.diagnostics, *_problems(analysis))
 
 
 def _told(result: ProbeResult, settings: Settings) -> ModelReport:

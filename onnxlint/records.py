@@ -15,6 +15,7 @@ from typing import Any, TypeVar, Union, cast
 T = TypeVar("T")
 
 EXPORTERS = ("torchscript", "dynamo")
+SYNTHESISED = "synthesised"  # the source of a probe whose inputs are ours, since nobody declared them
 
 
 class Severity(StrEnum):
@@ -207,7 +208,9 @@ class Probe:
 
     `inputs` is `module:callable`, or specs by parameter name, or None where `source` names a convention.
     `source` is one of `config`, `marked`, `call-site`, `example_input_array`, `dummy_inputs`, `default_cfg`,
-    `captured`: model and inputs are live objects, and `live` names the process that has them.
+    `captured`: model and inputs are live objects, and `live` names the process that has them; or
+    `synthesised`, where nothing says what to feed.
+    `arguments` are what the factory is called with, `values` the inputs that are no tensors.
     `dynamic` maps a parameter of forward to {axis: name of the dim}; `sizes` a dim's name to the sizes to try.
     `search_path` goes in front of sys.path; `root` is the directory that reported paths are relative to.
     `eval` puts the model in eval mode after it is built, as the export that it was found at does.
@@ -237,6 +240,8 @@ class Probe:
     overlay: Mapping[str, str] = field(default_factory=dict)
     compare: str | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     live: str | None = None
 
     @property
@@ -263,6 +268,22 @@ class ModelStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Assumed:
+    """What a probe was given though nobody declared it; `config` holds the lines that would declare it.
+
+    `inputs` are specs by parameter, `sizes` those that eager took of each dynamic dim, `values` the inputs that are no
+    tensors, `arguments` what the constructor was called with. `tries` counts the runs that it took to find inputs.
+    """
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    tries: int = 0
+    config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReport:
     """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
 
@@ -274,6 +295,7 @@ class ModelReport:
     remedy: str | None = None
     exporters: Mapping[str, ExporterResult] = field(default_factory=dict)
     declared: bool = False
+    assumed: Assumed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("report", "verdicts", "probes", "checks", "fix"),
     ("probing",),
     ("pipeline",),
-    ("session",),
+    ("session", "declare"),
     ("proof",),
     ("repair",),
     ("api",),

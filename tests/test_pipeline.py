@@ -81,12 +81,24 @@ def test_a_forward_that_an_export_call_reaches_is_still_analysed_on_its_own(proj
 
 def test_a_model_whose_constructor_needs_arguments_is_listed_with_the_lines_that_would_help(project: Path) -> None:
     pytest.importorskip("torch")
-    report = run_check([project / "model.py"], Settings(root=project, only_models=("model:Needy",)))
+    needy_alone = "from torch import nn\n\n\nclass Needy" + MODEL.partition("class Needy")[2].partition("class Fed")[0]
+    (project / "model.py").write_text(needy_alone)
+    report = run_check([project / "model.py"], Settings(root=project))
     needy = models(report)["model:Needy"]
     assert needy.status is ModelStatus.NOT_PROBED
     assert needy.reason == "its constructor needs `width`"
     assert needy.remedy is not None
     assert needy.remedy.startswith("[[tool.onnxlint.models]]")
+
+
+@pytest.mark.slow
+def test_a_model_that_is_asked_for_is_given_arguments(project: Path) -> None:
+    report = run_check([project / "model.py"], Settings(root=project, only_models=("model:Needy",)))
+    needy = models(report)["model:Needy"]
+    assert needy.status is ModelStatus.PROBED
+    assert needy.assumed is not None
+    assert needy.assumed.arguments == {"width": 32}
+    assert [r.outcome for r in needy.exporters.values()] == [Outcome.OK, Outcome.OK]
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "cache": "Show or empty the folder that results are kept in.",
         "check": "Check models for what breaks on the way to ONNX.",
         "config": "Show the settings that hold, or the schema of them.",
+        "init": "Declare the models of a project, with inputs that they take.",
         "explain": "Explain one rule: what, why, bad and good code.",
         "repro": "Run a counterexample that a check has kept, or list them.",
         "rules": "List every rule.",

@@ -30,6 +30,7 @@ class Candidate:
     parameters: tuple[str, ...] = ()
     reason: str | None = None
     eval: bool = False
+    buildable: bool = True
 
 
 def candidates(
@@ -67,6 +68,7 @@ def _of_class(info: ModuleInfo, cls: ClassInfo) -> Candidate:
         root=str(module_name(info.file.path)[1]),
         parameters=forward_parameters(cls),
         reason=reason,
+        buildable=not needs,
     )
 
 

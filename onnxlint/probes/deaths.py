@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from onnxlint.probes import stages
 from onnxlint.probes.userspace import is_own, is_user_code, relative
 from onnxlint.records import (
+    SYNTHESISED,
     Cause,
     Diagnostic,
     Evidence,
@@ -99,7 +100,8 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
     missing = [name for name in probe.exporters if name not in known.report.exporters]
     results = {name: ExporterResult(death.outcome, detail, at) for name in missing}
     report = replace(known.report, exporters={**known.report.exporters, **results})
-    if death.stage in ("", stages.BUILD):
+    ours = probe.source == SYNTHESISED and "export" not in death.stage  # inputs that we made up prove no hang
+    if death.stage in ("", stages.BUILD, stages.GUESS) or ours:
         reason = f"{detail} ({at.path}:{at.line})" if at else detail
         report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=_remedy(death))
     blamed = [name for name in missing if name in death.stage]

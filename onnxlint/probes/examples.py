@@ -10,18 +10,21 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy
 import torch
 
 from onnxlint.marks import ATTRIBUTE
+from onnxlint.probes import arguments as given_arguments
 from onnxlint.probes import snapshot
 from onnxlint.probes.synthesis import tensors_for
 from onnxlint.probes.userspace import error_frames, relative
 from onnxlint.records import Location, Probe, TensorSpec
 from onnxlint.specs import SpecError, parse_spec
+
+NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class ProbeFailure(Exception):
@@ -63,7 +66,7 @@ def seed_everything(seed: int = 0) -> None:
 
 
 def build_model(probe: Probe) -> torch.nn.Module:
-    """Import the factory of a probe and call it without arguments. Raises ProbeFailure, with the user's line."""
+    """Import the factory of a probe and call it. Raises ProbeFailure, with the user's line."""
     seed_everything()
     if probe.live is not None:
         model: torch.nn.Module = snapshot.held.model
@@ -71,7 +74,7 @@ def build_model(probe: Probe) -> torch.nn.Module:
     target = load(probe.factory, probe)
     if isinstance(target, torch.nn.Module):
         return target
-    model = call(target, (), probe.factory, probe)
+    model = call(target, (), probe.factory, probe, probe.arguments)
     if not isinstance(model, torch.nn.Module):
         raise ProbeFailure(
             f"`{probe.factory}` returned {_describe(model)}, not an nn.Module",
@@ -100,11 +103,13 @@ def load(reference: str, probe: Probe) -> Any:
     return found
 
 
-def call(function: Any, arguments: tuple[Any, ...], name: str, probe: Probe) -> Any:
+def call(
+    function: Any, arguments: tuple[Any, ...], name: str, probe: Probe, keywords: Mapping[str, Any] = NO_KEYWORDS
+) -> Any:
     """Call user code; what it raises becomes a ProbeFailure at the user's line."""
     if not callable(function):
         raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
-    missing = _missing(function, len(arguments))
+    missing = [parameter for parameter in _missing(function, len(arguments)) if parameter not in keywords]
     if missing:
         raise ProbeFailure(
             f"`{name}` needs arguments: {', '.join(missing)}",
@@ -112,7 +117,7 @@ def call(function: Any, arguments: tuple[Any, ...], name: str, probe: Probe) -> 
             _definition(function, probe),
         )
     try:
-        return function(*arguments)
+        return function(*arguments, **given_arguments.build(keywords))
     except (Exception, SystemExit) as error:
         raise _failure(f"`{name}` raised", error, probe) from error
 
@@ -136,7 +141,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        given: Any = tensors_for(specs, sizes, model, probe.ranges)
+        given: Any = {**tensors_for(specs, sizes, model, probe.ranges), **probe.values}
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
         given, dynamic = declared, probe.dynamic

@@ -9,9 +9,11 @@ from pathlib import Path
 from onnxlint.config import ModelConfig, Settings
 from onnxlint.flow.candidates import Candidate
 from onnxlint.probes.frozen import Captured
-from onnxlint.records import ModelReport, ModelStatus, Probe
+from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe
 
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
+UNDECLARED = 8  # of those, how many are probed on inputs that we assume: each costs seconds
+PATIENCE = 120.0  # seconds for one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,16 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
         probes.append(_declared(settings, model, path, line))
     taken = {p.factory for p in probes}
     silent: list[ModelReport] = []
+    assumed = 0
     for c in candidates:
         if c.factory in taken:
             continue
+        named = c.factory in settings.only_models
         if c.reason is None:
             probes.append(_found(settings, c))
+        elif not c.source and (named or (c.buildable and not settings.models and assumed < UNDECLARED)):
+            assumed += 1
+            probes.append(described(settings, c))
         else:
             report = ModelReport(c.factory, c.path, c.line, ModelStatus.NOT_PROBED, c.reason, remedy(c))
             (unprobed if c.source else silent).append(report)
@@ -97,6 +104,8 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         repro_dir=str(settings.repro_dir.absolute()),
         tolerance=model.tolerance,
         timeout=model.timeout or settings.timeout,
+        arguments=model.arguments,
+        values=model.values,
         memory=settings.memory,
         ranges=model.ranges,
     )
@@ -107,6 +116,12 @@ def _found(settings: Settings, c: Candidate) -> Probe:
     probe = _declared(settings, model, c.path, c.line)
     roots = (c.root, *(p for p in probe.search_path if p != c.root))
     return replace(probe, source=c.source, search_path=roots, eval=c.eval)
+
+
+def described(settings: Settings, c: Candidate) -> Probe:
+    """Make a probe whose inputs the worker makes up."""
+    probe = _found(settings, c)
+    return replace(probe, source=SYNTHESISED, timeout=min(probe.timeout, PATIENCE))
 
 
 def remedy(c: Candidate) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
+from onnxlint.probes.arguments import spell
 from onnxlint.probes.examples import Example
 from onnxlint.probes.exporters import axes_of, named
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
@@ -26,7 +27,7 @@ _HEAD = '''\
 
 Needs torch, onnxruntime and the model's code. Exits with 1 if the disagreement shows, else with 0.{whole}
 """
-import copy, pathlib, random, sys, tempfile
+import copy, importlib, pathlib, random, sys, tempfile
 
 import numpy as np
 import onnxruntime
@@ -43,7 +44,7 @@ def tensor(name, dtype):
 
 
 torch.manual_seed(0), random.seed(0), np.random.seed(0)
-model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}()
+model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}({arguments})
 {mode}example, example_kwargs = {example}
 args, kwargs = {other}  # {variation}
 eager = copy.deepcopy(model).eval() if model.training else copy.deepcopy(model)
@@ -153,6 +154,7 @@ def _script(
         whole=f" With `{WHOLE}`: on the input before it was made small." if case.whole else "",
         module=module,
         attribute=attribute,
+        arguments=spell(probe.arguments),
         mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),

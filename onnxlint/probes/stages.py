@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 BUILD = "building the model"
+GUESS = "looking for inputs that it takes"
 
 _listener: Callable[[str], None] | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -17,11 +18,14 @@ from onnxlint.probes.attribute import attribute, eager_evidence, searched_eviden
 from onnxlint.probes.eager import Eager, explore, prepare
 from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
+from onnxlint.probes.guess.synthesise import synthesise
 from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.records import (
+    SYNTHESISED,
+    Assumed,
     Diagnostic,
     Evidence,
     ExporterResult,
@@ -49,6 +53,9 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
     sheet = _Sheet(probe, publish)
     try:
         stages.stage(stages.BUILD)
+        if probe.source == SYNTHESISED:
+            sheet.assumed = Assumed()
+            probe, sheet.assumed = synthesise(probe)
         eager = prepare(probe)
         if eager.base.observation.error is not None:
             return sheet.not_probed(_rejected_example(eager))
@@ -56,8 +63,13 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         explore(probe, eager)
     except ProbeFailure as failure:
         return sheet.not_probed(failure)
-    sheet.reached = eager.reached
+    if sheet.assumed is None:  # inputs that we made up clear no line of what the source says against it
+        sheet.reached = eager.reached
     sheet.notices += [Diagnostic("warning", f"{probe.name}: {lost}", probe.path, probe.line) for lost in eager.lost]
+    if eager.fixed and sheet.assumed is not None:
+        return sheet.not_probed(
+            ProbeFailure(f"forward takes no variation of the inputs that were assumed: {eager_error(eager)}")
+        )
     if eager.fixed:
         location = next(iter(eager.fixed[0].observation.error_frames), None)
         for exporter in probe.exporters:
@@ -66,7 +78,8 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         return sheet.publish()
     sheet.publish()
     branches = search(probe, eager)
-    sheet.reached = eager.reached
+    if sheet.assumed is None:
+        sheet.reached = eager.reached
     sheet.evidence += searched_evidence(probe, branches)
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as scratch:
         for exporter in probe.exporters:
@@ -131,6 +144,7 @@ class _Sheet:
         self.notices: list[Diagnostic] = []
         self.evidence: list[Evidence] = []
         self.reached: dict[str, tuple[int, ...]] = {}
+        self.assumed: Assumed | None = None
 
     def publish(self) -> ProbeResult:
         """Send and return what is known."""
@@ -155,8 +169,12 @@ class _Sheet:
             remedy,
             dict(self.results),
             declared=probe.asked_for,
+            assumed=self.assumed,
         )
-        result = ProbeResult(report, tuple(self.evidence), self.reached, _versions(), tuple(self.notices))
+        evidence = self.evidence
+        if self.assumed is not None:
+            evidence = [replace(e, detail=f"{e.detail} (on assumed inputs)") for e in evidence]
+        result = ProbeResult(report, tuple(evidence), self.reached, _versions(), tuple(self.notices))
         self.send(result)
         return result
 

@@ -12,6 +12,8 @@ from rich.text import Text
 from onnxlint.records import EXPORTERS, ExporterResult, ModelReport, ModelStatus, Outcome
 from onnxlint.report import words
 
+_SHORT = 160  # cells of the reason why a model that nobody declared was not probed
+
 
 def model_table(models: Sequence[ModelReport], *, seconds: bool = True) -> Table:
     """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the `seconds` of the export."""
@@ -51,6 +53,8 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
         return
     yield Text.styled("Not probed", "bold yellow")
     for model in waiting:
+        if model.assumed is not None:  # we tried, and nobody had asked: a line is enough
+            continue
         head = Text.styled("  – ", "yellow").append(words.clean(model.name), style="bold")
         if model.path:
             head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
@@ -60,6 +64,30 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
             yield Text.styled("    to probe it:", "dim")
             for line in model.remedy.splitlines():
                 yield Text.styled("      " + words.visible(line.rstrip()), "green")
+    quiet = [model for model in waiting if model.assumed is not None]
+    for model in quiet:
+        head = Text.styled("  – ", "yellow").append(words.clean(model.name), style="bold")
+        head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
+        yield head.append("  " + words.cut(words.plain(model.reason or ""), _SHORT), style="dim")
+    if quiet:
+        yield Text.styled("    `onnxlint init` writes the configuration to start from", "dim")
+    yield Text("")
+
+
+def assumptions(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """The inputs that nobody declared, as configuration would declare them."""
+    guessed = [m for m in models if m.status is ModelStatus.PROBED and m.assumed is not None and m.assumed.inputs]
+    if not guessed:
+        return
+    yield Text.styled("Assumed inputs", "bold").append(" (`onnxlint init` writes them as configuration)", style="dim")
+    for model in guessed:
+        assert model.assumed is not None
+        given = {**model.assumed.inputs, **{name: repr(value) for name, value in model.assumed.values.items()}}
+        line = Text("  ").append(words.clean(model.name), style="bold")
+        yield line.append("  " + words.clean(", ".join(f"{name}: {spec}" for name, spec in given.items())))
+        if model.assumed.sizes:
+            sizes = (f"{dim} {', '.join(map(str, values))}" for dim, values in model.assumed.sizes.items())
+            yield Text.styled("    PyTorch takes also " + words.clean("; ".join(sizes)), "dim")
     yield Text("")
 
 

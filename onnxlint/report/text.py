@@ -27,7 +27,7 @@ from onnxlint.records import (
 from onnxlint.report import words
 from onnxlint.report.diff import fix_diff
 from onnxlint.report.frames import GUTTER, code_frame, gutter_width, source_text
-from onnxlint.report.models import model_list, model_table, unprobed
+from onnxlint.report.models import assumptions, model_list, model_table, unprobed
 
 Sources = Callable[[str], list[str]]
 
@@ -82,6 +82,7 @@ def text(
         else:
             page.lines(model_list(report.models))
         console.print()
+        page.lines(assumptions(report.models))
         page.failures(whole)
     page.lines(unprobed([model for model in report.models if model.declared or not quiet]))
     for diagnostic in report.diagnostics:

@@ -1,0 +1,98 @@
+"""`onnxlint init`: find the models of a project, learn how to feed them, and write that as configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.cli import FAILED
+from onnxlint.cli.options import config_options
+from onnxlint.cli.output import deliver, tell
+
+if TYPE_CHECKING:
+    from onnxlint.declare import Declared
+
+
+@click.command("init")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
+@config_options
+@click.option("--stdout", is_flag=True, help="Print what would be written, and write nothing.")
+@click.option("--jobs", type=click.IntRange(min=1), help="How many models are built at a time.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take [60].")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def command(
+    paths: tuple[Path, ...],
+    config: tuple[Path | None, tuple[str, ...]],
+    isolated: bool,
+    stdout: bool,
+    jobs: int | None,
+    timeout: float | None,
+    quiet: bool,
+) -> int:
+    """Find the models under PATHS, feed them, and declare them in the configuration file.
+
+    Every model is built and run in a process of its own, on inputs that its source and its errors suggest. The tables
+    are added to pyproject.toml or onnxlint.toml; a model that could not be fed becomes a comment that says why.
+    """
+    from onnxlint.config import Settings
+    from onnxlint.declare import added, declare
+    from onnxlint.pipeline import missing_packages
+    from onnxlint.report.progress import open_progress
+    from onnxlint.scopes import Request, scopes
+
+    missing = missing_packages(Settings(Path.cwd()))
+    if missing:
+        raise click.ClickException(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
+    rules = {rule.code: rule.name for rule in load_catalogue().values()}
+    given = {"jobs": jobs, "timeout": timeout or 60.0}
+    request = Request(config[0], isolated, config[1], {k: v for k, v in given.items() if v is not None}, rules)
+    code = 0
+    for scope in scopes(paths or (Path(),), request):
+        with open_progress(quiet=quiet) as progress:
+            done = declare(scope, progress)
+        for diagnostic in done.diagnostics:
+            if diagnostic.level == "error":
+                place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
+                tell(f"onnxlint: {place}{diagnostic.message}")
+                code = FAILED
+        if stdout:
+            code = max(code, deliver(done.text, "text"))
+        elif done.text:
+            fault = _write(done.file, done.text, added)
+            if fault is not None:
+                tell(f"onnxlint: {fault}")
+                code = FAILED
+                continue
+        if not quiet:
+            _summarise(done, stdout)
+    return code
+
+
+def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | None:
+    """Add the text to the file; return why that failed, or None."""
+    from onnxlint.atomic import replace_file
+    from onnxlint.paths import display_path
+
+    try:
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        replace_file(file, added(before, text).encode())
+    except (OSError, ValueError) as error:
+        return f"{display_path(file)} cannot be written: {error}; --stdout prints the tables"
+    return None
+
+
+def _summarise(done: Declared, stdout: bool) -> None:
+    from onnxlint.paths import display_path
+    from onnxlint.report.words import count
+
+    if not done.fed and not done.unfed:
+        tell("onnxlint: every model that was found is declared already, or the source says how to feed it")
+        return
+    place = "" if stdout else f" in {display_path(done.file)}"
+    tell(f"Declared {count(len(done.fed), 'model')}{place}: look at the inputs, they are assumptions")
+    for model in done.unfed:
+        tell(f"  not fed: {model.name}: {model.reason}")

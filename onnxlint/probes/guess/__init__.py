@@ -1,0 +1,1 @@
+"""Inputs, dynamic dims and constructor arguments for models that nobody described."""

@@ -1,0 +1,191 @@
+"""Which axes of an example eager accepts at other sizes, one at a time and together, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from onnxlint.probes.guess import conventions as say
+from onnxlint.probes.guess.facts import Guess, Slot
+from onnxlint.probes.guess.trial import Bench
+from onnxlint.records import DimSpec, TensorSpec
+
+Axis = tuple[str, int]
+_BATCHES = (3, 5, 7)
+_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 53, 67, 97, 131, 227, 257, 4003)
+ENOUGH = 2  # other sizes that eager has to take
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Axes that have one size; `sizes` are the others that eager took."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """The inputs as specs with named dims, and the sizes to try of each."""
+
+    inputs: dict[str, TensorSpec]
+    sizes: dict[str, tuple[int, ...]]
+
+
+def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
+    """Move every axis of a guess that forward takes, and name those that move."""
+    slots = {name: slot for name, slot in guess.items() if isinstance(slot, Slot)}
+    free: list[tuple[tuple[Axis, ...], tuple[int, ...]]] = []
+    batch = tuple((n, 0) for n, s in slots.items() if s.shape and s.shape[0] == say.BATCH)
+    moved = _moves(bench, guess, batch, _BATCHES) if batch else ()
+    left = [
+        (n, a) for n, s in slots.items() for a in range(len(s.shape)) if a > 0 or not moved or s.shape[0] != say.BATCH
+    ]
+    if moved:
+        single = _moves(bench, guess, batch, (1,), need=1)
+        free.append((batch, (*single, *moved)))
+    stuck: list[Axis] = []
+    for axis in left:
+        sizes = _moves(bench, guess, (axis,), _others(slots[axis[0]].shape[axis[1]]))
+        if sizes:
+            free.append(((axis,), sizes))
+        else:
+            stuck.append(axis)
+    for axes in _together(stuck, slots):
+        if any(a in done for a in axes for done, _ in free):
+            continue
+        sizes = _moves(bench, guess, axes, _others(slots[axes[0][0]].shape[axes[0][1]]))
+        if sizes:
+            free.append((axes, sizes))
+    groups = _without_features(_named(free, slots), slots)
+    return _distinct(bench, guess, slots, _joint(bench, guess, groups))
+
+
+def _others(size: int) -> tuple[int, ...]:
+    """Other sizes: primes near it first, then multiples, for models that divide."""
+    near = sorted(_PRIMES, key=lambda p: (p <= size, abs(p - size)))
+    larger, smaller = near[0], next((p for p in near if p < size), 3)
+    return tuple(
+        dict.fromkeys(s for s in (larger, smaller, size + 1, size * 2, size * 3, size // 2) if s > 1 and s != size)
+    )
+
+
+def _moves(
+    bench: Bench, guess: Mapping[str, Guess], axes: Sequence[Axis], sizes: Sequence[int], need: int = ENOUGH
+) -> tuple[int, ...]:
+    """The sizes that forward takes on all these axes at once; none unless it takes as many as needed."""
+    taken: list[int] = []
+    for number, size in enumerate(sizes):
+        if bench.spent or len(taken) >= need + 1 or len(taken) + len(sizes) - number < need:
+            break
+        if bench.run(resized(guess, dict.fromkeys(axes, size))).error is None:
+            taken.append(size)
+    return tuple(taken) if len(taken) >= need else ()
+
+
+def resized(guess: Mapping[str, Guess], sizes: Mapping[Axis, int]) -> dict[str, Guess]:
+    """A guess with other sizes on some axes."""
+    return {
+        name: Slot(slot.dtype, tuple(sizes.get((name, a), size) for a, size in enumerate(slot.shape)))
+        if isinstance(slot, Slot)
+        else slot
+        for name, slot in guess.items()
+    }
+
+
+def _together(stuck: Sequence[Axis], slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
+    """Axes of one size that may have to move as one: all of them, those at one place of every input, pairs."""
+    by_size: dict[int, list[Axis]] = {}
+    for name, axis in stuck:
+        by_size.setdefault(slots[name].shape[axis], []).append((name, axis))
+    for axes in by_size.values():
+        if len(axes) < 2:
+            continue
+        yield tuple(axes)
+        for place in sorted({axis for _, axis in axes}):
+            same = tuple(a for a in axes if a[1] == place)
+            if 1 < len(same) < len(axes):
+                yield same
+        if 2 < len(axes) <= 4:
+            yield from ((one, other) for i, one in enumerate(axes) for other in axes[i + 1 :])
+
+
+def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapping[str, Slot]) -> list[Group]:
+    moving = {axis for axes, _ in free for axis in axes}
+    names: set[str] = set()
+    groups = []
+    for axes, sizes in free:
+        parameter, axis = axes[0]
+        slot = slots[parameter]
+        name = say.axis_name(parameter, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
+        if len(axes) > 1 and len({p for p, _ in axes}) == 1 and name in ("height", "width"):
+            name = "side"
+        if name in names:
+            name = f"{parameter}_{name}"
+        while name in names:
+            name += "_"
+        names.add(name)
+        groups.append(Group(name, axes, sizes))
+    return groups
+
+
+def _feature(parameter: str, slot: Slot, moving: set[Axis]) -> int | None:
+    """The axis of channels or features: the one that does not move; by convention where all do."""
+    rank = len(slot.shape)
+    if rank < 2 or slot.dtype != "float32" or say.MASK.search(parameter) or (rank == 2 and say.AUDIO.search(parameter)):
+        return None
+    held = [a for a in range(1, rank) if (parameter, a) not in moving]
+    if len(held) == 1:
+        return held[0]
+    return (2 if rank == 5 and (parameter, 1) not in moving and slot.shape[2] <= 4 else 1) if rank >= 4 else rank - 1
+
+
+def _without_features(groups: Sequence[Group], slots: Mapping[str, Slot]) -> list[Group]:
+    """Leave out what no one means to vary: channels and features, even where the arithmetic would allow it."""
+    moving = {axis for group in groups for axis in group.axes}
+    features = {(n, _feature(n, slot, moving)) for n, slot in slots.items()}
+    return [g for g in groups if not any(axis in features for axis in g.axes)]
+
+
+def _joint(bench: Bench, guess: Mapping[str, Guess], groups: Sequence[Group]) -> list[Group]:
+    """The groups that can move at once, each to its last size; one after the other where not all can."""
+    kept: list[Group] = []
+    moved: dict[Axis, int] = {}
+    for group in groups:
+        more = {**moved, **dict.fromkeys(group.axes, group.sizes[-1])}
+        if not kept or (not bench.spent and bench.run(resized(guess, more)).error is None):
+            kept.append(group)
+            moved = more
+    return kept
+
+
+def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot], groups: Sequence[Group]) -> Shaped:
+    """Give every dim a size of its own on the example, since exporters take equal sizes for one."""
+    sizes: dict[str, int] = {}
+    chosen: dict[Axis, int] = {}
+    for group in groups:
+        own = slots[group.axes[0][0]].shape[group.axes[0][1]]
+        free = [s for s in (own, *group.sizes) if s > 1 and s not in sizes.values()]
+        sizes[group.name] = free[0] if free else own
+        chosen |= dict.fromkeys(group.axes, sizes[group.name])
+    if bench.run(resized(guess, chosen)).error is not None:
+        sizes = {g.name: slots[g.axes[0][0]].shape[g.axes[0][1]] for g in groups}
+    names = {axis: group.name for group in groups for axis in group.axes}
+    specs = {
+        parameter: TensorSpec(
+            slot.dtype,
+            tuple(
+                DimSpec(names[parameter, a], sizes[names[parameter, a]])
+                if (parameter, a) in names
+                else DimSpec(None, size)
+                for a, size in enumerate(slot.shape)
+            ),
+        )
+        for parameter, slot in slots.items()
+    }
+    others = {
+        g.name: tuple(s for s in (slots[g.axes[0][0]].shape[g.axes[0][1]], *g.sizes) if s != sizes[g.name])[-4:]
+        for g in groups
+    }
+    return Shaped(specs, {name: tuple(sorted(values)) for name, values in others.items()})

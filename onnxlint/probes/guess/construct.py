@@ -1,0 +1,194 @@
+"""Constructor arguments that nobody gave: from annotations, names and configuration classes, repaired from errors."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import typing
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from onnxlint.probes.arguments import TARGET, build
+from onnxlint.probes.examples import ProbeFailure, seed_everything
+from onnxlint.probes.guess import conventions as say
+from onnxlint.probes.guess.repair import at_fault, describe
+
+TRIES = 12
+_STAGES = ("depths", "hidden_sizes", "num_heads", "embed_dims", "layer_depths")
+_QUOTED = re.compile(r"'(\w+)'")
+_WRAPPED = ("fn", "func", "block", "module", "net")  # what a wrapper calls
+_MODULES = (
+    "model",
+    "encoder",
+    "decoder",
+    "backbone",
+    "vit",
+    "transformer",
+    "teacher",
+    "student",
+    "config",
+    "cfg",
+    "args",
+)
+_NESTED = 2  # modules that take modules, which take modules
+
+
+def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
+    """Return arguments with which a class can be built, as a configuration file would hold them.
+
+    Raises ProbeFailure with what was tried.
+    """
+    parameters = _needed(cls)
+    if not parameters:
+        return {}
+    arguments = {p.name: _argument(p, cls, nested) for p in parameters}
+    unknown = [name for name, value in arguments.items() if value is None]
+    if unknown:
+        names = ", ".join(f"`{n}`" for n in unknown)
+        raise ProbeFailure(f"nothing says what to give its constructor for {names}")
+    queue = deque([arguments])
+    seen: list[dict[str, Any]] = []
+    reason = ""
+    while queue and len(seen) < TRIES:
+        current = queue.popleft()
+        if current in seen:
+            continue
+        seen.append(current)
+        seed_everything()
+        try:
+            built = build(current)
+            cls(**built)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is what we learn from
+            reason = reason or describe(error)
+            queue.extend(_repaired(current, error, cls))
+        else:
+            return current
+    raise ProbeFailure(f"its constructor raised {reason} with {_shown(seen[0])}; {len(seen)} ways were tried")
+
+
+def _shown(arguments: Mapping[str, Any]) -> str:
+    return (
+        ", ".join(f"{k}={v.get(TARGET, v) if isinstance(v, dict) else v!r}" for k, v in arguments.items())
+        or "no arguments"
+    )
+
+
+def required(cls: Any) -> list[str]:
+    """The names of the arguments that a constructor needs."""
+    return [p.name for p in _needed(cls)]
+
+
+def _needed(cls: Any) -> list[inspect.Parameter]:
+    try:
+        parameters = list(inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    return [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _argument(p: inspect.Parameter, cls: Any, nested: int) -> Any:
+    """A value for one parameter; None where nothing says."""
+    note = _resolved(p, cls)
+    if inspect.isclass(note) and nested < _NESTED:
+        if issubclass(note, nn.Module) and note is not nn.Module:
+            return {TARGET: f"{note.__module__}:{note.__qualname__}", **find_arguments(note, nested + 1)}
+        if _is_config(note):
+            return tiny_config(note)
+    if p.name == "config" and _is_config(getattr(cls, "config_class", None)):
+        return tiny_config(cls.config_class)
+    if p.name in say.ARGUMENTS:
+        value = say.ARGUMENTS[p.name]
+        return list(value) if isinstance(value, tuple) else value
+    for name, value in say.ARGUMENTS.items():
+        if isinstance(value, int) and (p.name.endswith("_" + name) or p.name.startswith(name + "_")):
+            return value
+    if p.name in _WRAPPED and note is p.empty:
+        return {TARGET: "torch.nn:Identity"}
+    if note is int or (note is p.empty and p.name not in _MODULES):
+        return 8
+    return {bool: False, float: 0.5, str: None}.get(note) if inspect.isclass(note) else None
+
+
+def _resolved(p: inspect.Parameter, cls: Any) -> Any:
+    """The annotation of a parameter, looked up where it is written as text."""
+    if not isinstance(p.annotation, str):
+        options = [a for a in typing.get_args(p.annotation) if a is not type(None)]
+        return options[0] if len(options) == 1 and typing.get_origin(p.annotation) is not list else p.annotation
+    name = p.annotation.partition("|")[0].strip()
+    plain = {"int": int, "float": float, "bool": bool, "str": str}
+    return plain.get(name) or getattr(importlib.import_module(cls.__module__), name, p.annotation)
+
+
+def _is_config(note: Any) -> bool:
+    return (
+        inspect.isclass(note)
+        and not issubclass(note, nn.Module)
+        and note.__name__.lower().endswith(("config", "args", "configuration"))
+    )
+
+
+def tiny_config(cls: Any) -> dict[str, Any]:
+    """A small instance of a configuration class, as the arguments that make it."""
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    missing = {p.name: _argument(p, cls, _NESTED) for p in _needed(cls)}
+    seed_everything()
+    try:
+        default = cls(**missing)
+    except Exception as error:
+        raise ProbeFailure(f"`{cls.__name__}`, which its constructor needs, raised {describe(error)}") from error
+    small = {k: v for k, v in say.TINY.items() if type(getattr(default, k, None)) is int}
+    if any(isinstance(getattr(default, name, None), (list, tuple)) for name in _STAGES):
+        small = {
+            k: v for k, v in small.items() if k in ("vocab_size", "image_size")
+        }  # the lists have to fit each other
+    settable = {**missing, **small}
+    vocabulary = small.get("vocab_size", 0)
+    for name, value in vars(default).items():
+        if name.endswith("_token_id") and type(value) is int and value >= vocabulary > 0:
+            settable[name] = 1
+        elif name == "pad_token_id" and value is None and vocabulary:
+            settable[name] = 0
+    for attempt in (settable, {**missing, **_accepted(cls, settable)}):
+        try:
+            cls(**attempt)
+        except Exception:  # noqa: BLE001 - the next is tried; the defaults at last
+            continue
+        return {TARGET: target, **attempt}
+    return {TARGET: target, **missing}
+
+
+def _accepted(cls: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    names = inspect.signature(cls).parameters
+    return {k: v for k, v in arguments.items() if k in names}
+
+
+def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> list[dict[str, Any]]:
+    """Other arguments for what a constructor raised."""
+    text = str(error)
+    found: list[dict[str, Any]] = []
+    named = [n for n in arguments if re.search(rf"\b{re.escape(n)}\b", text)] or at_fault(error, list(arguments))
+    if re.search(
+        r"not (iterable|subscriptable)|has no len|cannot unpack|must be (a )?(tuple|list|sequence)|list|tuple", text
+    ):
+        for name in named or list(arguments):
+            value = arguments[name]
+            if type(value) is int:
+                found += [{**arguments, name: [value, value]}, {**arguments, name: [value] * 3}]
+    if re.search(r"divisible|multiple", text) or isinstance(error, AssertionError):
+        for name in named:
+            if type(arguments[name]) is int:
+                found += [{**arguments, name: other} for other in (arguments[name] * 2, 4, 8, 16, 64, 1)]
+    given = [p.name for p in inspect.signature(cls).parameters.values() if p.default is None] + _QUOTED.findall(text)
+    more = {
+        n: say.ARGUMENTS[n] for n in given if re.search(rf"\b{n}\b", text) and n not in arguments and n in say.ARGUMENTS
+    }
+    if more:
+        found.append({**arguments, **more})
+    for name in named:
+        if arguments[name] is False:
+            found.append({**arguments, name: True})
+    return found

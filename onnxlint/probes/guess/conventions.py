@@ -1,0 +1,120 @@
+"""What names mean by convention: parameters of `forward` and of constructors, axes, keys of a configuration."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+BATCH = 2
+LENGTH = 8
+LENGTHS = (LENGTH, 16, 12, 7, 32, 64)
+SIDES = ((64, 64), (32, 32), (16, 16), (224, 224), (8, 8), (7, 7), (14, 14), (128, 128), (256, 256))
+SAMPLES = 4000
+
+TOKENS = re.compile(r"(^|_)(ids?|idx|tokens?|src|tgt|text|texts|words?|indices|captions?|prompts?|input_seq)$")
+MASK = re.compile(r"(^|_)masks?$|^mask")
+IMAGE = re.compile(r"(^|_)(images?|imgs?|pixel_values|pixels|picture|photo|rgb|depth_map)$")
+VIDEO = re.compile(r"(^|_)(videos?|clips?|frames)$")
+AUDIO = re.compile(r"(^|_)(audio|wave|waveforms?|wav|speech|input_values|samples)$")
+SPECTRUM = re.compile(r"(^|_)(input_features|mels?|spectrograms?|spec)$")
+LENGTH_OF = re.compile(r"(^|_)(len|lens|length|lengths)$")
+TIME = re.compile(r"^(t|timesteps?|time|times|time_steps?|sigmas?|noise_levels?|log_snr)$")
+CLASS = re.compile(r"(^|_)(class|classes|class_labels?|labels?|y|target|targets)$")
+PAIR = re.compile(r"(^|_)(shape|size|hw|resolution|grid|spatial_shape|spatial_size)$")
+HEIGHT = re.compile(r"^(h|height|patch_height)$", re.IGNORECASE)
+WIDTH = re.compile(r"^(w|width|patch_width)$", re.IGNORECASE)
+POSITION = re.compile(r"(^|_)(position_ids|positions?|pos)$")
+
+FIRST = ("input_ids", "pixel_values", "input_values", "input_features", "inputs_embeds", "hidden_states", "x", "input")
+FIXED = {"use_cache": False}  # a cache in the output is no tensor: what is exported leaves it out
+
+IMAGE_SIZE = ("image_size", "img_size", "input_size", "resolution", "input_resolution", "input_size", "size")
+CHANNELS = ("num_channels", "in_channels", "in_chans", "channels", "input_channels", "in_chs", "num_input_channels")
+FRAMES = ("frames", "num_frames", "n_frames")
+WIDTHS = (
+    *("hidden_size", "d_model", "dim", "embed_dim", "n_embd", "model_dim", "input_dim", "in_features", "in_dim"),
+    *("embedding_dim", "input_size", "num_features", "hidden_dim", "emb_dim", "d_in"),
+)
+LONGEST = (
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_len",
+    "context_length",
+    "block_size",
+    "max_len",
+)
+BANDS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "num_mels")
+
+# Constructor arguments by name: small, and such that they fit each other.
+ARGUMENTS: dict[str, Any] = {
+    **dict.fromkeys(("dim", "embed_dim", "d_model", "hidden_size", "hidden_dim", "model_dim", "n_embd", "emb_dim"), 32),
+    **dict.fromkeys(("in_features", "out_features", "in_dim", "out_dim", "input_dim", "output_dim", "latent_dim"), 32),
+    **dict.fromkeys(
+        ("in_chs", "out_chs", "num_features", "planes", "inplanes", "channel", "embedding_dim", "dims"), 32
+    ),
+    **dict.fromkeys(("out_channels", "feature_dim", "features", "width", "query_dim", "cond_dim", "encoder_dim"), 32),
+    **dict.fromkeys(("context_dim", "key_dim", "value_dim", "decoder_dim", "dim_in", "dim_out", "emb_size"), 32),
+    **dict.fromkeys(("mlp_dim", "dim_feedforward", "intermediate_size", "hidden_features", "ffn_dim", "ff_dim"), 64),
+    **dict.fromkeys(("heads", "num_heads", "nhead", "n_heads", "n_head", "num_attention_heads"), 4),
+    **dict.fromkeys(("depth", "num_layers", "n_layers", "layers", "n_layer", "num_hidden_layers", "num_blocks"), 2),
+    **dict.fromkeys(("spatial_depth", "temporal_depth", "cls_depth", "enc_depth", "dec_depth", "depth_scale"), 1),
+    **dict.fromkeys(("channels", "in_channels", "in_chans", "num_channels", "input_channels"), 3),
+    **dict.fromkeys(("num_classes", "n_classes", "classes", "num_labels", "num_outputs"), 10),
+    **dict.fromkeys(("image_size", "img_size", "input_size", "image_height", "image_width"), 32),
+    **dict.fromkeys(("patch_size", "image_patch_size", "dim_head", "head_dim", "rd_channels"), 8),
+    **dict.fromkeys(("vocab_size", "num_tokens", "num_embeddings", "n_vocab", "vocab", "ntoken", "num_words"), 100),
+    **dict.fromkeys(
+        ("seq_len", "max_seq_len", "max_len", "context_length", "block_size", "num_patches", "n_patches"), 16
+    ),
+    **dict.fromkeys(("window_size", "num_memory_tokens", "num_groups", "groups", "stride", "num_queries"), 4),
+    **dict.fromkeys(("frame_patch_size", "temporal_patch_size", "ff_mult", "mlp_ratio", "expansion", "scale"), 2),
+    **dict.fromkeys(("frames", "num_frames", "size", "sequence_length", "n_steps", "steps"), 8),
+    **dict.fromkeys(("feat_size", "input_resolution", "grid_size"), (8, 8)),
+    **dict.fromkeys(("kernel_size", "kernel"), 3),
+    **dict.fromkeys(("dropout", "p", "drop", "drop_rate", "rate", "attn_drop", "prob"), 0.0),
+    **dict.fromkeys(("eps", "epsilon", "layer_norm_eps"), 1e-5),
+    **dict.fromkeys(("mlp_mult", "mult", "ndim", "n_dims", "factor", "reduction_factor", "downsample", "upsample"), 2),
+    **dict.fromkeys(("padding", "num_register_tokens", "n_register_tokens", "dilation"), 1),
+    **dict.fromkeys(("masking_ratio", "mask_ratio", "ratio", "alpha", "temperature", "momentum"), 0.5),
+    **dict.fromkeys(("use_flash", "bias", "causal", "training", "batch_first"), True),
+    "layer_idx": 0,
+    "num_experts": 4,
+    "nb_features": 16,
+}
+
+# The keys of a configuration class that make a model small.
+TINY: dict[str, int] = {
+    **dict.fromkeys(("hidden_size", "d_model", "n_embd", "embed_dim", "dim", "embedding_size", "projection_dim"), 32),
+    **dict.fromkeys(("intermediate_size", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "d_ff", "hidden_dim"), 64),
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_layers"), 2),
+    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "encoder_attention_heads", "num_heads"), 4),
+    **dict.fromkeys(("decoder_attention_heads", "num_key_value_heads", "num_experts", "num_local_experts"), 4),
+    **dict.fromkeys(("vocab_size", "decoder_vocab_size"), 100),
+    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx", "max_source_positions"), 64),
+    **dict.fromkeys(("max_target_positions", "moe_intermediate_size", "n_inner"), 64),
+    **dict.fromkeys(("head_dim", "d_kv", "patch_size", "num_mel_bins"), 8),
+    "image_size": 32,
+    "num_decoder_layers": 2,
+}
+
+
+def axis_name(parameter: str, dtype: str, rank: int, axis: int, feature: int | None) -> str:
+    """Return what an axis is called by convention; `feature` is the axis that holds channels or features."""
+    if axis == 0:
+        return "batch"
+    if rank == 5:
+        free = [a for a in range(1, 5) if a != feature]
+        return (
+            ("frames", "height", "width")[free.index(axis)]
+            if len(free) == 3 and axis in free
+            else f"{parameter}_{axis}"
+        )
+    if rank == 4 and feature is not None and not MASK.search(parameter):
+        free = [a for a in range(1, 4) if a != feature]
+        return ("height", "width")[free.index(axis)] if axis in free else f"{parameter}_{axis}"
+    if rank <= 3 and AUDIO.search(parameter):
+        return "samples"
+    if rank <= 3 or MASK.search(parameter):
+        return "sequence"
+    return f"{parameter}_{axis}"

@@ -1,0 +1,230 @@
+"""Which tensors to try for the parameters of a `forward` that nobody described, and the search over them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import nn
+
+from onnxlint.probes.guess import conventions as say
+from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, read_facts
+from onnxlint.probes.guess.repair import describe, of_rank, repairs
+from onnxlint.probes.guess.trial import Bench
+from onnxlint.specs import DTYPES
+
+DEPTH = 5  # repairs of repairs
+ALTERNATIVES = 4  # of each parameter besides the first
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A guess that forward took, or None with what was tried last and what it raised."""
+
+    guess: dict[str, Guess] | None
+    tried: tuple[dict[str, Guess], ...]
+    reason: str = ""
+
+
+def find_inputs(bench: Bench) -> Found:
+    """Search for arguments that forward takes."""
+    model = bench.model
+    try:
+        signature = inspect.signature(model.forward)
+    except (TypeError, ValueError):
+        return Found(None, (), "its forward has no signature")
+    facts = read_facts(model)
+    named = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if any(p.kind is p.POSITIONAL_ONLY for p in signature.parameters.values()):
+        return Found(None, (), "its forward has parameters that can only be passed by position")
+    wanted = _wanted(model, named)
+    if not wanted:
+        open_ended = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        return Found(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
+    fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
+    return _search(bench, facts, wanted, {p.name: p for p in named}, fixed)
+
+
+def _search(
+    bench: Bench,
+    facts: Facts,
+    wanted: list[inspect.Parameter],
+    named: Mapping[str, inspect.Parameter],
+    fixed: dict[str, Guess],
+) -> Found:
+    likely: list[dict[str, Guess]] = []
+    others: list[dict[str, Guess]] = []
+    for number, first in enumerate(options(wanted[0], facts, None)):
+        rest = {p.name: options(p, facts, first) for p in wanted[1:]}
+        guess = {wanted[0].name: first, **{name: choice[0] for name, choice in rest.items()}, **fixed}
+        likely.append(guess)
+        if number < ALTERNATIVES:
+            others += [{**guess, name: other} for name, choice in rest.items() for other in choice[1:ALTERNATIVES]]
+    # The first few shapes of the main input, then other second inputs for them, then its unlikely shapes.
+    order = [*likely[:ALTERNATIVES], *others, *likely[ALTERNATIVES:]]
+    queue = deque((guess, 0) for guess in order)
+    seen: set[str] = set()
+    tried: list[dict[str, Guess]] = []
+    reason = "nothing could be tried"
+    best_depth = -1
+    while queue and not bench.spent:
+        guess, depth = queue.popleft()
+        key = repr(sorted(guess.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        tried.append(guess)
+        trial = bench.run(guess)
+        if trial.error is None:
+            return Found(guess, tuple(tried))
+        if depth > best_depth or len(tried) == 1:
+            best_depth, reason = depth, describe(trial.error)
+        if depth < DEPTH:
+            main = next((s for s in guess.values() if isinstance(s, Slot)), None)
+            absent = {n: partial(_first, p, facts, main) for n, p in named.items() if n not in guess}
+            better = repairs(guess, trial, facts, absent)
+            queue.extendleft((g, depth + 1) for g in reversed(better[:4]))
+    return Found(None, tuple(tried), reason)
+
+
+def _first(p: inspect.Parameter, facts: Facts, main: Slot | None) -> Guess:
+    return options(p, facts, main)[0]
+
+
+def _wanted(model: nn.Module, named: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """The parameters without a default; where all have one, the input that the model is known for."""
+    needed = [p for p in named if p.default is p.empty]
+    if needed:
+        return needed
+    main = getattr(model, "main_input_name", None)
+    for name in (main, *say.FIRST):
+        for p in named:
+            if p.name == name:
+                return [p]
+    return named[:1]
+
+
+def options(p: inspect.Parameter, facts: Facts, main: Guess | None) -> list[Guess]:
+    """What a parameter may be, likeliest first. `main` is what the first parameter is; None for the first itself."""
+    found: list[Guess] = [*_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
+    if main is None:
+        found += facts.layers
+        if _is_integer(p):
+            found.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
+    else:
+        found += [main, *_like(main), *facts.layers[:3]] if isinstance(main, Slot) else list(facts.layers[:3])
+    return list({repr(guess): guess for guess in found}.values())
+
+
+def _is_integer(p: inspect.Parameter) -> bool:
+    return bool(say.TOKENS.search(p.name.lower())) or "LongTensor" in str(p.annotation)
+
+
+def _annotated(p: inspect.Parameter, facts: Facts) -> list[Guess]:
+    """Jaxtyping says dtype and axes; plain types say that it is no tensor."""
+    note = p.annotation
+    if isinstance(note, str) and re.fullmatch(r"(int|bool|float)( \| None)?|Optional\[(int|bool|float)\]", note):
+        note = {"int": int, "bool": bool, "float": float}[re.findall(r"int|bool|float", note)[0]]
+    if note in (int, bool, float):
+        if note is int:
+            side = facts.sides[0]
+            value: Any = (
+                side[1] if say.WIDTH.match(p.name) else side[0] if say.HEIGHT.match(p.name) else facts.lengths[0]
+            )
+        else:
+            value = note(1.0 if note is float else False)
+        return [Plain(value)]
+    dims = getattr(note, "dim_str", None)
+    if isinstance(dims, str) and dims:
+        return [Slot(_jaxtyped(note), shape) for shape in _shapes(dims, facts)]
+    if "BoolTensor" in str(note):
+        return [Slot("bool", (say.BATCH, facts.lengths[0]))]
+    if "LongTensor" in str(note) and not say.TIME.match(p.name):
+        return [Slot("int64", (say.BATCH, n)) for n in facts.lengths[:2]]
+    return []
+
+
+def _jaxtyped(note: Any) -> str:
+    known = [d for d in getattr(note, "dtypes", ()) if d in DTYPES]
+    return next((d for d in ("float32", "int64", "bool") if d in known), known[0] if known else "float32")
+
+
+def _shapes(dims: str, facts: Facts) -> list[tuple[int, ...]]:
+    """The sizes of named axes: one per name, by what the name means."""
+    found: list[tuple[int, ...]] = []
+    for width in facts.widths[:3]:
+        known: dict[str, int] = {}
+        shape: list[int] = []
+        for part in dims.split():
+            name = part.lstrip("#*?_").partition("=")[2] or part.lstrip("#*?_").partition("=")[0]
+            if part.startswith("...") or not name:
+                continue
+            if name.isdigit():
+                shape.append(int(name))
+                continue
+            shape.append(known.setdefault(name, _size_named(name.lower(), facts, width, len(shape))))
+        found.append(tuple(shape))
+    return list(dict.fromkeys(found))
+
+
+def _size_named(name: str, facts: Facts, width: int, axis: int) -> int:
+    if name in ("b", "batch", "bs", "batch_size") or (axis == 0 and name == "n"):
+        return say.BATCH
+    if name in ("c", "ch", "channels", "channel", "in_channels"):
+        return facts.channels[0]
+    if say.HEIGHT.match(name):
+        return facts.sides[0][0]
+    if say.WIDTH.match(name):
+        return facts.sides[0][1]
+    if name in ("d", "dim", "hidden", "features", "e", "embed", "feature", "embed_dim", "d_model", "hidden_size"):
+        return width
+    return facts.lengths[0]
+
+
+def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
+    b = say.BATCH
+    t = main.shape[1] if isinstance(main, Slot) and len(main.shape) in (2, 3) else facts.lengths[0]
+    slots = [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]
+    images = [Slot("float32", (b, c, *s)) for c in facts.channels[:2] for s in facts.sides[:3]]
+    side = facts.sides[0]
+    rules: tuple[tuple[re.Pattern[str], Callable[[], list[Guess]]], ...] = (
+        (
+            say.MASK,
+            lambda: [Slot("bool", (b, t)), Slot("int64", (b, t)), Slot("float32", (b, t)), Slot("bool", (t, t))],
+        ),
+        (say.VIDEO, lambda: [*of_rank(5, "float32", facts)]),
+        (say.IMAGE, lambda: [*images]),
+        (
+            say.SPECTRUM,
+            lambda: [Slot("float32", (b, facts.bands, facts.spectrum)), Slot("float32", (b, 64, facts.bands))],
+        ),
+        (say.AUDIO, lambda: [Slot("float32", (b, say.SAMPLES)), Slot("float32", (b, 1, say.SAMPLES))]),
+        (say.POSITION, lambda: [Slot("int64", (b, t)), Slot("float32", (b, t, 3))]),
+        (say.TOKENS, lambda: [*slots]),
+        (say.LENGTH_OF, lambda: [Slot("int64", (b,)), Plain(t)]),
+        (
+            say.TIME,
+            lambda: [Slot("float32", (b,)), Slot("int64", (b,)), Slot("float32", (b, 1)), Slot("float32", (b, t))],
+        ),
+        (say.CLASS, lambda: [Slot("int64", (b,)), Slot("int64", (b, t))]),
+        (say.PAIR, lambda: [Plain([*side]), Plain([8, 8])]),
+        (say.HEIGHT, lambda: [Plain(side[0]), Plain(8)]),
+        (say.WIDTH, lambda: [Plain(side[1]), Plain(8)]),
+    )
+    found = next((make() for pattern, make in rules if pattern.search(name)), [])
+    if name in ("hidden_states", "inputs_embeds", "embeddings", "context", "memory", "encoder_hidden_states"):
+        found = [Slot("float32", (b, t, w)) for w in facts.widths[:3]]
+    return found
+
+
+def _like(main: Slot) -> list[Guess]:
+    """Second inputs are often made for the first: of its shape, of its rows."""
+    found: list[Guess] = [Slot("float32", (main.shape[0], main.shape[-1])), Slot("float32", main.shape[:1])]
+    if len(main.shape) > 2:
+        found.append(Slot("float32", (main.shape[0], 8, main.shape[-1])))
+    return found

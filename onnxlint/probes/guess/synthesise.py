@@ -1,0 +1,113 @@
+"""From a probe that says nothing but the factory to one that says all: what a user could have declared."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from onnxlint.probes import stages
+from onnxlint.probes.arguments import TARGET
+from onnxlint.probes.examples import ProbeFailure, build_model, load
+from onnxlint.probes.guess.axes import find_axes
+from onnxlint.probes.guess.construct import find_arguments, required
+from onnxlint.probes.guess.facts import Guess, Plain, Slot
+from onnxlint.probes.guess.inputs import Found, find_inputs
+from onnxlint.probes.guess.trial import Bench
+from onnxlint.records import Assumed, Probe
+from onnxlint.specs import format_spec
+
+TRIES = 60
+AXES = 80  # tries, once the example is known, to find the dynamic dims
+SHARE = 0.25  # of the probe's time
+
+
+def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
+    """Find constructor arguments, inputs and dynamic dims. Raises ProbeFailure with what was tried."""
+    arguments = dict(probe.arguments)
+    target = load(probe.factory, probe)
+    if inspect.isclass(target) and not arguments:
+        arguments = _arguments(target, probe.factory)
+    known = replace(probe, arguments=arguments, eval=True)
+    model = build_model(known)
+    stages.stage(stages.GUESS)
+    bench = Bench(model, TRIES, min(probe.timeout * SHARE, 30.0))
+    found = find_inputs(bench)
+    if found.guess is None:
+        raise ProbeFailure(_told(found), configuration(probe.factory, arguments, _hint(found), {}, {}))
+    tries = bench.done
+    bench.tries = bench.done + AXES
+    bench.seconds *= 2
+    shaped = find_axes(bench, found.guess)
+    values = {name: guess.value for name, guess in found.guess.items() if isinstance(guess, Plain)}
+    inputs = {name: format_spec(spec) for name, spec in shaped.inputs.items()}
+    assumed = Assumed(
+        inputs=inputs,
+        sizes=shaped.sizes,
+        values=values,
+        arguments=arguments,
+        tries=tries,
+        config=configuration(probe.factory, arguments, inputs, values, shaped.sizes),
+    )
+    return replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=values), assumed
+
+
+def _arguments(target: Any, factory: str) -> dict[str, Any]:
+    try:
+        return find_arguments(target)
+    except ProbeFailure as failure:
+        needed = {name: {TARGET: "module:Class"} for name in required(target)}
+        raise ProbeFailure(
+            failure.reason, configuration(factory, needed, {"x": "float32[batch, 16]"}, {}, {})
+        ) from failure
+
+
+def _told(found: Found) -> str:
+    if not found.tried:
+        return found.reason
+    first = ", ".join(f"{name}: {_shown(guess)}" for name, guess in found.tried[0].items())
+    tries = f"{len(found.tried)} tries" if len(found.tried) > 1 else "1 try"
+    return f"no inputs were found in {tries}, the first with {first}: {found.reason}"
+
+
+def _shown(guess: Guess) -> str:
+    return f"{guess.dtype}[{', '.join(map(str, guess.shape))}]" if isinstance(guess, Slot) else repr(guess.value)
+
+
+def _hint(found: Found) -> dict[str, str]:
+    """Specs to start from: the first guess, with a dynamic batch."""
+    first = found.tried[0] if found.tried else {}
+    return {
+        name: f"{slot.dtype}[{', '.join(['batch', *map(str, slot.shape[1:])])}]"
+        for name, slot in first.items()
+        if isinstance(slot, Slot)
+    } or {"x": "float32[batch, 16]"}
+
+
+def configuration(
+    factory: str,
+    arguments: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    values: Mapping[str, Any],
+    sizes: Mapping[str, tuple[int, ...]],
+) -> str:
+    """The lines that declare all this."""
+    lines = ["[[tool.onnxlint.models]]", f"factory = {_toml(factory)}"]
+    for key, table in (("arguments", arguments), ("inputs", inputs), ("values", values), ("sizes", sizes)):
+        if table:
+            lines.append(f"{key} = {_toml(table)}")
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return json.dumps(value)
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.replace("_", "").isalnum() else json.dumps(name)

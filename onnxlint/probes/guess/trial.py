@@ -1,0 +1,163 @@
+"""One try: run the model on a guess, and note in which layer it raised and what that layer was given."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+)
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from onnxlint.probes.examples import seed_everything
+from onnxlint.probes.guess.facts import Guess, Plain, Slot
+from onnxlint.probes.synthesis import tensors_for
+from onnxlint.records import DimSpec, TensorSpec
+
+_NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
+SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
+LARGE = 20_000  # elements of input, from which on a wrong guess may cost seconds
+TOO_LARGE = 300_000_000  # elements that a forward may compute in all
+
+
+class _TooLargeError(Exception):
+    """The forward computes more than a try is worth."""
+
+
+class _Limited(TorchDispatchMode):  # type: ignore[misc]
+    """Counts what operators make, and stops a run that makes too much."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.made += sum(t.numel() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor))
+        if self.made > TOO_LARGE:
+            raise _TooLargeError(f"its forward makes over {TOO_LARGE:,} numbers of this input")
+        return out
+
+
+@dataclass(slots=True)
+class Trial:
+    """What came of a try. `layer` is the innermost one that was entered and not left, `given` the shape it got.
+
+    `direct` is the parameter whose tensor the layer was given unchanged.
+    """
+
+    error: BaseException | None = None
+    output: Any = None
+    layer: nn.Module | None = None
+    given: tuple[int, ...] = ()
+    direct: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Bench:
+    """Runs tries on one model, up to a number and a time."""
+
+    model: nn.Module
+    tries: int = 60
+    seconds: float = 20.0
+    done: int = 0
+    began: float = field(default_factory=time.monotonic)
+    slow: bool = False
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is used up."""
+        return self.done >= self.tries or time.monotonic() - self.began > self.seconds
+
+    def run(self, guess: Mapping[str, Guess]) -> Trial:
+        """Try a guess; a large one under fake tensors first, which know shapes and compute nothing."""
+        self.done += 1
+        if self.slow or _elements(guess) > LARGE:
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited():
+                screened = self._run(guess, mode)
+            if screened.error is not None and _counts(screened.error):
+                return screened
+        trial = self._run(guess, None)
+        self.slow = self.slow or trial.seconds > SLOW
+        return trial
+
+    def __post_init__(self) -> None:
+        logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
+
+    def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
+        arguments = arguments_for(guess, self.model)
+        if mode is not None:
+            arguments = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
+        trial = Trial()
+        began = time.monotonic()
+        with _watched(trial, arguments), torch.no_grad():
+            try:
+                trial.output = self.model(**arguments)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is what we learn from
+                trial.error = error
+        trial.seconds = time.monotonic() - began
+        return trial
+
+
+def _elements(guess: Mapping[str, Guess]) -> int:
+    return sum(math.prod(slot.shape) for slot in guess.values() if isinstance(slot, Slot))
+
+
+def _counts(error: BaseException) -> bool:
+    """Whether eager would raise too: not what fake tensors alone cannot do."""
+    if isinstance(error, NotImplementedError):
+        return False
+    return not isinstance(error, _NOT_FAKED) and "fake" not in str(error).lower()
+
+
+def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
+    """The tensors of a guess as specs with fixed sizes."""
+    return {
+        name: TensorSpec(slot.dtype, tuple(DimSpec(None, size) for size in slot.shape))
+        for name, slot in guess.items()
+        if isinstance(slot, Slot)
+    }
+
+
+def arguments_for(guess: Mapping[str, Guess], model: nn.Module) -> dict[str, Any]:
+    """The arguments that a guess stands for: the same that the specs would give if they were declared."""
+    seed_everything()
+    tensors = tensors_for(specs_of(guess), {}, model)
+    return {name: slot.value if isinstance(slot, Plain) else tensors[name] for name, slot in guess.items()}
+
+
+@contextmanager
+def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Keep the layers that are open; the innermost of them, when forward raises, is the one that refused."""
+    names = {id(value): name for name, value in arguments.items() if isinstance(value, torch.Tensor)}
+    entered: list[tuple[nn.Module, tuple[int, ...], str | None]] = []
+
+    def enter(module: nn.Module, inputs: Any) -> None:
+        first = next((i for i in inputs if isinstance(i, torch.Tensor)), None)
+        shape = tuple(int(s) for s in first.shape) if first is not None else ()
+        entered.append((module, shape, names.get(id(first))))
+
+    def leave(module: nn.Module, *_: Any) -> None:
+        while entered and entered.pop()[0] is not module:
+            pass
+
+    with ExitStack() as stack:
+        stack.callback(register_module_forward_pre_hook(enter).remove)
+        stack.callback(register_module_forward_hook(leave).remove)
+        yield
+    if trial.error is not None and entered:
+        trial.layer, trial.given, trial.direct = entered[-1]

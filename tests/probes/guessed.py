@@ -1,0 +1,258 @@
+"""Small modules that nobody described: each can be fed by one source of knowledge."""
+
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+class ByName(nn.Module):
+    def forward(self, image, attention_mask):
+        return image.mean((1, 2, 3)) * attention_mask.sum(1)
+
+
+class ByTokenName(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(7, 4)
+
+    def forward(self, input_ids):
+        return self.embed(input_ids)
+
+
+class ByFirstLayer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(11, 3)
+
+    def forward(self, x):
+        return self.out(x)
+
+
+class ByLayerReached(nn.Module):
+    """The layer that is registered first is not the one that runs first."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(6, 3)
+        self.stem = nn.Conv1d(5, 6, 3, padding=1)
+
+    def forward(self, x):
+        return self.head(self.stem(x).transpose(1, 2))
+
+
+class ByEmbeddingReached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(4, 2)
+        self.embed = nn.Embedding(9, 4)
+
+    def forward(self, x):
+        return self.out(self.embed(x))
+
+
+class ByConfig(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.config = Config()
+
+    def forward(self, pixel_values):
+        if pixel_values.shape[1:] != (4, 40, 40):
+            raise ValueError("no such image")
+        return pixel_values * 2
+
+
+@dataclass
+class Config:
+    image_size: int = 40
+    num_channels: int = 4
+    dim: int = 24
+
+
+class ByConvention(nn.Module):
+    """What `config` says of the sequence: no longer than its positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.max_position_embeddings = 5
+        self.embed = nn.Embedding(9, 4)
+        self.positions = nn.Embedding(5, 4)
+
+    def forward(self, input_ids):
+        return self.embed(input_ids) + self.positions(torch.arange(input_ids.shape[1]))
+
+
+class ByDefault(nn.Module):
+    def forward(self, x=None, scale=2.0):
+        return x * scale
+
+
+class ByAnnotation(nn.Module):
+    def forward(self, x: Tensor, steps: int, flag: bool):
+        return x * steps if flag else x + steps
+
+
+class _Float:
+    """What jaxtyping's annotations look like."""
+
+    dtypes = ("float32",)
+
+    def __init__(self, dim_str):
+        self.dim_str = dim_str
+
+
+class ByJaxtyping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.dim = 13
+
+    def forward(self, x: _Float("b n d"), y: _Float("b 3 d")):
+        assert x.dim() == 3
+        return torch.cat([x, y], 1)
+
+
+class ByMatmulMessage(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(2, 17, 3)[0])
+
+    def forward(self, x):
+        assert x.dim() == 2
+        return x @ self.weight
+
+
+class ByRankMessage(nn.Module):
+    def forward(self, x):
+        b, c, h, w = x.shape
+        return x.reshape(b, c, h * w)
+
+
+class ByDtypeMessage(nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.one_hot(x, 16)
+
+
+class ByMultipleMessage(nn.Module):
+    def forward(self, image):
+        if image.shape[-1] % 48:
+            raise ValueError("the sides have to be divisible by 48")
+        return image
+
+
+class ByMissingMessage(nn.Module):
+    def forward(self, x, extra=None):
+        if extra is None:
+            raise ValueError("you have to specify extra")
+        return x + extra
+
+
+class ByUnpackedNone(nn.Module):
+    def forward(self, x, mask=None):
+        return x[:, :1] * mask.shape[0]
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(6, 5, batch_first=True)
+
+    def forward(self, x):
+        return self.cell(x)[0]
+
+
+class Together(nn.Module):
+    """Tokens and mask have to be of one length; the table of positions fixes nothing else."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+
+    def forward(self, tokens, mask):
+        return self.embed(tokens) * mask.unsqueeze(-1)
+
+
+class Strided(nn.Module):
+    """Takes images whose sides are multiples of 8 only, and flattens none."""
+
+    def forward(self, image):
+        return image.unflatten(2, (-1, 8)).unflatten(4, (-1, 8)).mean((3, 5))
+
+
+class Square(nn.Module):
+    def forward(self, image):
+        return image @ image
+
+
+class NeedsArguments(nn.Module):
+    def __init__(self, dim, num_heads, dropout):
+        super().__init__()
+        self.mix = nn.MultiheadAttention(dim, num_heads, dropout, batch_first=True)
+
+    def forward(self, x):
+        return self.mix(x, x, x)[0]
+
+
+class NeedsConfig(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        self.out = nn.Linear(config.dim, 2)
+
+    def forward(self, x):
+        return self.out(x)
+
+
+class NeedsTuple(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        assert isinstance(depth, tuple), "depth must be a tuple"
+        self.out = nn.Linear(3, len(depth))
+
+    def forward(self, x):
+        return self.out(x)
+
+
+class NeedsModule(nn.Module):
+    def __init__(self, encoder: ByFirstLayer):
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, x):
+        return self.encoder(x)
+
+
+class NeedsUnknown(nn.Module):
+    def __init__(self, teacher):
+        super().__init__()
+        self.teacher = teacher
+
+    def forward(self, x):
+        return self.teacher(x)
+
+
+class RaisesInConstructor(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        raise RuntimeError("no weights on this machine")
+
+    def forward(self, x):
+        return x
+
+
+class NeverTakes(nn.Module):
+    def forward(self, x):
+        raise RuntimeError("not today")
+
+
+class Hangs(nn.Module):
+    def forward(self, x):
+        time.sleep(600)
+
+
+class HangsInConstructor(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        time.sleep(600)
+
+    def forward(self, x):
+        return x

@@ -1,0 +1,195 @@
+"""Models that nobody described: what they are fed with, which dims may change, and what is said where nothing fits."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from onnxlint.probes.arguments import build, spell
+from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
+from onnxlint.probes.guess.survey import survey
+from onnxlint.probes.guess.synthesise import synthesise
+from onnxlint.probes.pool import ProbePool
+from onnxlint.probes.worker import run_probe
+from onnxlint.records import EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
+
+FOLDER = Path(__file__).parent
+
+
+def unknown(name: str, module: str = "guessed", timeout: float = 60.0) -> Probe:
+    return Probe(
+        name=f"{module}:{name}",
+        factory=f"{module}:{name}",
+        path=f"{module}.py",
+        line=1,
+        source=SYNTHESISED,
+        inputs=None,
+        dynamic={},
+        sizes={},
+        vary=None,
+        exporters=EXPORTERS,
+        opset=20,
+        search_path=(str(FOLDER),),
+        root=str(FOLDER),
+        repro_dir="repro",
+        timeout=timeout,
+    )
+
+
+def assumed(name: str) -> Assumed:
+    return synthesise(unknown(name))[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        (
+            "ByName",
+            {"image": "float32[batch=2, 3, height=64, width=67]", "attention_mask": "bool[batch=2, sequence=8]"},
+        ),
+        ("ByTokenName", {"input_ids": "int64[batch=2, sequence=8]"}),
+        ("ByFirstLayer", {"x": "float32[batch=2, 11]"}),
+        ("ByLayerReached", {"x": "float32[batch=2, 5, sequence=64]"}),
+        ("ByEmbeddingReached", {"x": "int64[batch=2, sequence=8]"}),
+        ("ByConfig", {"pixel_values": "float32[batch=2, 4, 40, 40]"}),
+        ("ByConvention", {"input_ids": "int64[batch=2, sequence=5]"}),
+        ("ByJaxtyping", {"x": "float32[batch=2, sequence=8, 13]", "y": "float32[batch=2, y_sequence=3, 13]"}),
+        ("ByMatmulMessage", {"x": "float32[batch=2, 17]"}),
+        ("ByDtypeMessage", {"x": "int64[batch=2, sequence=16]"}),
+        ("ByMultipleMessage", {"image": "float32[batch=2, 3, height=96, width=192]"}),
+        ("Recurrent", {"x": "float32[batch=2, sequence=8, 6]"}),
+        ("Together", {"tokens": "int64[batch=2, sequence=8]", "mask": "bool[batch=2, sequence=8]"}),
+        ("Strided", {"image": "float32[batch=2, 3, height=64, width=128]"}),
+        ("Square", {"image": "float32[batch=2, 3, side=64, side=64]"}),
+    ],
+)
+def test_inputs_come_from(name: str, inputs: dict[str, str]) -> None:
+    assert dict(assumed(name).inputs) == inputs
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ByDefault", "ByAnnotation", "ByRankMessage", "ByMissingMessage", "ByUnpackedNone", "NeedsTuple", "NeedsModule"],
+)
+def test_the_model_takes_what_is_assumed(name: str) -> None:
+    probe, _ = synthesise(unknown(name))
+    model = build_model(probe)
+    example = example_inputs(probe, model)
+    model(*example.args, **example.kwargs)
+
+
+def test_values_that_are_no_tensors_are_told() -> None:
+    assert dict(assumed("ByAnnotation").values) == {"steps": 8, "flag": False}
+    assert dict(assumed("ByDefault").values) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ByFirstLayer", {}),
+        ("NeedsArguments", {"dim": 32, "num_heads": 4, "dropout": 0.0}),
+        ("NeedsConfig", {"config": {"_target_": "guessed:Config", "image_size": 32, "dim": 32}}),
+        ("NeedsTuple", {"depth": [2, 2]}),
+        ("NeedsModule", {"encoder": {"_target_": "guessed:ByFirstLayer"}}),
+    ],
+)
+def test_constructor_arguments_come_from_names_annotations_and_errors(name: str, arguments: dict[str, object]) -> None:
+    assert dict(assumed(name).arguments) == arguments
+
+
+def test_a_dim_is_tried_at_primes_and_at_one() -> None:
+    sizes = assumed("Together").sizes
+    assert sizes["batch"] == (1, 3, 5, 7)
+    assert set(sizes["sequence"]) == {7, 9, 11}
+
+
+def test_a_dim_that_only_takes_multiples_has_multiples_to_try() -> None:
+    found = assumed("Strided")
+    assert found.sizes["height"]
+    assert all(size % 8 == 0 for size in (*found.sizes["height"], *found.sizes["width"]))
+
+
+def test_a_side_that_eager_fixes_is_not_dynamic() -> None:
+    assert set(assumed("ByConfig").sizes) == {"batch"}
+
+
+def test_features_are_not_dynamic_though_the_arithmetic_allows_it() -> None:
+    assert dict(assumed("ByDefault").inputs) == {"x": "float32[batch=2, 16]"}
+
+
+def test_the_configuration_says_the_same() -> None:
+    probe, found = synthesise(unknown("NeedsArguments"))
+    (table,) = tomllib.loads(found.config)["tool"]["onnxlint"]["models"]
+    assert table["factory"] == "guessed:NeedsArguments"
+    assert table["arguments"] == probe.arguments
+    assert table["inputs"] == dict(found.inputs)
+    assert table["sizes"] == {name: list(sizes) for name, sizes in found.sizes.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("NeverTakes", r"no inputs were found in \d+ tries, the first with x: float32\[.*\]: RuntimeError: not today"),
+        ("NeedsUnknown", "nothing says what to give its constructor for `teacher`"),
+        ("RaisesInConstructor", r"its constructor raised RuntimeError: no weights on this machine with dim=32"),
+    ],
+)
+def test_where_nothing_fits_it_says_what_was_tried(name: str, reason: str) -> None:
+    with pytest.raises(ProbeFailure, match=reason):
+        synthesise(unknown(name))
+
+
+def test_the_number_of_tries_is_limited_and_a_start_is_offered() -> None:
+    with pytest.raises(ProbeFailure) as failure:
+        synthesise(unknown("NeverTakes"))
+    assert tomllib.loads(failure.value.remedy or "")["tool"]["onnxlint"]["models"][0]["factory"] == "guessed:NeverTakes"
+    tries = int(failure.value.reason.split(" tries")[0].split()[-1])
+    assert 1 < tries <= 60
+
+
+@pytest.mark.parametrize("name", ["Hangs", "HangsInConstructor"])
+@pytest.mark.slow
+def test_a_model_that_hangs_is_ended_by_the_pool_and_no_error_of_the_user(name: str) -> None:
+    with ProbePool("onnxlint.probes.guess.survey:survey") as pool:
+        (result,) = pool.run([unknown(name, timeout=6.0)], jobs=1)
+    assert result.report.status is ModelStatus.NOT_PROBED
+    assert "s" in (result.report.reason or "")
+    assert not result.evidence
+
+
+def test_the_survey_exports_nothing() -> None:
+    sent: list[ProbeResult] = []
+    result = survey(unknown("ByFirstLayer"), sent.append)
+    assert result.report.status is ModelStatus.PROBED
+    assert result.report.exporters == {}
+    assert result.report.assumed is not None
+
+
+@pytest.mark.slow
+def test_a_verdict_on_assumed_inputs_says_so_and_clears_no_line(tmp_path: Path) -> None:
+    probe = replace(unknown("Branch", "hazards"), repro_dir=str(tmp_path))
+    result = run_probe(probe)
+    assert result.report.exporters["torchscript"].outcome is not Outcome.OK
+    assert result.report.assumed is not None
+    assert result.report.assumed.inputs
+    assert all(e.detail.endswith("(on assumed inputs)") for e in result.evidence)
+    assert result.reached == {}
+
+
+def test_a_model_that_takes_nothing_is_listed_and_has_no_outcome() -> None:
+    result = run_probe(unknown("NeverTakes"))
+    assert result.report.status is ModelStatus.NOT_PROBED
+    assert result.report.assumed == Assumed()
+    assert result.report.exporters == {}
+    assert not result.report.declared
+
+
+def test_a_script_spells_the_arguments_that_build_the_same() -> None:
+    given = {"dim": 3, "depth": [1, 2], "config": {"_target_": "fractions:Fraction", "numerator": 1, "denominator": 2}}
+    namespace: dict[str, object] = {}
+    exec(f"import importlib\nmade = dict({spell(given)})", namespace)
+    assert namespace["made"] == build(given) == {"dim": 3, "depth": (1, 2), "config": Fraction(1, 2)}
