@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from onnxlint.probes import causes
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager
+from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
 from onnxlint.probes.search import Branch, Fate
 from onnxlint.probes.shrink import shrink
@@ -16,14 +17,12 @@ from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Cause, Evidence, Outcome, Probe
 
 _REPRODUCED = 3  # scripts per exporter: one per input that shows something new
-_BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
-_STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed")
 
 
 def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> list[Evidence]:
     """Every place that explains why this exporter's outcome is not ok, with its counterexample."""
     if outcome is Outcome.EXPORT_ERROR:
-        explanations = _refused(probe, eager, found)
+        explanations = refused(probe, eager, found) or _somewhere(eager, probe, found.export.error, Cause.REFUSED)
     elif outcome is Outcome.RUNTIME_ERROR:
         explanations = _not_loaded(probe, eager, found)
     elif outcome is Outcome.NONDETERMINISTIC:
@@ -69,33 +68,6 @@ def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence
         )
         for branch in branches
     ]
-
-
-def _refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
-    """What the exporter names, and what it would have stumbled over next."""
-    export = found.export
-    explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in export.refusals if r.frames]
-    explanations += [
-        Explanation(place.cause, place.frames, place.detail, label=_first(eager, place.labels))
-        for place in causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
-        if export.exporter != "dynamo"
-        or (
-            (place.cause is Cause.BRANCH or place.read in _BLOCKING)
-            and not causes.got_past(eager, export, place.frames)
-        )
-    ]
-    if eager.random:
-        explanations += causes.drawn(eager, found, probe.root)
-    if any(word in export.error for word in _STATE_WORDS):
-        explanations += causes.hidden_modules(eager, probe.root)
-        explanations += causes.mutating(eager, probe.root) if eager.mutated else []
-    if not explanations:
-        explanations = _somewhere(eager, probe, export.error, Cause.REFUSED)
-    return explanations
-
-
-def _first(eager: Eager, labels: Collection[str]) -> str:
-    return next((run.label for run in eager.runs if run.label in labels), "")
 
 
 def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:

@@ -76,12 +76,12 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
     passing = {t.run.label for t in found.trials if not t.fails}
     places = {_line(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
     for trial in _to_trace(failing, places.values(), passing):
-        for place in _changed(root, eager, found.export, trial.run):
+        for place in changed(root, eager, found.export, trial.run):
             places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
     if any(t.run.kind == "sizes" for t in failing):
         harmless = [t.run for t in found.trials[1:] if not t.fails and t.run.kind == "sizes"]
         for run in harmless[-1:]:
-            for place in _changed(root, eager, found.export, run):
+            for place in changed(root, eager, found.export, run):
                 if _line(place.frames[0]) in places:
                     places[_line(place.frames[0])].labels.add(run.label)
     chosen: dict[tuple[str, int], Explanation] = {}
@@ -103,7 +103,7 @@ def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) 
     return list(chosen.values())[:_TRACES]
 
 
-def _changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
+def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
     """The conversions that give another value when `run` is traced than they gave in the export."""
     try:
         _, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)

@@ -1,4 +1,4 @@
-"""Probes of the small models in `hazards.py`, for the tests of the worker."""
+"""Probes of the small models in `hazards.py` and its siblings, for the tests of the worker."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ def hazard(
     vary: str | None = None,
     exporters: tuple[str, ...] = EXPORTERS,
     sizes: Mapping[str, tuple[int, ...]] | None = None,
+    module: str = "hazards",
 ) -> Probe:
     """The probe of one of the models; counterexamples go to `folder`."""
     return Probe(
-        name=f"hazards:{factory}",
-        factory=f"hazards:{factory}",
-        path="hazards.py",
+        name=f"{module}:{factory}",
+        factory=f"{module}:{factory}",
+        path=f"{module}.py",
         line=1,
         source="config",
-        inputs=f"hazards:{inputs}",
+        inputs=f"{module}:{inputs}",
         dynamic=dynamic,
         sizes=sizes or {},
-        vary=f"hazards:{vary}" if vary else None,
+        vary=f"{module}:{vary}" if vary else None,
         exporters=exporters,
         opset=20,
         search_path=(str(FOLDER),),
@@ -44,10 +45,10 @@ def outcomes(result: ProbeResult) -> dict[str, str]:
     return {name: cell.outcome.value for name, cell in result.report.exporters.items()}
 
 
-def lines(factory: str, mark: str = "# here") -> list[int]:
+def lines(factory: str, mark: str = "# here", module: str = "hazards") -> list[int]:
     """The lines of a model that are marked."""
     found, inside = [], False
-    for number, text in enumerate((FOLDER / "hazards.py").read_text().splitlines(), 1):
+    for number, text in enumerate((FOLDER / f"{module}.py").read_text().splitlines(), 1):
         if text.startswith(("class ", "def ")):
             inside = text.split()[1].startswith((f"{factory}(", f"{factory}:"))
         if inside and text.rstrip().endswith((mark, mark.replace("# ", "# and "))):
@@ -55,11 +56,11 @@ def lines(factory: str, mark: str = "# here") -> list[int]:
     return found
 
 
-def named(result: ProbeResult, exporter: str) -> dict[int, list[Evidence]]:
+def named(result: ProbeResult, exporter: str, module: str = "hazards") -> dict[int, list[Evidence]]:
     """Evidence of one exporter by the line that it names."""
     found: dict[int, list[Evidence]] = {}
     for evidence in result.evidence:
         if evidence.exporter == exporter:
-            assert evidence.frames[0].path == "hazards.py", evidence
+            assert evidence.frames[0].path == f"{module}.py", evidence
             found.setdefault(evidence.frames[0].line, []).append(evidence)
     return found

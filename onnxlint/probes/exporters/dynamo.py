@@ -44,10 +44,10 @@ def export(
     result = Export("dynamo")
     args, kwargs = call_form(parameters, args, kwargs)
     found = list(leaves(parameters, args, kwargs))
-    log = _Log(root, found)
+    log = Log(root, found)
     began = time.perf_counter()
     try:
-        with _quiet(), log.listening():
+        with quiet(), log.listening():
             program = torch.onnx.export(
                 model,
                 args,
@@ -137,7 +137,7 @@ def _inputs(
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No warnings, no log records, nothing on Python's standard streams."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
@@ -153,7 +153,7 @@ def _quiet() -> Iterator[None]:
         logging.disable(before)
 
 
-class _Log:
+class Log:
     """Listens to the symbolic shape environment and to the stages of the exporter."""
 
     def __init__(self, root: str, leaf_names: list[str]) -> None:
@@ -230,21 +230,27 @@ class _Log:
     def refusals(self, error: Exception, opset: int) -> list[Refusal]:
         """Every reason for the failure that can be told: both captures', or all operators without a translation."""
         if self.decomposed is not None:
-            found = self._untranslatable(opset)
+            found = self.untranslatable(opset)
             if found:
                 return found
         reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
             Refusal(first_line(_root(error)), self._frames(error))
         ]
-        reasons += [
-            Refusal(f"the export needs `{guard.text}` from here on", guard.frames)
-            for guard in self.guards
-            if guard.kind == "specialization" and any(_STATIC.search(str(f)) for f in self.failures)
-        ]
+        reasons += self.specialized()
         kept: dict[tuple[str, int], Refusal] = {}
         for reason in reasons:
             kept.setdefault((reason.frames[0].path, reason.frames[0].line) if reason.frames else ("", 0), reason)
         return [r for r in kept.values() if r.frames] or reasons[:1]
+
+    def specialized(self) -> list[Refusal]:
+        """The places that fix a declared size to the example's, if the capture failed because of that."""
+        if not any(_STATIC.search(str(failure)) for failure in self.failures):
+            return []
+        return [
+            Refusal(f"the export needs `{guard.text}` from here on", guard.frames)
+            for guard in self.guards
+            if guard.kind == "specialization"
+        ]
 
     def _frames(self, error: BaseException) -> Frames:
         """The user's frames of the error or of what caused it, innermost cause first."""
@@ -259,7 +265,8 @@ class _Log:
                 return frames
         return ()
 
-    def _untranslatable(self, opset: int) -> list[Refusal]:
+    def untranslatable(self, opset: int) -> list[Refusal]:
+        """Every operator of the decomposed graph that has no translation, at its line."""
         registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
         found: dict[tuple[str, Frames], Refusal] = {}
         for node in self.decomposed.graph.nodes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,6 @@ from torch.onnx._internal.torchscript_exporter import utils as internals
 from onnxlint.probes.exporters import (
     Conversion,
     Export,
-    Frames,
     Note,
     Refusal,
     axes_of,
@@ -44,8 +42,6 @@ _METHODS = {
     "numpy": "numpy",
     "__array__": "numpy",
 }
-
-_REFUSED_OPERATOR = re.compile(r"ONNX export of operator (\w+)")
 
 
 def export(
@@ -73,7 +69,7 @@ def export(
     path = folder / "torchscript.onnx"
     began = time.perf_counter()
     try:
-        with _located_nodes(), _tracer_warnings(result.warnings, root), conversions(result.conversions, root):
+        with located_nodes(), _tracer_warnings(result.warnings, root), conversions(result.conversions, root):
             torch.onnx.export(
                 model,
                 packed(args, kwargs),
@@ -91,10 +87,6 @@ def export(
         result.refusals = _refusals(error, root)
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
-        told = _REFUSED_OPERATOR.search(str(error))
-        if told is not None and isinstance(error, torch.onnx.errors.SymbolicValueError):
-            places = _places(told[1], model, parameters, args, kwargs, root)
-            result.refusals = [Refusal(first_line(error), p) for p in places] or result.refusals
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
@@ -143,7 +135,7 @@ def is_input(leaf: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _located_nodes() -> Iterator[None]:
+def located_nodes() -> Iterator[None]:
     """Let `verbose=True` write source lines to the nodes' doc strings without printing the graph to descriptor 1."""
 
     def silent(verbose: bool) -> contextlib.AbstractContextManager[None]:
@@ -237,24 +229,6 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
             found.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
     return list(found.values())
-
-
-def _places(
-    name: str,
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    root: str,
-) -> list[Frames]:
-    """Where an operator stands that the exporter names in its error without a place."""
-    try:
-        graph, _ = trace(model, parameters, args, kwargs, root)
-    except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
-        return []
-    kind = f"aten::{name.lower()}"
-    places = [torchscript_frames(n.sourceRange(), root) for n in _nodes(graph) if n.kind().lower() == kind]
-    return [p for p in dict.fromkeys(places) if p]
 
 
 def _nodes(block: Any) -> Iterator[Any]:

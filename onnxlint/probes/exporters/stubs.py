@@ -1,0 +1,85 @@
+"""Everything that TorchScript cannot lower: the export once more, with a stub for each operator refused."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.onnx._internal.torchscript_exporter import jit_utils
+from torch.onnx._internal.torchscript_exporter import utils as internals
+
+from onnxlint.probes.exporters import Frames, Refusal, first_line
+from onnxlint.probes.exporters.torchscript import located_nodes, packed
+from onnxlint.probes.graph import jit_frames
+
+_STUB = "onnxlint::Refused"
+
+
+def refused_operators(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: int, root: str
+) -> list[Refusal]:
+    """Each operator that has no lowering, or one that fails, at each of its lines. `model` may be changed by it.
+
+    Costs about one export. Empty where the model cannot even be traced.
+    """
+    found: dict[tuple[str, Frames], Refusal] = {}
+    lower = internals._run_symbolic_function
+
+    def lowered(graph: Any, block: Any, node: Any, inputs: Any, env: Any, values: Any, made: Any, *rest: Any) -> Any:
+        try:
+            return lower(graph, block, node, inputs, env, values, made, *rest)
+        except Exception as error:  # noqa: BLE001 - whatever a lowering raises is what we look for
+            frames = jit_frames(node, root)
+            unsupported = isinstance(error, torch.onnx.errors.UnsupportedOperatorError)
+            if frames and (unsupported or not _fed_by_stub(inputs)):
+                told = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else _reason(error)
+                found.setdefault((node.kind(), frames[:1]), Refusal(told, frames))
+            context = jit_utils.GraphContext(
+                graph=graph,
+                block=block,
+                opset=opset,
+                original_node=node,
+                params_dict=internals._params_dict,
+                env=env,
+                values_in_env=values,
+                new_nodes=made,
+            )
+            return _stub(context, node, inputs)
+
+    with (
+        warnings.catch_warnings(),
+        located_nodes(),
+        mock.patch.object(internals, "_run_symbolic_function", lowered),
+        contextlib.suppress(Exception),  # the exporter's own error is known; this run is for what else there is
+    ):
+        warnings.simplefilter("ignore")
+        torch.onnx.export(model, packed(args, kwargs), io.BytesIO(), dynamo=False, verbose=True, opset_version=opset)
+    return list(found.values())
+
+
+def _stub(context: Any, node: Any, inputs: Any) -> Any:
+    """A node of our own in the place of the one refused, with its outputs' types: later lowerings ask for them."""
+    count = node.outputsSize()
+    made = context.op(_STUB, *(value for value in inputs if value is not None), outputs=count)
+    for value, original in zip((made,) if count == 1 else made, node.outputs(), strict=True):
+        kind = original.type()
+        if isinstance(kind, torch._C.TensorType) and kind.dtype() in (torch.complex64, torch.complex128):
+            kind = torch._C.TensorType.get()  # ONNX has no complex numbers: a type like that ends the export
+            original.setType(kind)
+        value.setType(kind)
+    return made
+
+
+def _fed_by_stub(inputs: Any) -> bool:
+    """Whether an input is a stub's: a lowering that fails then may fail because of that."""
+    return any(value is not None and value.node().kind() == _STUB for value in inputs)
+
+
+def _reason(error: Exception) -> str:
+    """What the lowering said, without the dump of the graph that follows."""
+    return first_line(error).partition("  [Caused by")[0]

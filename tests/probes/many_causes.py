@@ -1,0 +1,97 @@
+"""Models with five causes at five lines each; the tests name the lines by the comments at their ends."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def x26() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return (torch.randn(2, 6),)
+
+
+def x66() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return (torch.randn(6, 6),)
+
+
+class Operators(nn.Module):
+    """Five operators that neither exporter can lower."""
+
+    def forward(self, x):
+        middle = x.median()  # here
+        inverse = torch.linalg.inv(x @ x.T + torch.eye(x.shape[0]))  # here
+        basis = torch.linalg.qr(x)[0]  # here
+        second = torch.kthvalue(x, 2)[0]  # here
+        singular = torch.linalg.svd(x)[1]  # here
+        return middle + inverse.sum() + basis.sum() + second.sum() + singular.sum()
+
+
+class Mixed(nn.Module):
+    """What each exporter meets: operators, a lowering that fails, and values frozen on the way."""
+
+    def forward(self, x):
+        if x.sum() > 0:  # both
+            x = x * 2
+        spectrum = torch.fft.rfft(x).real  # torchscript
+        middle = torch.quantile(x, 0.5, dim=1, keepdim=True)  # torchscript
+        pooled = F.adaptive_avg_pool2d(x.reshape(-1, 1, 2, 3), 2)  # torchscript
+        scaled = x / (x.abs().max().item() + 1.0)  # torchscript
+        batch = int(x.shape[0])  # torchscript
+        return spectrum.sum() + middle.sum() + pooled.sum() + scaled.reshape(batch, -1)
+
+
+class Reads(nn.Module):
+    """Reads of data and operators in turn: dynamo stops at each of them."""
+
+    def forward(self, x):
+        if x.sum() > 0:  # here
+            x = x * 2
+        inverse = torch.linalg.inv(x.T @ x + torch.eye(6))  # here
+        for _ in range(min(int(x.abs().max()), 4)):  # here
+            x = x + 1
+        positive = x[x > 0]
+        if positive.shape[0] > 5:  # here
+            x = x + positive.sum()
+        total = float(x.detach().numpy().sum())  # here
+        return inverse.sum() + x + x.median() + total  # here
+
+
+class Sizes(nn.Module):
+    """A branch on data in front of a condition on a size, and of what fixes it."""
+
+    def forward(self, x):
+        if x.sum() > 0:  # here
+            x = x * 2
+        fixed = torch.zeros(1)
+        if x.shape[0] > 4:  # here
+            fixed = fixed * 2
+        for _ in range(x.shape[0]):  # here
+            fixed = fixed + 1
+        return x + fixed
+
+
+class SurvivedSize(nn.Module):
+    """`int(size)` fails in one of dynamo's captures and is carried along as a symbol in the other."""
+
+    def forward(self, x):
+        if x.sum() > 0:  # here
+            x = x * 2
+        batch = int(x.shape[0])
+        return x.reshape(batch, -1)
+
+
+class Guarded(nn.Module):
+    """The refusal is one; the rest is fine for dynamo, though eager's path and values change."""
+
+    def forward(self, x):
+        peak = x.abs().max().item()
+        if torch.compiler.is_exporting():
+            scale = torch.ones(())
+        elif x.sum() > 0:
+            scale = torch.ones(()) * 1.0
+        else:
+            scale = torch.ones(())
+        return x * scale + peak + x.median()  # here

@@ -1,0 +1,71 @@
+"""One run names everything that stops an exporter, each at its line, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from probing import hazard, lines, named, outcomes
+
+from onnxlint.probes.worker import run_probe
+from onnxlint.records import Cause, ProbeResult
+
+pytestmark = pytest.mark.slow
+MODULE = "many_causes"
+
+
+def probe(factory: str, folder: Path, inputs: str = "x26", exporters: tuple[str, ...] = ("dynamo",)) -> ProbeResult:
+    return run_probe(hazard(factory, folder, inputs=inputs, exporters=exporters, module=MODULE))
+
+
+def marked(factory: str, mark: str = "# here") -> set[int]:
+    return set(lines(factory, mark, MODULE))
+
+
+def test_five_operators_are_named_by_both_exporters(tmp_path: Path) -> None:
+    result = probe("Operators", tmp_path, "x66", ("torchscript", "dynamo"))
+    assert set(outcomes(result).values()) == {"export-error"}
+    for exporter in ("torchscript", "dynamo"):
+        assert set(named(result, exporter, MODULE)) == marked("Operators"), exporter
+        assert len(marked("Operators")) == 5
+
+
+def test_torchscript_is_carried_past_operators_to_failing_lowerings_and_frozen_values(tmp_path: Path) -> None:
+    found = named(probe("Mixed", tmp_path, exporters=("torchscript",)), "torchscript", MODULE)
+    assert set(found) == marked("Mixed", "# torchscript") | marked("Mixed", "# both")
+    causes = [found[line][0].cause for line in sorted(found)]
+    assert causes == [Cause.BRANCH, *[Cause.REFUSED] * 3, *[Cause.ESCAPE] * 2]
+    pooled = found[sorted(found)[3]][0].detail
+    assert "output size that are not factor of input size" in pooled
+    assert "Caused by" not in pooled
+
+
+def test_dynamo_refuses_of_the_same_model_the_branch_alone(tmp_path: Path) -> None:
+    result = probe("Mixed", tmp_path)
+    assert set(named(result, "dynamo", MODULE)) == marked("Mixed", "# both")
+
+
+def test_dynamo_is_carried_past_data_to_the_operators(tmp_path: Path) -> None:
+    found = named(probe("Reads", tmp_path), "dynamo", MODULE)
+    assert set(found) == marked("Reads")
+    assert all(any(e.cause is Cause.REFUSED for e in evidence) for evidence in found.values())
+    told = {e.detail for evidence in found.values() for e in evidence}
+    assert any("numpy array" in detail for detail in told)
+    assert any("whether a tensor is true" in detail or "Could not guard" in detail for detail in told)
+    assert any("aten.median" in detail for detail in told)
+
+
+def test_sizes_that_are_fixed_behind_a_read_are_named(tmp_path: Path) -> None:
+    found = named(probe("Sizes", tmp_path), "dynamo", MODULE)
+    assert set(found) == marked("Sizes")
+    assert [found[line][0].cause for line in sorted(found)] == [Cause.REFUSED, Cause.GUARD, Cause.REFUSED]
+
+
+def test_a_size_that_dynamo_survives_is_not_named(tmp_path: Path) -> None:
+    found = named(probe("SurvivedSize", tmp_path), "dynamo", MODULE)
+    assert set(found) == marked("SurvivedSize")
+
+
+def test_what_the_capture_came_by_without_stopping_is_no_cause(tmp_path: Path) -> None:
+    found = named(probe("Guarded", tmp_path), "dynamo", MODULE)
+    assert set(found) == marked("Guarded")
