@@ -27,12 +27,13 @@ from onnxlint.records import (
     Severity,
     VerdictKind,
 )
-from onnxlint.report import render
-from onnxlint.scopes import Request, Scope, governing, scopes
+from onnxlint.report import render, words
+from onnxlint.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
 from onnxlint.session import run
 from onnxlint.source.discover import Discovery
 from onnxlint.source.parse import given_lines, source_lines
 
+_MOST_TOLD = 3  # failures that one line names
 _COUNTED = {"confirmed": {VerdictKind.CONFIRMED}, "suspected": {VerdictKind.CONFIRMED, VerdictKind.SUSPECTED}}
 
 
@@ -74,16 +75,48 @@ class Result:
 
         An export that fails for nothing but what is ignored is all right.
         """
-        if self.findings or any(diagnostic.level == "error" for diagnostic in self.report.diagnostics):
-            return False
+        return not self.findings and not self._failures() and not self._errors()
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, in one line for a log of tests; that nothing is, where nothing is."""
+        failures = self._failures()
+        told = [text for text, _ in failures]
+        at = {place for _, place in failures if place}
+        told += [f"{f.code} {f.verdict.value} at {_place(f)}" for f in self.findings if _place(f) not in at]
+        told = [*dict.fromkeys(told), *self._errors()]
+        more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
+        return words.clean("; ".join([*told[:_MOST_TOLD], *more])) or "every export agrees with PyTorch"
+
+    def _failures(self) -> list[tuple[str, str]]:
+        """Every model and exporter that failed, in words, and the place of the finding that says why."""
         excused = {(e.model, e.exporter) for f in self.report.findings if self._ignores(f) for e in f.evidence}
+        found = []
         for model in self.models:
             if model.declared and model.status is ModelStatus.NOT_PROBED:
-                return False
+                found.append((f"{model.name} was not probed: {model.reason}", ""))
             for name, result in model.exporters.items():
-                if result.outcome not in (Outcome.OK, Outcome.SKIPPED) and (model.name, name) not in excused:
-                    return False
-        return True
+                if result.outcome in (Outcome.OK, Outcome.SKIPPED) or (model.name, name) in excused:
+                    continue
+                why = self._why(model.name, name)
+                at = _place(why) if why is not None else ""
+                told = f" ({why.code} at {at})" if why is not None else f": {result.detail}"
+                label = words.OUTCOME_LABELS[result.outcome]
+                found.append((f"{model.name}, {words.exporter_name(name)}: {label}{told}", at))
+        return found
+
+    def _why(self, model: str, exporter: str) -> Finding | None:
+        """The finding that explains best why an exporter failed."""
+        for finding in self.findings:
+            if any(
+                (e.model, e.exporter) == (model, exporter) and e.symptom not in (Outcome.OK, Outcome.SKIPPED)
+                for e in finding.evidence
+            ):
+                return finding
+        return None
+
+    def _errors(self) -> list[str]:
+        return [diagnostic.message for diagnostic in self.report.diagnostics if diagnostic.level == "error"]
 
     def _ignores(self, finding: Finding) -> bool:
         return any(finding.code.startswith(name) or finding.rule == name for name in self.ignored)
@@ -113,6 +146,10 @@ class Result:
         from onnxlint.report.notebook import html
 
         return html(self.report, self.findings, self.ok)
+
+
+def _place(finding: Finding) -> str:
+    return f"{finding.span.path}:{finding.span.line}"
 
 
 def check_paths(
@@ -167,7 +204,7 @@ def assert_exportable(
     __tracebackhide__ = True
     result = _check(model, args, kwargs, dynamic, exporters, opset, fail_on, tuple(ignore), settings, sys._getframe(1))
     if not result.ok:
-        raise AssertionError(f"the model does not survive the export to ONNX\n\n{result.text()}")
+        raise AssertionError(f"{result.sentence}\n\n{result.text()}")
     return result
 
 
@@ -206,13 +243,15 @@ def _check(
         governed, diagnostics = governing(place, request)
         texts = {Path(path).resolve(): text.encode() for path, text in capture.texts.items()}
         files = tuple(Path(path) for path in (*capture.files, *capture.texts))
-        scope = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)
+        asked = Scope(replace(governed, models=(), only_models=()), Discovery(files), diagnostics)
+        (scope,), unkept = with_writable_repro_dir((asked,))
+        unkept = tuple(replace(told, level="warning") for told in unkept)  # the model is not to blame
         report = run_check(
             (), scope.settings, found=scope.found, overlay=texts, captured=Captured((snapshot,), reached_only=True)
         )
     finally:
         snapshot.close()
-    report = replace(_whole(report), diagnostics=(*diagnostics, *report.diagnostics))
+    report = replace(_whole(report), diagnostics=(*diagnostics, *unkept, *report.diagnostics))
     return Result(report, _fail_on(fail_on), ignore, texts)
 
 

@@ -19,3 +19,13 @@ def display_path(path: Path) -> str:
 def package_path(path: str) -> str:
     """Return the path from the package on, for a file of an installed package; any other path as it is."""
     return re.split(r"[/\\](?:site|dist)-packages[/\\]", path)[-1]
+
+
+def unwritable(folder: Path) -> str | None:
+    """Return why nothing can be written into a folder that may not exist yet, or None. Creates nothing."""
+    for existing in (folder, *folder.parents):
+        if os.path.lexists(existing):
+            if not existing.is_dir():
+                return f"{existing} is not a folder"
+            return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written to"
+    return None

@@ -128,6 +128,7 @@ def run_check(
         seconds=time.monotonic() - began,
         unchanged=probing.unchanged,
         interrupted=probing.interrupted,
+        captured=captured is not None,
     )
 
 

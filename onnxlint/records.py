@@ -331,7 +331,8 @@ class Report:
     """The whole run. `tool` maps onnxlint, torch, onnx and onnxruntime to versions, as far as they were used.
 
     `fixed` counts what `--fix` mended, by code; `known` what was found and is in the baseline. `unchanged` counts the
-    models of which an earlier run knew all; `interrupted` tells that this one was ended before it was done.
+    models of which an earlier run knew all; `interrupted` tells that this one was ended before it was done. `captured`:
+    its models are live objects, and what was checked is not what `onnxlint check` is given.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -344,6 +345,7 @@ class Report:
     known: int = 0
     unchanged: int = 0
     interrupted: bool = False
+    captured: bool = False
 
 
 def to_json(value: Any) -> Any:

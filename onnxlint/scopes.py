@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from onnxlint.config import Settings, in_folder, load_settings
+from onnxlint.paths import unwritable
 from onnxlint.records import Diagnostic
 from onnxlint.source.discover import Discovery, discover, excluded
 
@@ -117,3 +119,15 @@ def common_folder(scope: Scope) -> Path:
     """Return a folder that exists and from which git can be asked about the files of a scope."""
     first = next(iter(scope.found.files), None)
     return first.parent if first is not None else scope.settings.root
+
+
+def with_writable_repro_dir(scopes: tuple[Scope, ...]) -> tuple[tuple[Scope, ...], tuple[Diagnostic, ...]]:
+    """Make sure that counterexamples can be kept: elsewhere, and said so, if not where they should go."""
+    settings = scopes[0].settings  # a flag alone sets it
+    reason = None if settings.static_only else unwritable(settings.repro_dir.absolute())
+    if reason is None:
+        return scopes, ()
+    other = Path(tempfile.mkdtemp(prefix="onnxlint-repro-"))
+    message = f"counterexamples cannot be kept: {reason}; they are in {other}: give another --repro-dir"
+    moved = tuple(replace(scope, settings=replace(scope.settings, repro_dir=other)) for scope in scopes)
+    return moved, (Diagnostic("error", message, str(settings.repro_dir)),)

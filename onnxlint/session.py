@@ -121,6 +121,7 @@ def _merged(reports: Sequence[Report]) -> Report:
         known=sum(report.known for report in reports),
         unchanged=sum(report.unchanged for report in reports),
         interrupted=any(report.interrupted for report in reports),
+        captured=any(report.captured for report in reports),
     )
 
 

@@ -29,6 +29,13 @@ class Counter(torch.nn.Module):
         return x * self.weight + self.calls
 
 
+class Long(torch.nn.Module):
+    def forward(self, x, bias):
+        if x.shape[1] > 4:
+            return x * 2 + bias
+        return x + bias
+
+
 class Scaled(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import subprocess
 import sys
 import time
@@ -15,7 +16,8 @@ import onnxlint
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
 
-from live_models import Counter, Gate, Scaled, Sleeper  # noqa: E402 - they need torch
+import live_models  # noqa: E402
+from live_models import Counter, Gate, Long, Scaled, Sleeper  # noqa: E402 - they need torch
 
 LINES = Path(__file__).with_name("live_models.py").read_text().splitlines()
 GATE = next(number for number, line in enumerate(LINES, 1) if line.endswith("# the gate"))
@@ -49,6 +51,82 @@ def test_a_bad_model_is_reported_at_its_line_with_the_counterexample() -> None:
     assert "negative values" in text or "all zeros" in text, "the input that breaks it"
     assert "x * 2" in text, "the code"
     assert "Sleeper" not in text, "what the model does not run is not its matter"
+
+
+def test_the_first_line_of_a_failure_says_what_fails_where_and_why() -> None:
+    with pytest.raises(AssertionError) as raised:
+        onnxlint.assert_exportable(Gate(), torch.ones(2, 3))
+    at = f"ONX101 at {Path(live_models.__file__).relative_to(Path.cwd()).as_posix()}:{GATE}"
+    first, empty, *_ = str(raised.value).splitlines()
+    assert (first, empty) == (
+        f"live_models:Gate, TorchScript: wrong values ({at}); live_models:Gate, dynamo: refused ({at})",
+        "",
+    )
+    with pytest.raises(AssertionError, match=r"^live_models:Scaled was not probed: forward raised .* multiplied"):
+        onnxlint.assert_exportable(Scaled(), torch.ones(2, 4))
+    assert onnxlint.check_model(Scaled(), torch.ones(2, 3), exporters="torchscript").sentence == (
+        "every export agrees with PyTorch"
+    )
+
+
+@pytest.mark.parametrize("exporter", ["torchscript", "dynamo"])
+def test_the_counterexample_is_shown_without_torch_and_without_the_model(exporter: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    result = onnxlint.check_model(
+        Long(),
+        torch.ones(2, 3, 4),
+        {"bias": torch.ones(4)},
+        dynamic={"x": {1: "n"}},
+        exporters=exporter,
+        repro_dir=kept,
+    )
+    assert result.exporters[exporter].outcome.value == "wrong-values"
+    script = Path(next(e.repro for f in result.findings for e in f.evidence if e.repro))
+    assert script.parent.parent == kept
+    moved = script.parent.rename(tmp_path / "elsewhere")  # into a bug report, say
+    for name in ("torch", "onnxlint", "live_models"):
+        (tmp_path / f"{name}.py").write_text(f"raise ImportError('{name} is not needed')\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for inputs in ("inputs.npz", "found.npz"):
+        done = subprocess.run(
+            [sys.executable, str(moved / "repro.py"), inputs],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        assert "apart from" in done.stdout
+
+
+def test_counterexamples_that_cannot_be_kept_are_no_fault_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    result = onnxlint.check_model(Scaled(), torch.ones(2, 3), exporters="torchscript", repro_dir=tmp_path / "file")
+    assert result.ok
+    assert "is not a folder" in str(result)
+
+
+def test_the_hint_on_fixes_names_the_command_that_fixes() -> None:
+    result = onnxlint.check_model(Gate(), torch.ones(2, 3), exporters="torchscript")
+    named = Path(live_models.__file__).relative_to(Path.cwd()).as_posix()
+    assert result.text().splitlines()[-1] == (f"1 fix available with `onnxlint check --fix --unsafe-fixes {named}`")
+
+
+def test_a_hostile_name_is_text_on_the_page() -> None:
+    name = "<img src=x onerror=alert(1)>"
+
+    def forward(self, x):
+        raise ValueError("</p><script>alert(2)</script>\x1b[31m")
+
+    kind = type(name, (torch.nn.Module,), {"forward": forward, "__module__": "<svg onload=alert(3)>"})
+    page = onnxlint.check_model(kind(), torch.ones(2, 3), exporters="torchscript")._repr_html_()
+    assert "&lt;img src=x onerror=alert(1)&gt;" in page
+    assert "&lt;script&gt;" in page
+    assert [part for part in ("<img", "<script", "<svg", "\x1b") if part in page] == []
 
 
 def test_exporter_and_findings_can_be_chosen() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,9 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED, INTERRUPTED
 from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
-from onnxlint.cli.output import MACHINE_FORMATS, deliver, encode, tell, unwritable, wants_color, width, write_file
+from onnxlint.cli.output import MACHINE_FORMATS, deliver, encode, tell, wants_color, width, write_file
 from onnxlint.config import INLINE
-from onnxlint.records import Diagnostic, ModelStatus, Report, Severity, VerdictKind
+from onnxlint.records import ModelStatus, Report, Severity, VerdictKind
 
 if TYPE_CHECKING:
     from onnxlint.changed import Changed
@@ -128,7 +127,9 @@ class Asked:
 
 def check(asked: Asked) -> int:
     """Run once, deliver the report, and return the exit code."""
-    scopes, unkept = _with_writable_repro_dir(asked.scopes())
+    from onnxlint.scopes import with_writable_repro_dir
+
+    scopes, unkept = with_writable_repro_dir(asked.scopes())
     if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
         raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
     changed = asked.changed(scopes[0])
@@ -227,20 +228,6 @@ def _lines(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
         return source_lines(path) if data is None else given_lines(data)
 
     return lines
-
-
-def _with_writable_repro_dir(scopes: tuple[Scope, ...]) -> tuple[tuple[Scope, ...], tuple[Diagnostic, ...]]:
-    """Make sure that counterexamples can be kept: elsewhere, and said so, if not where they should go."""
-    settings = scopes[0].settings  # a flag alone sets it
-    reason = None if settings.static_only else unwritable(settings.repro_dir.absolute())
-    if reason is None:
-        return scopes, ()
-    other = Path(tempfile.mkdtemp(prefix="onnxlint-repro-"))
-    message = f"counterexamples cannot be kept: {reason}; they are in {other}: give another --repro-dir"
-    moved = tuple(
-        dataclasses.replace(scope, settings=dataclasses.replace(scope.settings, repro_dir=other)) for scope in scopes
-    )
-    return moved, (Diagnostic("error", message, str(settings.repro_dir)),)
 
 
 def exit_code(report: Report, fail_on: str) -> int:

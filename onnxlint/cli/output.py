@@ -88,13 +88,3 @@ def write_file(path: Path, text: str) -> str | None:
     except OSError as error:
         return f"{path}: the report cannot be written: {error.strerror}; name a file in a folder that you may write to"
     return None
-
-
-def unwritable(folder: Path) -> str | None:
-    """Return why nothing can be written into a folder that may not exist yet, or None. Creates nothing."""
-    for existing in (folder, *folder.parents):
-        if os.path.lexists(existing):
-            if not existing.is_dir():
-                return f"{existing} is not a folder"
-            return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written to"
-    return None

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from onnxlint.cli import INTERRUPTED
 from onnxlint.cli.check import Asked, conclude
 from onnxlint.cli.options import CHECK_ALONE, config_options, run_options
-from onnxlint.cli.output import MACHINE_FORMATS
+from onnxlint.cli.output import MACHINE_FORMATS, tell
 from onnxlint.records import EXPORTERS, Diagnostic
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     a library makes it. The flags of onnxlint stand before SCRIPT. The report follows what the script prints; a report
     for machines that goes to standard output has that to itself, and the script prints to standard error.
 
-    Exit code: 0 nothing found; 1 findings; 2 the script failed or exported nothing, or the run could not do all.
+    Exit code: 0 nothing found; 1 findings; 2 the script failed or exported nothing, or the run could not do all; 130
+    Ctrl-C, in the script or later.
     """
     if not module and not os.path.exists(script):
         raise click.UsageError(f"there is no file `{script}`; `-m` runs a module")
@@ -49,7 +51,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     from onnxlint.probes.script import run_program
     from onnxlint.report.progress import open_progress
     from onnxlint.report.words import hidden
-    from onnxlint.scopes import governing
+    from onnxlint.scopes import governing, with_writable_repro_dir
 
     settings, mistakes = governing(Path.cwd() if module else Path(script), asked.request())
     missing = missing_packages(settings)
@@ -59,16 +61,32 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     ran = run_program([*(["-m"] if module else []), script, *arguments], _STDERR if alone else None)
     show_all = asked["show"] == "all"
     captured = Captured(ran.snapshots)
+    if ran.interrupted:
+        captured.close()
+        tell(f"onnxlint: interrupted{_untold(ran)}")
+        return INTERRUPTED
     try:
-        scope = _scope(settings, mistakes, None if module else Path(script), ran)
+        asked_scope = _scope(settings, mistakes, None if module else Path(script), ran)
+        (scope,), unkept = with_writable_repro_dir((asked_scope,))
         with open_progress(quiet=asked["quiet"]) as progress:
             done = session.run(
                 [scope], progress=progress, shown=lambda finding: show_all or not hidden(finding), captured=captured
             )
     finally:
         captured.close()
-    report = replace(done.report, diagnostics=(*_faults(script, ran), *done.report.diagnostics))
-    return conclude(report, asked, [scope], {})
+    report = replace(done.report, diagnostics=(*unkept, *_faults(script, ran), *done.report.diagnostics))
+    code = conclude(report, asked, [scope], {})
+    if report.interrupted:
+        tell("onnxlint: interrupted; the report says what was known by then")
+    return INTERRUPTED if report.interrupted else code
+
+
+def _untold(ran: Ran) -> str:
+    """What the script had exported when Ctrl-C ended it."""
+    if not ran.snapshots:
+        return " before the script exported anything"
+    calls = dict.fromkeys(f"{s.capture.name} at {s.capture.path}:{s.capture.line}" for s in ran.snapshots)
+    return f"; the script had exported {', '.join(calls)} by then, and nothing of it was checked"
 
 
 def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | None, ran: Ran) -> Scope:

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from onnxlint.probes import causes
 from onnxlint.probes.causes import Explanation
-from onnxlint.probes.eager import Eager
+from onnxlint.probes.eager import Eager, Run
+from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
+from onnxlint.probes.runtime import RuntimeRefused
 from onnxlint.probes.search import Branch, Fate
 from onnxlint.probes.shrink import shrink
-from onnxlint.probes.trials import Confirmation, Result, Trial
+from onnxlint.probes.trials import Confirmation, Result, Trial, expected
 from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Cause, Evidence, Outcome, Probe
 
@@ -182,32 +184,44 @@ class _Keeper:
             place = (e.frames[0].path, e.frames[0].line) if e.frames else None
             shown = shrink(self.probe, self.eager, self.found, e.trial, place)
             if shown is not e.trial:
-                small = replace(self._case(shown), whole=(whole.args, whole.kwargs))
+                small = replace(self._case(shown), whole=whole)
         return write(self.probe, self.eager.model, self.eager.example, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.found.export
-        if trial is None:
-            base = self.eager.base
-            claim = f"{export.exporter}: {self.outcome.value} on the example inputs."
-            random = self.outcome is Outcome.NONDETERMINISTIC
-            limit = 1e-6 if random else 0.0
-            inputs = export.inputs
-            return Counterexample(
-                export.exporter, "the example", claim, base.args, base.kwargs, inputs, limit, not random
-            )
-        claim = f"{export.exporter}: {self.outcome.value} on {trial.run.label}: {_brief(trial.message)}."
-        limit = 0.9 * trial.difference.allowed if trial.difference is not None else 0.0
-        if trial.result is Result.REFUSED:
-            limit = 0.0
-        return Counterexample(
+        run = self.eager.base if trial is None else trial.run
+        claim = f"{export.exporter}: {self.outcome.value} on the example inputs."
+        random = self.outcome is Outcome.NONDETERMINISTIC
+        case = Counterexample(
             export.exporter,
-            trial.run.label,
+            "the example",
             claim,
-            trial.run.args,
-            trial.run.kwargs,
+            run.args,
+            run.kwargs,
             export.inputs,
-            limit,
-            trial.optimized,
-            trial.calls,
+            1e-6 if random else 0.0,
+            not random,
+            answered=self._answered(run) if self.probe.live is not None else None,
         )
+        if trial is None:
+            return case
+        limit = 0.9 * trial.difference.allowed if trial.difference is not None else 0.0
+        return replace(
+            case,
+            variation=run.label,
+            claim=f"{export.exporter}: {self.outcome.value} on {run.label}: {_brief(trial.message)}.",
+            limit=0.0 if trial.result is Result.REFUSED else limit,
+            optimized=trial.optimized,
+            calls=trial.calls,
+        )
+
+    def _answered(self, run: Run) -> Answered | None:
+        """What the exported file gets for an input, and eager's answer to it; None where there is no such file."""
+        runtime, export = self.found.runtime, self.found.export
+        if runtime is None:
+            return None
+        try:
+            feeds = runtime.feeds(export.inputs, {**export.constants, **run.leaves})
+        except RuntimeRefused:  # it wants an input that the arguments do not have, and refuses without it
+            feeds = {}
+        return Answered(runtime.path, feeds, expected(runtime.outputs, run))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -83,14 +84,8 @@ class Captured:
     def probes(self, like: Probe) -> tuple[tuple[Probe, ...], tuple[ModelReport, ...]]:
         """Make probes, with the limits and places of the probe `like`; and report the models that cannot be probed."""
         found, refused = [], []
-        taken: set[str] = set()
-        for key, snapshot in zip(self.servers, self.snapshots, strict=True):
-            call = snapshot.capture
-            if call.name in taken:  # evidence is told apart by the name of its model
-                call = replace(call, name=f"{call.name} ({call.path.rpartition('/')[2]}:{call.line})")
-            while call.name in taken:
-                call = replace(call, name=call.name + "'")
-            taken.add(call.name)
+        calls = _told_apart([snapshot.capture for snapshot in self.snapshots])
+        for key, call in zip(self.servers, calls, strict=True):
             exporters = tuple(name for name in call.exporters if name in like.exporters)
             if call.reason is not None:
                 refused.append(
@@ -116,3 +111,20 @@ class Captured:
         """End the snapshots."""
         for snapshot in self.snapshots:
             snapshot.close()
+
+
+def _told_apart(calls: Sequence[Capture]) -> list[Capture]:
+    """The calls with names of their own, which evidence has for its model: the line where one class occurs twice."""
+    often = Counter(call.name for call in calls)
+    named = [
+        replace(call, name=f"{call.name} ({call.path.rpartition('/')[2]}:{call.line})")
+        if often[call.name] > 1
+        else call
+        for call in calls
+    ]
+    seen: Counter[str] = Counter()
+    found = []
+    for call in named:  # a loop exports several from one line
+        seen[call.name] += 1
+        found.append(replace(call, name=f"{call.name} #{seen[call.name]}") if seen[call.name] > 1 else call)
+    return found

@@ -1,4 +1,7 @@
-"""The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model."""
+"""The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model.
+
+Of a live model, which no script can make again, the exported file is kept in its place: see `portable`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
+from onnxlint.probes import portable
 from onnxlint.probes.arguments import spell
 from onnxlint.probes.examples import Example
 from onnxlint.probes.exporters import axes_of, named
@@ -21,7 +25,7 @@ from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
 
-WHOLE = "found.npz"  # the input as it was found, beside what is left of it
+WHOLE = portable.WHOLE  # the input as it was found, beside what is left of it
 _HEAD = '''\
 """{claim}
 
@@ -94,7 +98,8 @@ class Counterexample:
 
     `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
     still is agreement; `calls` is how often eager runs before it is compared. `exporter` is `eager` where PyTorch
-    itself refuses the input. `whole` is the input that was found, where `args` and `kwargs` are what is left of it.
+    itself refuses the input. `whole` is the one that was found, where this is what is left of it. `answered` is what
+    stands for a live model, None where nothing was exported.
     """
 
     exporter: str
@@ -106,7 +111,8 @@ class Counterexample:
     limit: float = 0.0
     optimized: bool = True
     calls: int = 1
-    whole: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
+    whole: Counterexample | None = None
+    answered: portable.Answered | None = None
 
 
 class _Unwritable(Exception):
@@ -114,30 +120,36 @@ class _Unwritable(Exception):
 
 
 def write(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int) -> str | None:
-    """Write script and inputs; return the script's path as records hold it, None where an input cannot be written.
-
-    None as well for a live model: there is no factory that a script could call to make it again.
-    """
+    """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
+    folder = folder_of(probe, case.exporter, number)
     if probe.live is not None:
-        return None
+        if case.answered is None:
+            return None
+        whole = case.whole.answered if case.whole is not None else None
+        told = portable.Told(case.exporter, case.claim, case.variation, case.limit, case.optimized)
+        return portable.write(probe, told, case.answered, whole, folder)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
         text = _script(probe, model, example, case, arrays)
     except _Unwritable:
         return None
-    name = re.sub(r"[^\w.]+", "-", probe.name).strip("-")
-    folder = Path(probe.repro_dir) / f"{name}-{case.exporter}-{number}"
     folder.mkdir(parents=True, exist_ok=True)
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
     (folder / WHOLE).unlink(missing_ok=True)
     if case.whole is not None:
         arrays.clear()
         _spell((example.args, dict(example.kwargs)), "example", arrays)
-        _spell(case.whole, "input", arrays)
+        _spell((case.whole.args, dict(case.whole.kwargs)), "input", arrays)
         np.savez(folder / WHOLE, **arrays)  # type: ignore[arg-type]
     script = folder / "repro.py"
     script.write_text(text, encoding="utf-8")
     return relative(str(script), probe.root)
+
+
+def folder_of(probe: Probe, exporter: str, number: int) -> Path:
+    """Where a counterexample is kept."""
+    name = re.sub(r"[^\w.]+", "-", probe.name).strip("-")
+    return Path(probe.repro_dir) / f"{name}-{exporter}-{number}"
 
 
 def _script(

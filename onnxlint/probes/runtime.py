@@ -30,6 +30,7 @@ class Runtime:
         self.path = path
         self.model = onnx.load(str(path), load_external_data=False)
         self.inputs = {i.name: i.type.tensor_type for i in self.model.graph.input}
+        self.outputs = len(self.model.graph.output)
         self._sessions: dict[bool, Any] = {}
 
     def check(self) -> None:

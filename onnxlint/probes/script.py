@@ -25,12 +25,16 @@ _TICK = 0.1  # seconds between two looks at whether the program has ended
 
 @dataclass(slots=True)
 class Ran:
-    """A program that has ended: `status` as subprocess has it, its exports in order, its files, what went wrong."""
+    """A program that has ended: `status` as subprocess has it, its exports in order, its files, what went wrong.
+
+    `interrupted`: Ctrl-C ended it. One that caught that and ended by itself is a program like any other.
+    """
 
     status: int = 0
     snapshots: list[Snapshot] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def ending(self) -> str | None:
@@ -43,7 +47,7 @@ class Ran:
 def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
     """Run `python ARGUMENTS` to its end; its standard streams are ours, except that `stdout` replaces the output.
 
-    Ctrl-C is for the program, as without us; once it has ended of that, KeyboardInterrupt is raised.
+    Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself.
     """
     ours, theirs = socket.socketpair()
     before = os.environ.get("PYTHONPATH", "")
@@ -69,10 +73,7 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
                     process.kill()
                 interrupted = True
         ran.status = process.wait()
-    if interrupted and ran.status in (-signal.SIGINT, 128 + signal.SIGINT):
-        for snapshot in ran.snapshots:
-            snapshot.close()
-        raise KeyboardInterrupt
+    ran.interrupted = interrupted and ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
     return ran
 
 

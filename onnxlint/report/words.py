@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from onnxlint.records import (
 )
 
 LONGEST_DETAIL = 300  # characters of an exporter's own message
+_MOST_FILES = 3  # that one line names
 
 EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
 
@@ -215,19 +217,26 @@ def summary(report: Report, *, show_all: bool) -> str:
 
 def fixes(report: Report, *, show_all: bool) -> str:
     """What was fixed, and what could be, in one line; empty where there is neither."""
-    shown = [f.fix for f in report.findings if f.fix is not None and f.fix.edits and (show_all or not hidden(f))]
-    safe = sum(fix.safety is Safety.SAFE for fix in shown)
-    unsafe = len(shown) - safe
+    mended = [f for f in report.findings if f.fix is not None and f.fix.edits and (show_all or not hidden(f))]
+    if report.captured:  # nothing but `check` fixes, and a cell of a notebook is no file
+        mended = [f for f in mended if os.path.isfile(f.span.path)]
+    safe = sum(f.fix is not None and f.fix.safety is Safety.SAFE for f in mended)
+    unsafe = len(mended) - safe
+    with_safe, with_unsafe = "--fix", "--fix --unsafe-fixes"
+    if report.captured:
+        files = sorted({clean(f.span.path) for f in mended})
+        named = " ".join(files) if len(files) <= _MOST_FILES else "…"
+        with_safe, with_unsafe = (f"`onnxlint check {flags} {named}`" for flags in (with_safe, with_unsafe))
     parts = []
     if report.fixed:
         codes = ", ".join(f"{number} {code}" for code, number in sorted(report.fixed.items()))
         parts.append(f"fixed {sum(report.fixed.values())} ({codes})")
     if safe:
-        parts.append(f"{safe} {'fix' if safe == 1 else 'fixes'} available with --fix")
+        parts.append(f"{safe} {'fix' if safe == 1 else 'fixes'} available with {with_safe}")
     if unsafe and parts:
         parts.append(f"{unsafe} more with --unsafe-fixes")
     elif unsafe:
-        parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with --fix --unsafe-fixes")
+        parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with {with_unsafe}")
     told = "; ".join(parts)
     return told[:1].upper() + told[1:]
 

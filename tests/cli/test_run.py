@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +197,71 @@ def test_what_the_script_prints_comes_before_the_report(project: Path) -> None:
     done = python("-m", "onnxlint", "run", "ex.py", cwd=project)
     assert done.stdout.startswith("hello\n")
     assert "nets:Good" in done.stdout
+
+
+def test_two_exports_of_one_class_are_told_apart_by_their_lines(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import torch\nfrom nets import Good\n"
+        "for _ in range(2):\n"
+        "    torch.onnx.export(Good(), (torch.ones(2, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
+        "torch.onnx.export(Good(), (torch.ones(4, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
+    )
+    _, report, _ = run("ex.py", cwd=project)
+    assert list(outcomes(report)) == ["nets:Good (ex.py:4)", "nets:Good (ex.py:4) #2", "nets:Good (ex.py:5)"]
+
+
+def interrupt(project: Path, marker: str) -> tuple[int, str, str]:
+    """Run the script; Ctrl-C once it has written a file: exit code, and both outputs."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "onnxlint", "run", "--output-format", "json", "ex.py"],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        until = time.monotonic() + 120
+        while not (project / marker).exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        said, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, said, errors
+
+
+def test_control_c_in_the_script_tells_what_was_not_checked(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import pathlib, time, torch\nfrom nets import Good\n"
+        "torch.onnx.export(Good(), (torch.ones(2, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
+        "pathlib.Path('done').touch()\ntime.sleep(1000)\n"
+    )
+    code, said, errors = interrupt(project, "done")
+    assert (code, said) == (130, "")
+    assert errors.splitlines()[-1] == (
+        "onnxlint: interrupted; the script had exported nets:Good at ex.py:3 by then, and nothing of it was checked"
+    )
+
+
+def test_control_c_in_a_probe_leaves_the_report_of_what_is_known(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import os, pathlib, time\nimport torch\n\n\nclass Slow(torch.nn.Module):\n    def forward(self, x):\n"
+        "        if os.getpid() != SCRIPT:\n            pathlib.Path('probing').touch()\n            time.sleep(1000)\n"
+        "        return x + 1\n\n\nSCRIPT = os.getpid()\n"
+        "torch.onnx.export(Slow().eval(), (torch.ones(2, 3),), 'slow.onnx', dynamo=False)\n"
+    )
+    code, said, errors = interrupt(project, "probing")
+    assert code == 130, errors
+    assert [model["name"] for model in json.loads(said)["models"]] == ["ex:Slow"]
+    assert errors.splitlines()[-1] == "onnxlint: interrupted; the report says what was known by then"
+
+
+def test_counterexamples_that_cannot_be_kept_where_they_should_be_are_elsewhere(project: Path) -> None:
+    (project / ".onnxlint").write_text("a file stands in the way")
+    code, report, _ = run("ex.py", "--out", "with", cwd=project)
+    assert outcomes(report)["nets:Gate"] == {"torchscript": "wrong-values"}
+    assert ".onnxlint is not a folder; they are in" in errors(report)
+    assert code == 2
