@@ -63,6 +63,7 @@ class Settings:
     static_only: bool = False
     fail_on: str = "suspected"
     jobs: int = 0  # 0: as many as fit, two at most
+    max_models: int = 8  # that nobody declared: each costs seconds
     timeout: float = 300.0
     memory: int | None = None
     source_roots: tuple[Path, ...] = ()

@@ -75,6 +75,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
         "timeout": seconds,
         "memory": memory,
         "jobs": whole_number(1),
+        "max-models": whole_number(0),
         "source-roots": folders,
         "models": models,
         "extend": lambda node: None,  # what it names has been read before: see config_file.py

@@ -31,7 +31,7 @@ from onnxlint.probes.pool import ProbePool
 from onnxlint.probing import Probing, Watcher, open_pool
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
-from onnxlint.records import Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
+from onnxlint.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
@@ -251,6 +251,16 @@ def _off(missing: Sequence[str]) -> Diagnostic:
 
 def _unplanned(todo: Plan) -> list[Diagnostic]:
     found = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
+    if todo.over:
+        assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
+        others = f"{todo.over[0]} and {len(todo.over) - 1} others" if len(todo.over) > 1 else todo.over[0]
+        found.append(
+            Diagnostic(
+                "warning",
+                f"{assumed} of {assumed + len(todo.over)} models that nobody declared are probed, without {others}; "
+                f"--max-models {assumed + len(todo.over)} probes all, `--model NAME` one",
+            )
+        )
     if todo.unnamed:
         found.append(
             Diagnostic(

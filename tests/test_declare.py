@@ -13,7 +13,7 @@ import pytest
 from onnxlint.config import ModelConfig, Settings, load_settings
 from onnxlint.declare import added, configuration_file
 from onnxlint.flow.candidates import Candidate
-from onnxlint.probes.plan import UNDECLARED, Place, plan
+from onnxlint.probes.plan import Place, plan
 from onnxlint.records import SYNTHESISED
 
 TABLE = '[[tool.onnxlint.models]]\nfactory = "nets:Gate"\ninputs = { x = "float32[batch, 3]" }\n'
@@ -61,9 +61,18 @@ def candidate(name: str, **more: object) -> Candidate:
 
 class TestPlan:
     def test_undeclared_models_are_probed_within_a_budget(self, tmp_path: Path) -> None:
-        todo = plan(Settings(tmp_path), [candidate(f"N{k}") for k in range(UNDECLARED + 3)], Nowhere())
-        assert [p.source for p in todo.probes] == [SYNTHESISED] * UNDECLARED
-        assert len(todo.unprobed) == 3
+        todo = plan(Settings(tmp_path, max_models=2), [candidate(f"N{k}") for k in range(5)], Nowhere())
+        assert [p.source for p in todo.probes] == [SYNTHESISED] * 2
+        assert todo.over == ("nets:N2", "nets:N3", "nets:N4")
+        assert [m.name for m in todo.unprobed] == list(todo.over)
+        assert "max-models" in (todo.unprobed[0].reason or "")
+
+    def test_who_names_a_model_or_declares_one_is_told_of_no_budget(self, tmp_path: Path) -> None:
+        many = [candidate(f"N{k}") for k in range(5)]
+        named = plan(Settings(tmp_path, max_models=0, only_models=("nets:N3",)), many, Nowhere())
+        assert [p.name for p in named.probes] == ["nets:N3"]
+        assert named.over == ()
+        assert plan(Settings(tmp_path, max_models=0, models=(ModelConfig("nets:N0"),)), many, Nowhere()).over == ()
 
     def test_declared_models_come_alone(self, tmp_path: Path) -> None:
         settings = Settings(tmp_path, models=(ModelConfig("nets:Gate"),))

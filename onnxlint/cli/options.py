@@ -30,6 +30,7 @@ SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
     *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir", "scheduler"),
+    "max_models",
 )
 PLAIN = ("static_only", "debug")  # of these, those that cannot be denied: not given, they say nothing
 
@@ -124,7 +125,7 @@ CHECK_ALONE = frozenset(
     {
         *("static_only", "exclude", "extend_exclude", "force_exclude", "respect_gitignore", "changed_since"),
         *("write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason", "watch"),
-        "stdin_filename",
+        *("stdin_filename", "max_models"),
     }
 )
 
@@ -192,6 +193,12 @@ _CHECK = (
         "--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."
     ),
     click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
+    click.option(
+        "--max-models",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Probe at most so many models that nobody declared [8].",
+    ),
     click.option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
     click.option("--cache/--no-cache", default=None, help="Take over what an equal run found [yes]."),
     click.option("--cache-dir", type=_PATH, callback=_absolute, help="Where that is kept [a folder of the user]."),

@@ -12,18 +12,21 @@ from onnxlint.probes.frozen import Captured
 from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe
 
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
-UNDECLARED = 8  # of those, how many are probed on inputs that we assume: each costs seconds
-PATIENCE = 120.0  # seconds for one of them
+PATIENCE = 120.0  # seconds for a model that is probed on inputs that we assume
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Probes to run, models that cannot be, how many more were left unnamed, and names that `--model` did not find."""
+    """Probes to run, models that cannot be, how many more were left unnamed, and names that `--model` did not find.
+
+    `over` names the models that could be probed on assumed inputs, but are more than `max_models`.
+    """
 
     probes: tuple[Probe, ...]
     unprobed: tuple[ModelReport, ...]
     unnamed: int
     unknown: tuple[str, ...]
+    over: tuple[str, ...] = ()
 
 
 def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> Plan:
@@ -36,17 +39,22 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
     taken = {p.factory for p in probes}
     silent: list[ModelReport] = []
     assumed = 0
+    over: list[str] = []
     for c in candidates:
         if c.factory in taken:
             continue
         named = c.factory in settings.only_models
         if c.reason is None:
             probes.append(_found(settings, c))
-        elif not c.source and (named or (c.buildable and not settings.models and assumed < UNDECLARED)):
+        elif not c.source and (named or (c.buildable and not settings.models and assumed < settings.max_models)):
             assumed += 1
             probes.append(described(settings, c))
         else:
-            report = ModelReport(c.factory, c.path, c.line, ModelStatus.NOT_PROBED, c.reason, remedy(c))
+            reason = c.reason
+            if not c.source and c.buildable and not settings.models:
+                over.append(c.factory)
+                reason = f"it is beyond the {settings.max_models} models that are probed on assumed inputs (max-models)"
+            report = ModelReport(c.factory, c.path, c.line, ModelStatus.NOT_PROBED, reason, remedy(c))
             (unprobed if c.source else silent).append(report)
     unnamed = 0
     if not settings.models:
@@ -59,7 +67,8 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
         probes = [p for p in probes if p.name in settings.only_models]
         unprobed = [m for m in unprobed if m.name in settings.only_models]
         unnamed = 0
-    return Plan(tuple(probes), tuple(unprobed), unnamed, unknown)
+        over = []
+    return Plan(tuple(probes), tuple(unprobed), unnamed, unknown, tuple(over))
 
 
 def plan_captured(settings: Settings, captured: Captured) -> Plan:
