@@ -21,6 +21,7 @@ from onnxlint.config_values import (
     some_of,
     spec,
     table_of,
+    truth,
 )
 from onnxlint.records import EXPORTERS, TensorSpec, Tolerance
 
@@ -29,7 +30,8 @@ from onnxlint.records import EXPORTERS, TensorSpec, Tolerance
 class ModelConfig:
     """One [[models]] table. `factory` and a string `inputs` are `module:attribute`; see DESIGN §4 of the docs.
 
-    `arguments` are what the factory is called with, `values` the inputs that are no tensors.
+    `arguments` are what the factory is called with, `values` the inputs that are no tensors. `eval` says that the
+    model is exported in evaluation mode, though it is not built in it.
     """
 
     factory: str
@@ -42,6 +44,7 @@ class ModelConfig:
     exporters: tuple[str, ...] | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
+    eval: bool = False
     path: str = ""
     line: int = 0
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -67,6 +70,7 @@ _MODEL: Mapping[str, Converter[Any]] = {
     "exporters": some_of(*EXPORTERS),
     "arguments": table_of(plain),
     "values": table_of(plain),
+    "eval": truth,
 }
 
 
@@ -90,9 +94,12 @@ def _specs(node: Node) -> dict[str, TensorSpec] | None:
     if not node.value:
         node.fail("the table is empty; give one spec string for each parameter of forward")
         return None
-    found = table_of(spec)(node)
-    if found is None:
-        return None
+    found: dict[str, TensorSpec] = {}
+    for parameter, child in node.items():
+        read = _leaves(child, parameter)
+        if read is None:
+            return None
+        found |= read
     seen: dict[str, tuple[str, int]] = {}
     agree = True
     for parameter, tensor in found.items():
@@ -101,9 +108,31 @@ def _specs(node: Node) -> dict[str, TensorSpec] | None:
                 continue
             other, size = seen.setdefault(dim.name, (parameter, dim.size))
             if size != dim.size:
-                node.problems.add(f"`{dim.name}` is {dim.size} here and {size} in `{other}`", (*node.at, parameter))
+                at = (*node.at, parameter.partition(".")[0])
+                node.problems.add(f"`{dim.name}` is {dim.size} here and {size} in `{other}`", at)
                 agree = False
     return found if agree else None
+
+
+def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
+    """Read a spec, or a list or table of them, for a parameter that holds several tensors: `states.0`, `batch.mask`."""
+    if isinstance(node.value, list):
+        children = [(str(number), child) for number, child in enumerate(node.elements("a list of spec strings"))]
+    elif isinstance(node.value, dict):
+        children = list(node.items())
+    else:
+        found = spec(node)
+        return None if found is None else {label: found}
+    if not children:
+        node.fail("it is empty; give one spec string for each tensor")
+        return None
+    leaves: dict[str, TensorSpec] = {}
+    for key, child in children:
+        inner = _leaves(child, f"{label}.{key}")
+        if inner is None:
+            return None
+        leaves |= inner
+    return leaves
 
 
 def _dims_agree(model: ModelConfig, node: Node) -> bool:
@@ -123,7 +152,7 @@ def _dims_agree(model: ModelConfig, node: Node) -> bool:
                 problems.add(f"axis {axis} is outside `{parameter}`, which has {rank} axes", (*at, str(axis)))
     for parameter in model.ranges if specs is not None else ():
         assert specs is not None
-        if parameter not in specs:
+        if parameter not in specs and not any(label.startswith(f"{parameter}.") for label in specs):
             hint = did_you_mean(parameter, specs)
             problems.add(f"`{parameter}` is no input of this model{hint}", (*node.at, "ranges", parameter))
     names = {name for axes in model.dynamic.values() for name in axes.values()}

@@ -253,7 +253,7 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
     found = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
     if todo.over:
         assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
-        others = f"{todo.over[0]} and {len(todo.over) - 1} others" if len(todo.over) > 1 else todo.over[0]
+        others = f"{todo.over[0]} and {len(todo.over) - 1} more" if len(todo.over) > 1 else todo.over[0]
         found.append(
             Diagnostic(
                 "warning",

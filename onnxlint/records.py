@@ -272,7 +272,9 @@ class Assumed:
     """What a probe was given though nobody declared it; `config` holds the lines that would declare it.
 
     `inputs` are specs by parameter, `sizes` those that eager took of each dynamic dim, `values` the inputs that are no
-    tensors, `arguments` what the constructor was called with. `tries` counts the runs that it took to find inputs.
+    tensors, `arguments` what the constructor was called with, `ranges` those of integers that are looked up in a table.
+    `eval` tells that the model was built in training mode. `tries` counts the runs that it took to find inputs, and
+    `notes` say what to check. Where an input holds several tensors, a label such as `states.0` names one.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -281,6 +283,9 @@ class Assumed:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     tries: int = 0
     config: str = ""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    eval: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,13 @@ def onnxlint(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
+def test_the_report_says_how_many_undeclared_models_were_left_out(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(NETS)
+    done = onnxlint(tmp_path, "check", "--max-models", "0", "nets.py")
+    told = "0 of 2 models that nobody declared are probed, without nets:Gate and 1 more; --max-models 2 probes all"
+    assert told in " ".join((done.stdout + done.stderr).split())
+
+
 @pytest.mark.slow
 def test_a_project_is_declared_and_then_checked_as_declared(tmp_path: Path) -> None:
     (tmp_path / "nets.py").write_text(NETS)
@@ -167,6 +174,7 @@ def test_a_project_is_declared_and_then_checked_as_declared(tmp_path: Path) -> N
     text = (tmp_path / "pyproject.toml").read_text()
     assert text.startswith('[project]\nname = "nets"  # mine\n')
     assert text.endswith(printed.stdout)
+    assert "# eval: it is built in training mode, and exported in evaluation mode" in text
     line = NETS.splitlines().index("class Odd(nn.Module):") + 1
     assert f"could not feed `nets:Odd` (nets.py:{line}): no inputs were found" in text
     assert {m["factory"] for m in tomllib.loads(text)["tool"]["onnxlint"]["models"]} == {"nets:Gate", "nets:Sized"}

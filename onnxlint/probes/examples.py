@@ -19,6 +19,8 @@ import torch
 from onnxlint.marks import ATTRIBUTE
 from onnxlint.probes import arguments as given_arguments
 from onnxlint.probes import snapshot
+from onnxlint.probes.exporters import leaves
+from onnxlint.probes.nested import nested, root
 from onnxlint.probes.synthesis import tensors_for
 from onnxlint.probes.userspace import error_frames, relative
 from onnxlint.records import Location, Probe, TensorSpec
@@ -73,7 +75,7 @@ def build_model(probe: Probe) -> torch.nn.Module:
         return model
     target = load(probe.factory, probe)
     if isinstance(target, torch.nn.Module):
-        return target
+        return target.eval() if probe.eval else target
     model = call(target, (), probe.factory, probe, probe.arguments)
     if not isinstance(model, torch.nn.Module):
         raise ProbeFailure(
@@ -141,7 +143,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        given: Any = {**tensors_for(specs, sizes, model, probe.ranges), **probe.values}
+        given: Any = nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values})
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
         given, dynamic = declared, probe.dynamic
@@ -149,7 +151,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
-    counted = checked_axes(dynamic, values, names, more, _place(probe))
+    counted = checked_axes(dynamic, {**values, **leaves(parameters, args, kwargs)}, names, more, _place(probe))
     _check_sizes(dynamic, probe)
     _check_names(probe.ranges, names, more, _place(probe), "ranges")
     return Example(args, kwargs, parameters, counted)
@@ -354,7 +356,7 @@ def _arrange(
 
 
 def _check_names(given: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
-    for name in given:
+    for name in dict.fromkeys(root(label) for label in given):
         if name not in names and not more:
             raise ProbeFailure(
                 f"forward has no parameter `{name}` that {key} names",

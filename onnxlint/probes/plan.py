@@ -117,6 +117,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         values=model.values,
         memory=settings.memory,
         ranges=model.ranges,
+        eval=model.eval,
     )
 
 

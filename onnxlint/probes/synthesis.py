@@ -9,6 +9,7 @@ from types import MappingProxyType
 import torch
 
 from onnxlint.probes.domains import sampler
+from onnxlint.probes.nested import root, word
 from onnxlint.records import TensorSpec
 
 # What a dim is called says which sizes it can have: strides halve images, so those sizes are even.
@@ -27,14 +28,18 @@ def tensors_for(
     model: torch.nn.Module,
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> dict[str, torch.Tensor]:
-    """One tensor per spec, by parameter name; a named dim has one size everywhere, distinct from the others.
+    """One tensor per spec, by parameter or label; a named dim has one size everywhere, distinct from the others.
 
     Values keep to the `ranges` that are declared for a parameter.
     """
     chosen = choose_sizes(specs, sizes)
     return {
         name: _tensor(
-            name, spec, tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims), model, ranges.get(name)
+            word(name),
+            spec,
+            tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims),
+            model,
+            ranges.get(name, ranges.get(root(name))),
         )
         for name, spec in specs.items()
     }

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.probes.domains import Mode, is_mask, sampler
 from onnxlint.probes.examples import Example, ProbeFailure, call, load, seed_everything
 from onnxlint.probes.exporters import leaves
+from onnxlint.probes.nested import word
 from onnxlint.probes.synthesis import integer_range
 from onnxlint.records import Probe
 
@@ -200,7 +201,8 @@ def _from_user(probe: Probe, example: Example) -> Maker:
 
 def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str, tuple[float, float]]) -> Maker:
     """Vary the example itself: same structure and dtypes, each tensor within the domain its values suggest."""
-    limits = {name: integer_range(name, model)[1] for name in example.parameters}
+    labels = leaves(example.parameters, example.args, example.kwargs)
+    limits = {label: integer_range(word(label), model)[1] for label in labels}
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
@@ -208,15 +210,16 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
 
         def vary(value: Any, label: str, name: str) -> Any:
             if isinstance(value, torch.Tensor):
-                limit = limits[name]
+                limit = limits.get(label, 0)
                 if mode in _MASK_MODES and not is_mask(value, limit):
                     return value
                 if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
                     return value
                 axes = example.dynamic.get(label, {})
+                bounds = ranges.get(label, ranges.get(name))
                 shape = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(value.shape))
                 if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
-                    made[id(value), shape] = sampler(value.cpu(), limit, ranges.get(name))(shape, mode).to(value.device)
+                    made[id(value), shape] = sampler(value.cpu(), limit, bounds)(shape, mode).to(value.device)
                 return made[id(value), shape]
             if type(value) is dict:
                 return {key: vary(item, f"{label}.{key}", name) for key, item in value.items()}

@@ -256,3 +256,91 @@ class HangsInConstructor(nn.Module):
 
     def forward(self, x):
         return x
+
+
+class TwoSequences(nn.Module):
+    """Two tensors that share their batch, and nothing else."""
+
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(12, 16)
+        self.key = nn.Linear(20, 16)
+
+    def forward(self, query, key):
+        return self.query(query) @ self.key(key).transpose(1, 2)
+
+
+class Pyramid(nn.Module):
+    """A list with an item for every layer, each half as large as the one before."""
+
+    def __init__(self):
+        super().__init__()
+        self.laterals = nn.ModuleList([nn.Conv2d(c, 8, 1) for c in (6, 10, 14)])
+
+    def forward(self, features):
+        levels = [layer(f) for layer, f in zip(self.laterals, features, strict=True)]
+        found = levels[-1]
+        for level in levels[-2::-1]:
+            found = level + nn.functional.interpolate(found, scale_factor=2)
+        return found
+
+
+class States(nn.Module):
+    """A tensor and a pair of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Linear(9, 9)
+
+    def forward(self, x, state):
+        hidden, cell = state
+        return self.mix(x) + hidden * cell
+
+
+class Keyed(nn.Module):
+    """A dict of tensors by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(40, 8)
+        self.scale = nn.Linear(8, 1)
+
+    def forward(self, batch):
+        h = self.words(batch["input_ids"])
+        return self.scale(h).squeeze(-1) * batch["attention_mask"]
+
+
+class Listed(nn.Module):
+    """An annotated list, from which two items are taken."""
+
+    def forward(self, images: list[torch.Tensor]):
+        return images[0] - images[1]
+
+
+class TwoTables(nn.Module):
+    """Indices into the second table, which is the smaller one: what is looked up tells, not the names."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(500, 8)
+        self.kinds = nn.Embedding(7, 8)
+
+    def forward(self, x):
+        return self.kinds(x) @ self.words.weight.t()
+
+
+class Dropping(nn.Module):
+    """Random in training mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Linear(5, 5)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.drop(self.stem(x))
+
+
+def evaluating():
+    """The same as it is exported."""
+    return Dropping().eval()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint.config import load_settings
 from onnxlint.probes.arguments import build, spell
 from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
 from onnxlint.probes.guess.survey import survey
@@ -16,6 +17,7 @@ from onnxlint.probes.guess.synthesise import synthesise
 from onnxlint.probes.pool import ProbePool
 from onnxlint.probes.worker import run_probe
 from onnxlint.records import EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.specs import format_spec
 
 FOLDER = Path(__file__).parent
 
@@ -65,6 +67,26 @@ def assumed(name: str) -> Assumed:
         ("Together", {"tokens": "int64[batch=2, sequence=8]", "mask": "bool[batch=2, sequence=8]"}),
         ("Strided", {"image": "float32[batch=2, 3, height=64, width=128]"}),
         ("Square", {"image": "float32[batch=2, 3, side=64, side=64]"}),
+        (
+            "TwoSequences",
+            {"query": "float32[batch=2, sequence=8, 12]", "key": "float32[batch=2, key_sequence=11, 20]"},
+        ),
+        (
+            "Pyramid",
+            {
+                "features.0": "float32[batch=2, 6, 64, 64]",
+                "features.1": "float32[batch=2, 10, 32, 32]",
+                "features.2": "float32[batch=2, 14, 16, 16]",
+            },
+        ),
+        (
+            "States",
+            {"x": "float32[batch=2, 9]", "state.0": "float32[batch=2, 9]", "state.1": "float32[batch=2, 9]"},
+        ),
+        (
+            "Keyed",
+            {"batch.input_ids": "int64[batch=2, sequence=8]", "batch.attention_mask": "bool[batch=2, sequence=8]"},
+        ),
     ],
 )
 def test_inputs_come_from(name: str, inputs: dict[str, str]) -> None:
@@ -73,7 +95,17 @@ def test_inputs_come_from(name: str, inputs: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ByDefault", "ByAnnotation", "ByRankMessage", "ByMissingMessage", "ByUnpackedNone", "NeedsTuple", "NeedsModule"],
+    [
+        "Listed",
+        "TwoTables",
+        "ByDefault",
+        "ByAnnotation",
+        "ByRankMessage",
+        "ByMissingMessage",
+        "ByUnpackedNone",
+        "NeedsTuple",
+        "NeedsModule",
+    ],
 )
 def test_the_model_takes_what_is_assumed(name: str) -> None:
     probe, _ = synthesise(unknown(name))
@@ -128,6 +160,44 @@ def test_the_configuration_says_the_same() -> None:
     assert table["arguments"] == probe.arguments
     assert table["inputs"] == dict(found.inputs)
     assert table["sizes"] == {name: list(sizes) for name, sizes in found.sizes.items()}
+
+
+@pytest.mark.parametrize("name", ["States", "Keyed", "Pyramid"])
+def test_the_configuration_of_several_tensors_in_one_input_feeds_the_model(name: str, tmp_path: Path) -> None:
+    _, found = synthesise(unknown(name))
+    (tmp_path / "onnxlint.toml").write_text(found.config.replace("tool.onnxlint.", ""))
+    settings, faults = load_settings(tmp_path)
+    assert not faults
+    (model,) = settings.models
+    assert not isinstance(model.inputs, str | None)
+    assert {label: format_spec(spec) for label, spec in model.inputs.items()} == dict(found.inputs)
+    declared = replace(unknown(name), source="config", inputs=model.inputs, sizes=model.sizes, ranges=model.ranges)
+    built = build_model(declared)
+    example = example_inputs(declared, built)
+    built(*example.args, **example.kwargs)
+    assert {dim for axes in example.dynamic.values() for dim in axes.values()} == set(found.sizes)
+
+
+def test_indices_stay_in_the_table_that_they_are_looked_up_in() -> None:
+    probe, found = synthesise(unknown("TwoTables"))
+    assert dict(found.ranges) == {"x": (0, 6)} == dict(probe.ranges)
+    assert "ranges = { x = [0, 6] }" in found.config
+    assert "# x: whole numbers up to 6" in found.config
+
+
+@pytest.mark.parametrize(("factory", "written"), [("Dropping", True), ("evaluating", False)])
+def test_the_mode_is_written_where_the_model_is_not_built_in_it(factory: str, written: bool) -> None:
+    probe, found = synthesise(unknown(factory))
+    assert probe.eval is found.eval is written
+    assert ("\neval = true\n" in found.config) is written
+    assert not build_model(probe).training
+
+
+def test_the_comments_say_what_moved_together_and_what_did_not_move() -> None:
+    comments = [line for line in assumed("Together").config.splitlines() if line.startswith("#")]
+    assert "# batch: axis 0 of tokens and axis 0 of mask moved together" in comments
+    assert "# sequence: axis 1 of tokens and axis 1 of mask moved together" in comments
+    assert any("axis 1 of x (11)" in line for line in assumed("ByFirstLayer").notes)
 
 
 @pytest.mark.parametrize(

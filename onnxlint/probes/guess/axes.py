@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.facts import Guess, Slot
 from onnxlint.probes.guess.trial import Bench
+from onnxlint.probes.nested import word
 from onnxlint.records import DimSpec, TensorSpec
 
 Axis = tuple[str, int]
@@ -27,10 +28,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """The inputs as specs with named dims, and the sizes to try of each."""
+    """The inputs as specs with named dims, and the sizes to try of each; `together` has axes that moved as one."""
 
     inputs: dict[str, TensorSpec]
     sizes: dict[str, tuple[int, ...]]
+    together: dict[str, tuple[Axis, ...]]
 
 
 def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
@@ -118,11 +120,12 @@ def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapp
     for axes, sizes in free:
         parameter, axis = axes[0]
         slot = slots[parameter]
-        name = say.axis_name(parameter, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
+        held = word(parameter)
+        name = say.axis_name(held, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
         if len(axes) > 1 and len({p for p, _ in axes}) == 1 and name in ("height", "width"):
             name = "side"
         if name in names:
-            name = f"{parameter}_{name}"
+            name = f"{parameter.replace('.', '_')}_{name}"
         while name in names:
             name += "_"
         names.add(name)
@@ -188,4 +191,8 @@ def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot
         g.name: tuple(s for s in (slots[g.axes[0][0]].shape[g.axes[0][1]], *g.sizes) if s != sizes[g.name])[-4:]
         for g in groups
     }
-    return Shaped(specs, {name: tuple(sorted(values)) for name, values in others.items()})
+    return Shaped(
+        specs,
+        {name: tuple(sorted(values)) for name, values in others.items()},
+        {g.name: g.axes for g in groups if len(g.axes) > 1},
+    )

@@ -13,13 +13,25 @@ from typing import Any
 from torch import nn
 
 from onnxlint.probes.guess import conventions as say
-from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, read_facts
+from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, of_layer, read_facts
 from onnxlint.probes.guess.repair import describe, of_rank, repairs
 from onnxlint.probes.guess.trial import Bench
+from onnxlint.probes.guess.uses import Use, uses
+from onnxlint.probes.nested import root
 from onnxlint.specs import DTYPES
 
 DEPTH = 5  # repairs of repairs
 ALTERNATIVES = 4  # of each parameter besides the first
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A tensor to make up. `label` says where it goes, `name` and `annotation` what it is; `layer` is to take it."""
+
+    label: str
+    name: str
+    annotation: Any
+    layer: nn.Module | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +59,33 @@ def find_inputs(bench: Bench) -> Found:
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
         return Found(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
-    return _search(bench, facts, wanted, {p.name: p for p in named}, fixed)
+    held = uses(model)
+    asked = [leaf for p in wanted for leaf in _asked(p, held.get(p.name))]
+    return _search(bench, facts, asked, {p.name: p for p in named}, fixed)
+
+
+def _asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
+    """The tensors that a parameter stands for: one, or those that it holds."""
+    if use is None:
+        return [Asked(p.name, p.name, p.annotation)]
+    if use.keys:
+        return [Asked(f"{p.name}.{key}", key, p.empty) for key in use.keys]
+    layers = use.layers or (None,) * use.count
+    return [Asked(f"{p.name}.{number}", p.name, p.empty, layer) for number, layer in enumerate(layers)]
 
 
 def _search(
     bench: Bench,
     facts: Facts,
-    wanted: list[inspect.Parameter],
+    wanted: list[Asked],
     named: Mapping[str, inspect.Parameter],
     fixed: dict[str, Guess],
 ) -> Found:
     likely: list[dict[str, Guess]] = []
     others: list[dict[str, Guess]] = []
     for number, first in enumerate(options(wanted[0], facts, None)):
-        rest = {p.name: options(p, facts, first) for p in wanted[1:]}
-        guess = {wanted[0].name: first, **{name: choice[0] for name, choice in rest.items()}, **fixed}
+        rest = {p.label: options(p, facts, first) for p in wanted[1:]}
+        guess = {wanted[0].label: first, **{name: choice[0] for name, choice in rest.items()}, **fixed}
         likely.append(guess)
         if number < ALTERNATIVES:
             others += [{**guess, name: other} for name, choice in rest.items() for other in choice[1:ALTERNATIVES]]
@@ -86,14 +110,15 @@ def _search(
             best_depth, reason = depth, describe(trial.error)
         if depth < DEPTH:
             main = next((s for s in guess.values() if isinstance(s, Slot)), None)
-            absent = {n: partial(_first, p, facts, main) for n, p in named.items() if n not in guess}
+            given = {root(label) for label in guess}
+            absent = {n: partial(_first, p, facts, main) for n, p in named.items() if n not in given}
             better = repairs(guess, trial, facts, absent)
             queue.extendleft((g, depth + 1) for g in reversed(better[:4]))
     return Found(None, tuple(tried), reason)
 
 
 def _first(p: inspect.Parameter, facts: Facts, main: Slot | None) -> Guess:
-    return options(p, facts, main)[0]
+    return options(Asked(p.name, p.name, p.annotation), facts, main)[0]
 
 
 def _wanted(model: nn.Module, named: list[inspect.Parameter]) -> list[inspect.Parameter]:
@@ -109,9 +134,9 @@ def _wanted(model: nn.Module, named: list[inspect.Parameter]) -> list[inspect.Pa
     return named[:1]
 
 
-def options(p: inspect.Parameter, facts: Facts, main: Guess | None) -> list[Guess]:
-    """What a parameter may be, likeliest first. `main` is what the first parameter is; None for the first itself."""
-    found: list[Guess] = [*_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
+def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
+    """What a tensor may be, likeliest first. `main` is what the first is; None for the first itself."""
+    found: list[Guess] = [*_of_its_layer(p, facts), *_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
     if main is None:
         found += facts.layers
         if _is_integer(p):
@@ -121,11 +146,25 @@ def options(p: inspect.Parameter, facts: Facts, main: Guess | None) -> list[Gues
     return list({repr(guess): guess for guess in found}.values())
 
 
-def _is_integer(p: inspect.Parameter) -> bool:
+def _of_its_layer(p: Asked, facts: Facts) -> list[Guess]:
+    """What the layer takes that walks along with the tensor; images get smaller from one layer to the next."""
+    if p.layer is None:
+        return []
+    taken = next((slots for layer in p.layer.modules() if (slots := of_layer(layer, facts.sides, facts.lengths))), [])
+    level = int(p.label.rpartition(".")[2])
+    smaller = [
+        Slot(slot.dtype, (*slot.shape[:2], *(max(size >> level, 1) for size in slot.shape[2:])))
+        for slot in taken
+        if len(slot.shape) == 4 and level
+    ]
+    return [*smaller, *taken]
+
+
+def _is_integer(p: Asked) -> bool:
     return bool(say.TOKENS.search(p.name.lower())) or "LongTensor" in str(p.annotation)
 
 
-def _annotated(p: inspect.Parameter, facts: Facts) -> list[Guess]:
+def _annotated(p: Asked, facts: Facts) -> list[Guess]:
     """Jaxtyping says dtype and axes; plain types say that it is no tensor."""
     note = p.annotation
     if isinstance(note, str) and re.fullmatch(r"(int|bool|float)( \| None)?|Optional\[(int|bool|float)\]", note):

@@ -11,6 +11,7 @@ from torch import nn
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, of_layer
 from onnxlint.probes.guess.trial import Trial
+from onnxlint.probes.nested import word
 
 # Groups 1 and 2: the size that is wanted, and the size that was given.
 _WANTED = tuple(
@@ -105,7 +106,7 @@ def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
             lines.append(linecache.getline(frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
     for line in reversed(lines[-3:]):
-        found += [n for n in names if re.search(rf"\b{re.escape(n)}\b", line) and n not in found]
+        found += [n for n in names if re.search(rf"\b{re.escape(word(n))}\b", line) and n not in found]
     return found
 
 

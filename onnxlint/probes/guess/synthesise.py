@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +14,7 @@ from onnxlint.probes.guess.construct import find_arguments, required
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.guess.inputs import Found, find_inputs
 from onnxlint.probes.guess.trial import Bench
+from onnxlint.probes.guess.written import configuration, notes
 from onnxlint.records import Assumed, Probe
 from onnxlint.specs import format_spec
 
@@ -30,28 +29,33 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     target = load(probe.factory, probe)
     if inspect.isclass(target) and not arguments:
         arguments = _arguments(target, probe.factory)
-    known = replace(probe, arguments=arguments, eval=True)
+    known = replace(probe, arguments=arguments)
     model = build_model(known)
+    known = replace(known, eval=model.training)
+    model.eval()
     stages.stage(stages.GUESS)
     bench = Bench(model, TRIES, min(probe.timeout * SHARE, 30.0))
     found = find_inputs(bench)
     if found.guess is None:
-        raise ProbeFailure(_told(found), configuration(probe.factory, arguments, _hint(found), {}, {}))
+        start = Assumed(inputs=_hint(found), arguments=arguments, eval=known.eval)
+        raise ProbeFailure(_told(found), configuration(probe.factory, start))
     tries = bench.done
     bench.tries = bench.done + AXES
     bench.seconds *= 2
     shaped = find_axes(bench, found.guess)
-    values = {name: guess.value for name, guess in found.guess.items() if isinstance(guess, Plain)}
-    inputs = {name: format_spec(spec) for name, spec in shaped.inputs.items()}
     assumed = Assumed(
-        inputs=inputs,
+        inputs={name: format_spec(spec) for name, spec in shaped.inputs.items()},
         sizes=shaped.sizes,
-        values=values,
+        values={name: guess.value for name, guess in found.guess.items() if isinstance(guess, Plain)},
         arguments=arguments,
         tries=tries,
-        config=configuration(probe.factory, arguments, inputs, values, shaped.sizes),
+        eval=known.eval,
+        ranges=bench.ranges,
     )
-    return replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=values), assumed
+    assumed = replace(assumed, notes=notes(assumed, shaped))
+    assumed = replace(assumed, config=configuration(probe.factory, assumed))
+    taken = replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
+    return taken, assumed
 
 
 def _arguments(target: Any, factory: str) -> dict[str, Any]:
@@ -59,9 +63,8 @@ def _arguments(target: Any, factory: str) -> dict[str, Any]:
         return find_arguments(target)
     except ProbeFailure as failure:
         needed = {name: {TARGET: "module:Class"} for name in required(target)}
-        raise ProbeFailure(
-            failure.reason, configuration(factory, needed, {"x": "float32[batch, 16]"}, {}, {})
-        ) from failure
+        start = Assumed(inputs={"x": "float32[batch, 16]"}, arguments=needed)
+        raise ProbeFailure(failure.reason, configuration(factory, start)) from failure
 
 
 def _told(found: Found) -> str:
@@ -84,30 +87,3 @@ def _hint(found: Found) -> dict[str, str]:
         for name, slot in first.items()
         if isinstance(slot, Slot)
     } or {"x": "float32[batch, 16]"}
-
-
-def configuration(
-    factory: str,
-    arguments: Mapping[str, Any],
-    inputs: Mapping[str, str],
-    values: Mapping[str, Any],
-    sizes: Mapping[str, tuple[int, ...]],
-) -> str:
-    """The lines that declare all this."""
-    lines = ["[[tool.onnxlint.models]]", f"factory = {_toml(factory)}"]
-    for key, table in (("arguments", arguments), ("inputs", inputs), ("values", values), ("sizes", sizes)):
-        if table:
-            lines.append(f"{key} = {_toml(table)}")
-    return "\n".join(lines)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    return json.dumps(value)
-
-
-def _key(name: str) -> str:
-    return name if name.isascii() and name.replace("_", "").isalnum() else json.dumps(name)

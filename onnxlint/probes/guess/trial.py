@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.probes.examples import seed_everything
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
+from onnxlint.probes.nested import nested
 from onnxlint.probes.synthesis import tensors_for
 from onnxlint.records import DimSpec, TensorSpec
 
@@ -56,7 +57,8 @@ class _Limited(TorchDispatchMode):  # type: ignore[misc]
 class Trial:
     """What came of a try. `layer` is the innermost one that was entered and not left, `given` the shape it got.
 
-    `direct` is the parameter whose tensor the layer was given unchanged.
+    `direct` is the parameter whose tensor the layer was given unchanged. `tables` has the rows of the embedding that a
+    parameter's tensor was given to.
     """
 
     error: BaseException | None = None
@@ -65,6 +67,7 @@ class Trial:
     given: tuple[int, ...] = ()
     direct: str | None = None
     seconds: float = 0.0
+    tables: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,6 +80,7 @@ class Bench:
     done: int = 0
     began: float = field(default_factory=time.monotonic)
     slow: bool = False
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
 
     @property
     def spent(self) -> bool:
@@ -92,19 +96,29 @@ class Bench:
             if screened.error is not None and _counts(screened.error):
                 return screened
         trial = self._run(guess, None)
+        if self._learn(trial) and isinstance(trial.error, IndexError):
+            trial = self._run(guess, None)  # it looked up what the table has not got: now it is known what that is
         self.slow = self.slow or trial.seconds > SLOW
         return trial
+
+    def _learn(self, trial: Trial) -> bool:
+        """Keep integers within the tables that they were looked up in; whether anything was learned."""
+        before = dict(self.ranges)
+        for name, rows in trial.tables.items():
+            self.ranges[name] = (0, min(rows - 1, self.ranges.get(name, (0, rows))[1]))
+        return self.ranges != before
 
     def __post_init__(self) -> None:
         logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
 
     def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
-        arguments = arguments_for(guess, self.model)
+        labelled = arguments_for(guess, self.model, self.ranges)
         if mode is not None:
-            arguments = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
+            labelled = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in labelled.items()}
         trial = Trial()
+        arguments = nested(labelled)
         began = time.monotonic()
-        with _watched(trial, arguments), torch.no_grad():
+        with _watched(trial, labelled), torch.no_grad():
             try:
                 trial.output = self.model(**arguments)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is what we learn from
@@ -133,10 +147,12 @@ def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
     }
 
 
-def arguments_for(guess: Mapping[str, Guess], model: nn.Module) -> dict[str, Any]:
-    """The arguments that a guess stands for: the same that the specs would give if they were declared."""
+def arguments_for(
+    guess: Mapping[str, Guess], model: nn.Module, ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    """The leaves that a guess stands for: the same that the specs would give if they were declared."""
     seed_everything()
-    tensors = tensors_for(specs_of(guess), {}, model)
+    tensors = tensors_for(specs_of(guess), {}, model, ranges)
     return {name: slot.value if isinstance(slot, Plain) else tensors[name] for name, slot in guess.items()}
 
 
@@ -150,6 +166,9 @@ def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
         first = next((i for i in inputs if isinstance(i, torch.Tensor)), None)
         shape = tuple(int(s) for s in first.shape) if first is not None else ()
         entered.append((module, shape, names.get(id(first))))
+        if isinstance(module, nn.Embedding) and id(first) in names:
+            name = names[id(first)]
+            trial.tables[name] = min(module.num_embeddings, trial.tables.get(name, module.num_embeddings))
 
     def leave(module: nn.Module, *_: Any) -> None:
         while entered and entered.pop()[0] is not module:
