@@ -11,10 +11,13 @@ import atexit
 import contextlib
 import importlib
 import inspect
+import itertools
 import os
 import socket
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FrameType, ModuleType
@@ -24,8 +27,10 @@ from onnxlint.probes import snapshot, wire
 from onnxlint.probes.userspace import program_files
 
 CALL, FILES, FAULT = b"+", b"f", b"!"
-FUNCTION = "export"
+FUNCTIONS = ("export", "draft_export")
 _NAME = "__onnxlint_notice__"
+_PROGRAM = "ExportedProgram"
+_numbers = itertools.count()
 _SCRIPT_UTILS = ("torch.onnx._internal.torchscript_exporter.utils", "torch.onnx.utils")  # since 2.9, and before
 _MODULES = ("torch.onnx", "torch.export", *_SCRIPT_UTILS)
 # What is handed on as it is; dims, names and opset are read, and the rest says where to write what.
@@ -39,6 +44,31 @@ _KEPT = {
 
 _channel: socket.socket | None = None
 _owner = 0
+_made: list[_Made] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A call of torch.export: which it was, and what it was given, as long as that lives."""
+
+    number: str
+    kind: str
+    model: weakref.ref[Any]
+    tensors: tuple[weakref.ref[Any], ...]
+    dynamic_shapes: Any
+
+    def made(self, program: Any) -> bool:
+        """Whether the program could come from this call: with these very inputs and weights, of such a class."""
+        held, model = _tensors(getattr(program, "example_inputs", None) or ()), self.model()
+        if not held or [id(tensor()) for tensor in self.tensors] != [id(tensor) for tensor in held]:
+            return False
+        if model is not None:
+            weights = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
+            if not all(tensor.data_ptr() in weights for tensor in program.state_dict.values()):
+                return False
+        stacks = [node.meta.get("nn_module_stack") or {} for node in program.graph.nodes]
+        kinds = [kind for stack in stacks for _, kind in stack.values() if "." in str(kind)]
+        return not kinds or kinds[0] == self.kind  # a decomposed program does not tell
 
 
 def listen(channel: int) -> None:
@@ -83,7 +113,7 @@ class _Loader(SourceFileLoader):
         path = self.get_filename(fullname)
         tree = ast.parse(self.get_data(path), path)
         for node in tree.body:
-            if isinstance(node, ast.FunctionDef) and node.name == FUNCTION:
+            if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
                 told = ast.parse(f"{_NAME}({fullname!r}, {node.name!r}, locals())").body[0]
                 first = node.body[0]
                 for part in ast.walk(told):
@@ -100,14 +130,14 @@ class _Loader(SourceFileLoader):
 def _is_inner(frame: FrameType | None) -> bool:
     """Whether an exporter called this one: the outermost is the user's call."""
     while frame is not None:
-        if frame.f_code.co_name == FUNCTION and frame.f_globals.get("__name__") in _MODULES:
+        if frame.f_code.co_name in FUNCTIONS and frame.f_globals.get("__name__") in _MODULES:
             return True
         frame = frame.f_back
     return False
 
 
 def _freeze(module: str, given: dict[str, Any], frame: FrameType) -> socket.socket:
-    call = _read(module, given)
+    call = _numbered(_read(module, given))
     torch = sys.modules["torch"]
     if torch.cuda.is_initialized():  # a forked process cannot go on with it
         call = importlib.import_module("onnxlint.probes.live").Call(**call).on_cpu()
@@ -133,6 +163,8 @@ def _read(module: str, given: dict[str, Any]) -> Any:
             "dynamic_shapes": given.get("dynamic_shapes"),
             "everything": True,
         }
+    if type(given["model"]).__name__ == _PROGRAM:
+        return _from_program(given)
     exporter = "dynamo" if given.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
     options = {name: given[name] for name in _KEPT[exporter] if name in given}
     return {
@@ -151,9 +183,61 @@ def _read(module: str, given: dict[str, Any]) -> Any:
     }
 
 
+def _from_program(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A call that translates what torch.export made: with the model that it made that of, where that still lives."""
+    program = given["model"]
+    options = {name: given[name] for name in _KEPT["dynamo"] if name in given}
+    call = {
+        "model": program,
+        "args": given.get("args", ()),
+        "kwargs": dict(given.get("kwargs") or {}),
+        "exporters": ("dynamo",),
+        "opset": given.get("opset_version") or _default_opset(),
+        "dynamic": {},
+        "options": _changed("torch.onnx", options),
+        "onnx": True,
+        "everything": True,
+    }
+    candidates = [made for made in _made if made.made(program)]
+    if len(candidates) == 1:  # of several it cannot be told which one it was: then the program stands for itself
+        made, (args, kwargs) = candidates[0], program.example_inputs
+        model = made.model()
+        if model is not None:
+            return {
+                **call,
+                "model": model,
+                "args": tuple(args),
+                "kwargs": dict(kwargs),
+                "onnx": False,
+                "program": program,
+                "dynamic_shapes": made.dynamic_shapes,
+                "replaces": made.number,
+            }
+    return call
+
+
+def _numbered(call: dict[str, Any]) -> dict[str, Any]:
+    """The call with a number of its own; what torch.export gets is remembered under it."""
+    number = f"{os.getpid()}.{next(_numbers)}"
+    if "onnx" not in call:
+        tensors = tuple(weakref.ref(tensor) for tensor in _tensors((call["args"], call["kwargs"])))
+        kind = f"{type(call['model']).__module__}.{type(call['model']).__qualname__}"
+        _made.append(_Made(number, kind, weakref.ref(call["model"]), tensors, call["dynamic_shapes"]))
+    return {**call, "number": number}
+
+
+def _tensors(value: Any) -> list[Any]:
+    """The tensors in plain containers."""
+    if isinstance(value, Mapping):
+        return [tensor for item in value.values() for tensor in _tensors(item)]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors(item)]
+    return [value] if isinstance(value, sys.modules["torch"].Tensor) else []
+
+
 def _changed(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are not what they are anyway: some warn as soon as they are given."""
-    defaults = inspect.signature(getattr(sys.modules[module], FUNCTION)).parameters
+    defaults = inspect.signature(sys.modules[module].export).parameters
     return {name: value for name, value in options.items() if value is not defaults[name].default}
 
 

@@ -196,7 +196,7 @@ def forward(model: torch.nn.Module, root: str) -> Frames:
     """The `def` line of the model's forward, as one frame; empty where there is no source."""
     function = inspect.unwrap(getattr(model.forward, "__func__", model.forward))
     code = getattr(function, "__code__", None)
-    if code is None:
+    if code is None or code.co_filename.startswith("<"):  # generated, as that of an exported program is
         return ()
     line = code.co_firstlineno
     try:

@@ -22,6 +22,7 @@ class Capture:
 
     `exporters` are those that the call is about. `sizes` are what may be tried where the call limits a dim. `reason`
     is why the model cannot be probed. `texts` are the sources that no file holds, by the name that code has them under.
+    `replaces` is the `number` of an earlier call that this one goes on with: what was captured there is exported here.
     """
 
     name: str
@@ -33,6 +34,8 @@ class Capture:
     reason: str | None = None
     files: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+    number: str = ""
+    replaces: str = ""
 
 
 class Snapshot(Server):
@@ -43,7 +46,10 @@ class Snapshot(Server):
         self._control = control
         self._lock = Lock()
         try:
-            self.capture = from_json(Capture, wire.read_message(control.fileno()))
+            told = wire.read_message(control.fileno())
+            if "fault" in told:
+                raise ValueError(str(told["fault"]))
+            self.capture = from_json(Capture, told)
         except (OSError, wire.WireError, TypeError, ValueError) as error:
             control.close()
             raise ServerFailedError(f"the call could not be captured: {error}") from error
@@ -84,8 +90,10 @@ class Captured:
     def probes(self, like: Probe) -> tuple[tuple[Probe, ...], tuple[ModelReport, ...]]:
         """Make probes, with the limits and places of the probe `like`; and report the models that cannot be probed."""
         found, refused = [], []
-        calls = _told_apart([snapshot.capture for snapshot in self.snapshots])
-        for key, call in zip(self.servers, calls, strict=True):
+        captures = {key: snapshot.capture for key, snapshot in zip(self.servers, self.snapshots, strict=True)}
+        replaced = {call.replaces for call in captures.values() if call.reason is None} - {""}
+        captures = {key: call for key, call in captures.items() if call.number not in replaced}
+        for key, call in zip(captures, _told_apart([*captures.values()]), strict=True):
             exporters = tuple(name for name in call.exporters if name in like.exporters)
             if call.reason is not None:
                 refused.append(

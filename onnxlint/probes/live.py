@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes import snapshot, warm
+from onnxlint.probes import programs, snapshot, warm
 from onnxlint.probes.examples import Example, ProbeFailure, batch_axis, checked_axes, parameters_of
 from onnxlint.probes.exporters import leaves, named, signature
 from onnxlint.probes.exporters.torchscript import arguments, is_input
@@ -44,7 +44,8 @@ class Call:
 
     `dynamic_axes` and `input_names` are those of torch.onnx.export, `dynamic_shapes` those of torch.export as well.
     `options` go to the exporter as they are. With `onnx` a dict at the end of `args` holds keywords.
-    `everything`: the whole program is the user's, not the model alone.
+    `everything`: the whole program is the user's, not the model alone. `program` is the ExportedProgram that the call
+    translates, where `model` is what it was made of. `number` and `replaces` go into the Capture.
     """
 
     model: Any
@@ -59,6 +60,9 @@ class Call:
     options: Mapping[str, Any] = field(default_factory=dict)
     onnx: bool = False
     everything: bool = False
+    program: Any = None
+    number: str = ""
+    replaces: str = ""
 
     def on_cpu(self) -> Call:
         """The call with copies on the CPU of what is elsewhere, which a forked process could not read."""
@@ -90,17 +94,21 @@ def describe(call: Call, frame: FrameType | None) -> dict[str, Any]:
     warm.without_monitor()
     root = os.getcwd()
     at = next(iter(user_frames(frame, root)), Location("", 0))
+    if programs.is_program(call.model):
+        call = _unpacked(call)
     model = call.model
     files = {os.path.abspath(path): None for path in (program_files() if call.everything else _sources(model))}
     texts = {path: "".join(linecache.getlines(path)) for path in files if not os.path.exists(path)}
     found = Capture(
-        _name(model),
+        _name(call),
         at.path,
         at.line,
         call.exporters,
         call.opset,
         files=tuple(path for path in files if path not in texts),
         texts={path: text for path, text in texts.items() if text},
+        number=call.number,
+        replaces=call.replaces,
     )
     try:
         example, sizes = _example(call)
@@ -110,13 +118,23 @@ def describe(call: Call, frame: FrameType | None) -> dict[str, Any]:
     return dict(to_json(replace(found, sizes=sizes)))
 
 
-def _name(model: Any) -> str:
-    kind = type(model)
-    module = kind.__module__
+def _unpacked(call: Call) -> Call:
+    """The call with a program of which the model is not known: what the program computes stands in for it."""
+    program = call.model
+    args, kwargs = programs.inputs_of(program) or (call.args, dict(call.kwargs))
+    return replace(call, model=program.module(), args=args, kwargs=kwargs, program=program, onnx=False)
+
+
+def _name(call: Call) -> str:
+    made_of = programs.class_of(call.program) if call.program is not None else None
+    if made_of is None and call.program is not None and programs.is_generated(call.model):
+        return "exported program"
+    kind = type(call.model)
+    module, name = made_of or (kind.__module__, kind.__qualname__)
     if module == "__main__":
         file = getattr(sys.modules["__main__"], "__file__", None)
         module = os.path.splitext(os.path.basename(file))[0] if file else module
-    return f"{module}:{kind.__qualname__}"
+    return f"{module}:{name}"
 
 
 def _sources(model: Any) -> Iterator[str]:
@@ -157,8 +175,14 @@ def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     options = dict(call.options)
     limits: dict[str, tuple[int, int]] = {}
-    if call.dynamic_shapes is not None:
-        options["dynamic_shapes"] = call.dynamic_shapes
+    if call.program is not None:
+        options[programs.PROGRAM] = call.program
+    if call.program is not None and call.dynamic_shapes is None:
+        dims, limits = programs.dims_of(call.program, parameters, args, kwargs)
+        dynamic = _movable(dims, values)
+    elif call.dynamic_shapes is not None:
+        if call.program is None:
+            options["dynamic_shapes"] = call.dynamic_shapes
         dynamic = _movable(_from_shapes(model, parameters, args, kwargs, call.dynamic_shapes, limits), values)
     elif call.dynamic_axes is not None:
         dynamic = _movable(_from_axes(call, model, parameters, args, kwargs), values)

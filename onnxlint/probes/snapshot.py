@@ -78,6 +78,7 @@ def _leave(theirs: socket.socket, close: Sequence[int], describe: Callable[[], d
 
 
 def _serve(control: socket.socket, describe: Callable[[], dict[str, Any]]) -> None:
+    """Tell of the call, then fork until the other side has gone; returns where there is nothing to fork."""
     global inside
     inside = True
     os.setsid()  # Ctrl-C is for the caller
@@ -91,6 +92,11 @@ def _serve(control: socket.socket, describe: Callable[[], dict[str, Any]]) -> No
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.environ.update(ENVIRONMENT)
     os.environ[strays.MARK] = uuid.uuid4().hex
-    wire.write_all(control.fileno(), wire.pack(describe()))
+    try:
+        told = describe()
+    except Exception as error:  # noqa: BLE001 - the other side tells the user, who sees nothing of this process
+        wire.write_all(control.fileno(), wire.pack({"fault": f"{type(error).__name__}: {error}"}))
+        return
+    wire.write_all(control.fileno(), wire.pack(told))
     gc.freeze()  # the collector of a child must not touch, and so copy, what it shares with us
     forkserver.serve_forks(control)

@@ -179,6 +179,50 @@ def test_a_module_is_run_and_torch_export_is_captured(project: Path) -> None:
     assert "GuardOnDataDependentSymNode" in told, "the script goes on"
 
 
+PROGRAMS = """\
+import torch
+from torch.export import Dim, export
+from nets import Long
+
+args, shapes = (torch.ones(2, 3, 3),), {"x": {0: Dim.AUTO, 1: Dim.AUTO}}
+first, second = Long(4).eval(), Long(1000).eval()
+programs = [export(model, args, dynamic_shapes=shapes) for model in (first, second)]
+torch.onnx.export(programs[0].run_decompositions(), f="first.onnx", verbose=False)
+torch.onnx.export(programs[1], f="second.onnx", verbose=False)
+torch.export.save(programs[0], "first.pt2")
+torch.onnx.export(torch.export.load("first.pt2"), f="loaded.onnx", verbose=False)
+"""
+LONG = """
+
+class Long(torch.nn.Module):
+    def __init__(self, most):
+        super().__init__()
+        self.linear, self.most = torch.nn.Linear(3, 3), most
+
+    def forward(self, x):
+        x = self.linear(x)
+        if x.shape[1] > self.most:  # long
+            return x * 2
+        return x
+"""
+
+
+def test_a_program_is_checked_against_the_model_that_it_was_made_of(project: Path) -> None:
+    (project / "nets.py").write_text(NETS + LONG)
+    (project / "ex.py").write_text(PROGRAMS)
+    code, report, _ = run("ex.py", cwd=project)
+    assert outcomes(report) == {
+        "nets:Long (ex.py:8)": {"dynamo": "wrong-values"},
+        "nets:Long (ex.py:9)": {"dynamo": "ok"},  # no size that is tried is as long
+        "nets:Long (ex.py:11)": {"dynamo": "ok"},  # nothing of the model is left but what the program computes
+    }
+    line = next(number for number, line in enumerate((NETS + LONG).splitlines(), 1) if line.endswith("# long"))
+    confirmed = {(f["code"], f["path"], f["line"]) for f in report["findings"] if f["verdict"] == "confirmed"}
+    assert confirmed == {("ONX106", "nets.py", line)}
+    assert errors(report) == ""
+    assert code == 1
+
+
 def test_a_script_without_an_export_and_one_that_is_not_there_are_told(project: Path) -> None:
     (project / "ex.py").write_text("import torch\n")
     code, report, _ = run("ex.py", cwd=project)

@@ -45,17 +45,16 @@ def export(
     args, kwargs = call_form(parameters, args, kwargs)
     found = list(leaves(parameters, args, kwargs))
     log = Log(root, found)
+    more = dict(options)
+    made = more.pop("program", None)  # captured already, by a call of torch.export.export
+    if made is None:
+        shapes = {"dynamic_shapes": dynamic_shapes(model, parameters, args, kwargs, dynamic)}
+        more = {"args": args, "kwargs": dict(kwargs) or None, **shapes, **more}
     began = time.perf_counter()
     try:
         with quiet(), log.listening():
             program = torch.onnx.export(
-                model,
-                args,
-                kwargs=dict(kwargs) or None,
-                dynamo=True,
-                verbose=False,
-                opset_version=opset,
-                **{"dynamic_shapes": dynamic_shapes(model, parameters, args, kwargs, dynamic), **options},
+                model if made is None else made, dynamo=True, verbose=False, opset_version=opset, **more
             )
             path = folder / "dynamo.onnx"
             program.save(str(path))

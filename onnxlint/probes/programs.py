@@ -1,0 +1,87 @@
+"""Exported programs, as what `torch.export.export` returned is handed to `torch.onnx.export`: name, inputs, dims."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import sympy
+import torch
+import torch.fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.utils import _pytree as pytree
+
+from onnxlint.probes.exporters import leaves
+
+PROGRAM = "program"  # the option of an example under which the dynamo exporter finds the program to translate
+
+
+def is_program(value: Any) -> bool:
+    """Whether a value is what `torch.export.export` returns."""
+    return isinstance(value, ExportedProgram)
+
+
+def is_generated(model: Any) -> bool:
+    """Whether a model was made of a graph, so that its class says nothing."""
+    return isinstance(model, torch.fx.GraphModule)
+
+
+def class_of(program: ExportedProgram) -> tuple[str, str] | None:
+    """Module and name of the class that the program was made of, as its graph tells them; None where it does not."""
+    for node in program.graph.nodes:
+        for _, kind in (node.meta.get("nn_module_stack") or {}).values():
+            module, _, name = str(kind).rpartition(".")
+            if module:  # what was decomposed does not tell
+                return module, name
+    return None
+
+
+def inputs_of(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The example that the program holds; None where it was saved without."""
+    held = program.example_inputs
+    return None if held is None else (tuple(held[0]), dict(held[1]))
+
+
+def dims_of(
+    program: ExportedProgram, parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, dict[int, str]], dict[str, tuple[int, int]]]:
+    """The dynamic axes of the inputs by leaf, and between which sizes the program lets each dim be.
+
+    An axis that is computed from others is none of them, nor are those that it is computed from.
+    """
+    names = _leaf_names(parameters, args, kwargs)
+    found: dict[str, dict[int, str]] = {}
+    tied: set[str] = set()
+    for leaf, value in zip(names, _values(program), strict=False):
+        for axis, size in enumerate(value.shape if leaf and isinstance(value, torch.Tensor) else ()):
+            if isinstance(size, torch.SymInt):
+                if size.node.expr.is_symbol:
+                    found.setdefault(leaf, {})[axis] = str(size.node.expr)
+                else:
+                    tied |= {str(symbol) for symbol in size.node.expr.free_symbols}
+    limits = {
+        str(symbol): (_bound(bounds.lower), _bound(bounds.upper))
+        for symbol, bounds in program.range_constraints.items()
+    }
+    loose = {leaf: {axis: dim for axis, dim in axes.items() if dim not in tied} for leaf, axes in found.items()}
+    return {leaf: axes for leaf, axes in loose.items() if axes}, limits
+
+
+def _leaf_names(parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[str]:
+    """The name of every leaf of the arguments in their order; an empty one for None."""
+    named = iter(leaves(parameters, args, kwargs))
+    return [next(named) if leaf is not None else "" for leaf in pytree.tree_leaves((args, dict(kwargs)))]
+
+
+def _values(program: ExportedProgram) -> Iterator[Any]:
+    placeholders = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is InputKind.USER_INPUT:
+            yield placeholders.get(getattr(spec.arg, "name", ""))
+
+
+def _bound(value: Any) -> int:
+    """A bound as a number; infinity, of which sympy has several kinds, as the largest one."""
+    return min(int(value), sys.maxsize) if isinstance(value, (int, sympy.Integer)) else sys.maxsize
