@@ -17,6 +17,7 @@ from unittest import mock
 
 import sympy
 import torch
+from torch.export.graph_signature import ConstantArgument
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
 from torch.utils import _pytree as pytree
@@ -129,10 +130,11 @@ def _inputs(
         labels = iter(leaves([name], [value], {}))
         names += [next(labels) if leaf is not None else "" for leaf in flat]
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
-    given = [value.name for value in program.model.graph.inputs]
-    if len(given) != len(specs):
-        given = [arg.name for arg in specs]
-    return {label: name for label, name in zip(given, names, strict=False) if name}  # renamed where it is an output too
+    inputs = [(a.name, name) for a, name in zip(specs, names, strict=False) if not isinstance(a, ConstantArgument)]
+    given = [value.name for value in program.model.graph.inputs]  # renamed where one is an output too
+    if len(given) != len(inputs):
+        given = [name for name, _ in inputs]
+    return {label: name for label, (_, name) in zip(given, inputs, strict=True) if name}
 
 
 @contextlib.contextmanager

@@ -1,0 +1,107 @@
+"""What exporters get wrong without a word: the dynamic pass alone names the cause, the line and the rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from probing import BATCH, hazard, lines, named, outcomes
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.probes.worker import run_probe
+from onnxlint.records import EXPORTERS, Cause, VerdictKind
+from onnxlint.verdicts import join
+
+pytestmark = pytest.mark.slow
+MODULE = "silent_faults"
+LENGTH = {"x": {0: "batch", 1: "length"}}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault: what each exporter makes of it, the cause at the marked line of each, and the codes reported."""
+
+    factory: str
+    torchscript: str
+    dynamo: str
+    causes: dict[str, Cause]
+    codes: set[str]
+    options: dict[str, Any] = field(default_factory=dict)
+    owner: str = ""
+
+
+def both(one: Cause, other: Cause | None = None) -> dict[str, Cause]:
+    return {"torchscript": one, "dynamo": other or one}
+
+
+BRANCH_AND_GUARD = both(Cause.BRANCH, Cause.GUARD)
+BRANCH_AND_REFUSAL = both(Cause.BRANCH, Cause.REFUSED)
+WRONG = ("wrong-values", "wrong-values")
+CHANCE = ("nondeterministic", "nondeterministic")
+LONG = {"inputs": "long", "dynamic": LENGTH}
+ONE = {"inputs": "x16"}
+
+TABLE = (
+    # dynamo drops guards on sizes, and TorchScript the branches
+    Row("LengthBranch", *WRONG, BRANCH_AND_GUARD, {"ONX703"}, LONG),
+    Row("ManyBranch", *WRONG, BRANCH_AND_GUARD, {"ONX703"}, ONE),
+    Row("Remainder", *WRONG, BRANCH_AND_GUARD, {"ONX703"}, LONG),
+    Row("DerivedEquality", *WRONG, BRANCH_AND_GUARD, {"ONX703"}, LONG),
+    Row("DerivedInt", *WRONG, both(Cause.ESCAPE, Cause.GUARD), {"ONX704"}, LONG),
+    Row("Unrolled", "wrong-values", "export-error", BRANCH_AND_REFUSAL, {"ONX703"}, LONG),
+    Row("warmed", "shape-error", "shape-error", BRANCH_AND_GUARD, {"ONX703"}, owner="Warmed"),
+    # a dimension of 1, or of the example's size, for ever
+    Row("Squeezed", "ok", "shape-error", {"dynamo": Cause.RUNTIME}, {"ONX706"}, ONE),
+    Row("Unflattened", "shape-error", "ok", {"torchscript": Cause.MISMATCH}, {"ONX705"}),
+    # modes and chance
+    Row("ActiveDropout", *CHANCE, both(Cause.RANDOM), {"ONX707"}),
+    Row("NeverEvaluated", "ok", "nondeterministic", {"dynamo": Cause.RANDOM}, {"ONX707"}),
+    Row("OwnEval", *CHANCE, both(Cause.RANDOM), {"ONX707"}),
+    Row("LayerDrop", *CHANCE, both(Cause.RANDOM), {"ONX707"}),
+    # wrong on the example itself
+    Row("ThroughView", "wrong-values", "ok", {"torchscript": Cause.MISMATCH}, {"ONX705"}),
+    Row("RepeatedRows", "wrong-values", "ok", {"torchscript": Cause.MISMATCH}, {"ONX705"}),
+    Row("BatchStatistics", "ok", "wrong-values", {"dynamo": Cause.MISMATCH}, {"ONX705"}),
+    # inputs that vanish, and one whose values matter
+    Row("LostMask", "wrong-values", "export-error", BRANCH_AND_REFUSAL, {"ONX703"}, {"inputs": "weighted"}),
+    Row("LostFlag", *WRONG, both(Cause.INPUT_VANISHED), {"ONX708"}, {"inputs": "flagged", "vary": "other_flag"}),
+    Row(
+        "Attention",
+        "ok",
+        "wrong-values",
+        {"dynamo": Cause.MISMATCH},
+        {"ONX705"},
+        {"inputs": "masked", "dynamic": {"x": {0: "batch", 2: "length"}, "mask": {0: "batch", 1: "length"}}},
+    ),
+    # code that no look at the forward shows
+    Row("Hooked", "wrong-values", "export-error", BRANCH_AND_REFUSAL, {"ONX703"}),
+    Row("Inherited", "wrong-values", "export-error", BRANCH_AND_REFUSAL, {"ONX703"}, owner="Base"),
+    Row("TracingOnly", "ok", "export-error", {"dynamo": Cause.REFUSED}, {"ONX703"}),
+    Row("ExportingOnly", "wrong-values", "ok", {"torchscript": Cause.BRANCH}, {"ONX703"}),
+    # a forward that changes its model
+    Row("Accumulating", *WRONG, both(Cause.MUTATION), {"ONX709"}),
+    Row("Sharpened", *WRONG, both(Cause.MUTATION), {"ONX709"}),
+    # and one that only looks like a fault
+    Row("PythonDefault", "ok", "ok", {}, set()),
+)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row.factory for row in TABLE])
+def test_the_dynamic_pass_alone_names_cause_line_and_rule(row: Row, tmp_path: Path) -> None:
+    options = {"inputs": "x26", "dynamic": BATCH, **row.options}
+    result = run_probe(hazard(row.factory, tmp_path, module=MODULE, **options))
+    assert outcomes(result) == {"torchscript": row.torchscript, "dynamo": row.dynamo}
+    for exporter in EXPORTERS:
+        marked = {n for mark in ("# both", f"# {exporter}") for n in lines(row.owner or row.factory, mark, MODULE)}
+        found = named(result, exporter, MODULE)
+        if exporter not in row.causes:
+            assert not found
+            assert not lines(row.owner or row.factory, f"# {exporter}", MODULE)
+            continue
+        assert set(found) == marked, exporter
+        assert row.causes[exporter] in {e.cause for e in found[min(marked)]}
+    findings = join((), [result], lambda _, line: (line, line), load_catalogue(), is_checked=lambda _: True)
+    assert {finding.code for finding in findings} == row.codes
+    assert all(finding.verdict is VerdictKind.CONFIRMED for finding in findings)
