@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 EXPORTERS = ("torchscript", "dynamo")
 SYNTHESISED = "synthesised"  # the source of a probe whose inputs are ours, since nobody declared them
+TARGET = "_target_"  # in arguments: a table with this key stands for an object to build, `module:attribute`
 
 
 class Severity(StrEnum):
@@ -188,10 +189,14 @@ class DimSpec:
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """An input as configured: `float32[batch, 3, height=224]`. `dtype` is a torch dtype's name."""
+    """An input as configured: `float32[batch, 3, height=224]`. `dtype` is a torch dtype's name.
+
+    `values` are the numbers that it holds on the example, row by row, where an export call writes them out.
+    """
 
     dtype: str
     dims: tuple[DimSpec, ...]
+    values: tuple[int | float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from onnxlint.flow.parts import name_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -18,6 +19,7 @@ class Candidate:
     """A model found in the source. `source` is empty where nothing says how to feed it.
 
     `inputs` is `module:callable` or specs by parameter; `reason` tells why it cannot be built or fed.
+    `arguments` are what the factory is called with, `values` the inputs that are no tensors.
     """
 
     factory: str
@@ -31,6 +33,8 @@ class Candidate:
     reason: str | None = None
     eval: bool = False
     buildable: bool = True
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def candidates(

@@ -6,7 +6,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
-from onnxlint.flow.candidates import Candidate, forward_parameters
 from onnxlint.flow.domain import (
     NONE,
     Config,
@@ -23,16 +22,15 @@ from onnxlint.flow.domain import (
     Tuple,
     Unknown,
     Value,
-    as_int,
     is_none,
 )
 from onnxlint.flow.export_inputs import around, fed, outputs, signature
-from onnxlint.project.modules import module_name
-from onnxlint.records import DimSpec, Span, TensorSpec
+from onnxlint.flow.export_models import candidate, names_of
+from onnxlint.flow.modes import heeds_mode
+from onnxlint.records import Span
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
-    from onnxlint.project.classes import FunctionUnit
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
@@ -71,10 +69,10 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     training = given.get("training")
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, Instance) and known and axes:
-        fixed = fixed_axes(engine, model, inputs, axes, _names(given.get("input_names")), parameters)
+        fixed = fixed_axes(engine, model, inputs, axes, names_of(given.get("input_names")), parameters)
     has_axes = axes_value is not None and not (is_none(axes_value) and _says_none(node, "dynamic_axes"))
     has_shapes = shapes_value is not None and not (is_none(shapes_value) and _says_none(node, "dynamic_shapes"))
-    found = _candidate(engine, model, inputs, given)
+    found = candidate(engine, model, inputs, given)
     if found is not None and isinstance(model, Instance):
         engine.exported.append(found)
         engine.exported_models.append((model, found))
@@ -87,13 +85,14 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         api=name,
         dynamo=dynamo,
         mode=_mode(model),
+        mode_matters=_mode(model) != "train" or heeds_mode(model),
         model=_label(model),
         has_dynamic_axes=has_axes or unknown,
         has_dynamic_shapes=has_shapes,
         axes_known=known,
         axes=axes,
-        input_names=_names(given.get("input_names")),
-        output_names=_names(given.get("output_names")),
+        input_names=names_of(given.get("input_names")),
+        output_names=names_of(given.get("output_names")),
         parameters=parameters,
         dict_argument=_dict_argument(given.get("args"), parameters),
         training=_training(training),
@@ -170,72 +169,6 @@ def _setting(v: Value) -> object:
     return v.name.rpartition(".")[2] if isinstance(v, External) and v.name.startswith("torch.") else None
 
 
-def _candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str, Value]) -> Candidate | None:
-    """The exported model as something to probe: how the call builds it, with the shapes of the arguments it gives."""
-    if not isinstance(model, Instance):
-        return None
-    frame = engine.frames[-1]
-    factory = engine.factories.get(id(model.object))
-    cls = model.object.cls
-    unit = cls.find_method("forward")
-    if unit is None:
-        return None
-    parameters = forward_parameters(cls)
-    root = str(module_name(frame.module.file.path)[1])
-    name = factory or f"{cls.module.name}:{cls.qualname}"
-    given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
-    every = _every_parameter(unit)
-    specs = {n: _spec(v, n, given, i) for i, (n, v) in enumerate(zip(every, given_args, strict=False))}
-    known = {n: s for n, s in specs.items() if s is not None}
-    reason = None
-    if factory is None:
-        reason = "the export call builds it with arguments that the source does not tell"
-    elif len(known) < len(given_args) or len(given_args) < len(parameters):
-        reason = "the shapes of the export's example inputs cannot be told from the source"
-    return Candidate(
-        factory=name,
-        path=cls.module.path,
-        line=cls.line,
-        source="call-site",
-        root=root,
-        inputs=known,
-        parameters=parameters,
-        reason=reason,
-        eval=model.mode == "eval",
-    )
-
-
-def _every_parameter(unit: FunctionUnit) -> list[str]:
-    a = unit.args
-    return [p.arg for p in [*a.posonlyargs, *a.args]][1:]
-
-
-def _spec(v: Value, parameter: str, given: dict[str, Value], position: int) -> TensorSpec | None:
-    """The spec of one example input, its dynamic dims named as the call names them; None where it is not known."""
-    if not isinstance(v, Tensor) or v.dims is None:
-        return None
-    names = _names(given.get("input_names"))
-    label = names[position] if names is not None and position < len(names) else parameter
-    axes: dict[int, str] = {}
-    for source, key in (("dynamic_axes", label), ("dynamic_shapes", parameter)):
-        table = given.get(source)
-        entry = table.get(key) if isinstance(table, Dict) else None
-        if isinstance(entry, Dict):
-            for k, name in entry.items:
-                text = name.literal if isinstance(name, Const) else None
-                if isinstance(k, int) and not is_none(name):
-                    axes[k] = text if isinstance(text, str) and text.isidentifier() else f"{parameter}_{k}"
-        elif isinstance(entry, Tuple):
-            axes.update({n: f"{parameter}_{n}" for i in entry.items if (n := as_int(i)) is not None})
-    dims: list[DimSpec] = []
-    for i, d in enumerate(v.dims):
-        size = as_int(d)
-        if size is None:
-            return None
-        dims.append(DimSpec(axes.get(i, axes.get(i - len(v.dims))), size))
-    return TensorSpec({"int": "int64", "index": "int64", "bool": "bool"}.get(v.kind or "", "float32"), tuple(dims))
-
-
 def _spans(engine: Interpreter, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
     found: dict[str, Span] = {}
     if isinstance(node, ast.Call):
@@ -293,12 +226,6 @@ def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bo
     if parameters is None or last.rest is not None:
         return isinstance(args, Dict) and parameters is None
     return not {k for k, _ in last.items} <= set(parameters)
-
-
-def _names(v: Value | None) -> tuple[str, ...] | None:
-    if isinstance(v, Tuple) and all(isinstance(i, Const) and isinstance(i.literal, str) for i in v.items):
-        return tuple(i.literal for i in v.items if isinstance(i, Const))
-    return None
 
 
 def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:

@@ -219,6 +219,7 @@ class ExportCall(Fact):
     api: str = "torch.onnx.export"
     dynamo: bool | None = True
     mode: str | None = None  # "train", "eval" or None
+    mode_matters: bool = True  # False: the model is known to answer the same in both
     model: str = ""
     has_dynamic_axes: bool = False
     has_dynamic_shapes: bool = False

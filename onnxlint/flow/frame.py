@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from onnxlint.flow import facts, lowering, names, outputs, special
 from onnxlint.flow.alike import one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
-from onnxlint.flow.domain import NONE, UNKNOWN, Dim, Scope, Tensor, Value, reads_data
+from onnxlint.flow.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.joins import join, widen
 from onnxlint.flow.targets import Targets
 from onnxlint.flow.tree import Body
@@ -359,7 +359,11 @@ class Frame(Targets):
         return False
 
     def s_class(self, node: ast.ClassDef) -> bool:
-        """A class inside a function."""
+        """A class inside a function; one of the module itself where that is run as a script."""
+        known = self.module.classes.get(node.name)
+        if known is not None and self.unit is None and known.line == node.lineno + self.body.shift:
+            self.scope.names[node.name] = ClassRef(known)
+            return False
         self.scope.names[node.name] = self.engine.local_class(self.body, node, f"{self.symbol}.{node.name}")
         return False
 

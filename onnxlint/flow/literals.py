@@ -21,9 +21,17 @@ def tensor(engine: Interpreter, call: Call, given: Value) -> Value:
             engine.emit(facts.TensorFromPython, call.node, given.trace, call=call.name, source="tensor")
         keep = call.op in ("as_tensor", "asarray")
         return given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
-    made = call.made(_dims_of(given), kind)
+    made = call.made(_dims_of(given), kind or _kind_of(given))
     made.trace = getattr(given, "trace", None)
     return made
+
+
+def _kind_of(given: Value) -> str | None:
+    """What torch makes of numbers without a dtype: the widest kind that is among them."""
+    kinds = {type(v.literal) if isinstance(v, Const) else None for v in _leaves(given)}
+    if kinds <= {bool, int, float} and kinds:
+        return "float" if float in kinds else "int" if int in kinds else "bool"
+    return None
 
 
 def _use(engine: Interpreter, call: Call, given: Value) -> None:

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-TARGET = "_target_"
+from onnxlint.records import TARGET
 
 
 def build(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from onnxlint.config import ModelConfig, Settings
 from onnxlint.flow.candidates import Candidate
 from onnxlint.probes.frozen import Captured
 from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe
+from onnxlint.specs import format_spec
 
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
 PATIENCE = 120.0  # seconds for a model that is probed on inputs that we assume
@@ -122,7 +123,9 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
 
 
 def _found(settings: Settings, c: Candidate) -> Probe:
-    model = ModelConfig(c.factory, c.inputs, c.dynamic, path=c.path, line=c.line)
+    model = ModelConfig(
+        c.factory, c.inputs, c.dynamic, path=c.path, line=c.line, arguments=c.arguments, values=c.values
+    )
     probe = _declared(settings, model, c.path, c.line)
     roots = (c.root, *(p for p in probe.search_path if p != c.root))
     return replace(probe, source=c.source, search_path=roots, eval=c.eval)
@@ -136,7 +139,10 @@ def described(settings: Settings, c: Candidate) -> Probe:
 
 def remedy(c: Candidate) -> str:
     """The lines of configuration that would let us probe a model."""
-    inputs = ", ".join(f'{name} = "float32[batch, 3, 224, 224]"' for name in c.parameters) or 'x = "float32[batch, 16]"'
+    specs = dict.fromkeys(c.parameters, "float32[batch, 3, 224, 224]") or {"x": "float32[batch, 16]"}
+    if isinstance(c.inputs, Mapping):
+        specs |= {name: format_spec(spec) for name, spec in c.inputs.items()}
+    inputs = ", ".join(f'{name} = "{spec}"' for name, spec in specs.items())
     factory = c.factory
     note = ""
     if c.reason and "constructor" in c.reason:

@@ -71,6 +71,8 @@ def _tensor(
     bounds: tuple[float, float] | None = None,
 ) -> torch.Tensor:
     dtype = getattr(torch, spec.dtype)
+    if spec.values:
+        return torch.tensor(spec.values).to(dtype).reshape(shape)
     if bounds is not None and dtype != torch.bool and not dtype.is_complex:
         return sampler(torch.zeros(1, dtype=dtype), 1, bounds)(shape, "normal")
     if dtype == torch.bool or "mask" in name.lower():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from analysing import PRELUDE, facts_of, project_of, written
+from analysing import PRELUDE, analysed, facts_of, project_of, written
 
+from onnxlint.flow.candidates import Candidate
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import DimSpec, TensorSpec
 
 MODELS = """
 class M(nn.Module):
@@ -140,3 +143,101 @@ def test_a_span_for_every_argument() -> None:
     fact = export(f"torch.onnx.export(build(), {IMAGE}, 'm.onnx', dynamic_axes={{'x': {{0: 'batch'}}}})")
     assert set(fact.argument_spans) == {"model", "args", "f", "dynamic_axes"}
     assert set(fact.axes_spans) == {"x"}
+
+
+MADE = """
+from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    width: int = 4
+    names: tuple = ("a",)
+
+class Net(nn.Module):
+    def __init__(self, settings, heads=2, *, bias=True):
+        super().__init__()
+        self.body = nn.Linear(settings.width, heads, bias=bias)
+    def forward(self, x, lengths=None, scaled=False):
+        return self.body(x)
+"""
+
+
+def candidate(body: str, before: str = MADE) -> Candidate:
+    """The one model that a script exports which begins like this."""
+    found = analysed(before + textwrap.dedent(body)).candidates
+    (exported,) = [c for c in found if c.source == "call-site"]
+    return exported
+
+
+def test_an_exported_model_is_built_with_the_arguments_that_the_script_gives() -> None:
+    found = candidate("torch.onnx.export(Net(Settings(8), 3, bias=False), torch.randn(1, 8), 'm.onnx')")
+    assert found.factory == "model:Net"
+    assert found.arguments == {
+        "settings": {"_target_": "model:Settings", "width": 8},
+        "heads": 3,
+        "bias": False,
+    }
+    assert found.reason is None
+
+
+def test_arguments_that_the_source_does_not_tell_leave_the_model_unbuilt() -> None:
+    found = candidate("import json\ntorch.onnx.export(Net(Settings(**json.load(open('s')))), torch.randn(1, 8), 'm')")
+    assert found.reason == "the export call builds it with arguments that the source does not tell"
+
+
+def test_numbers_that_the_call_writes_out_are_the_example() -> None:
+    call = "torch.onnx.export(Net(Settings()), (torch.randn(2, 4), torch.tensor([[5], [3]]), True), 'm.onnx')"
+    found = candidate(call)
+    assert isinstance(found.inputs, Mapping)
+    assert found.inputs["x"].values == ()
+    assert found.inputs["lengths"] == TensorSpec("int64", (DimSpec(None, 2), DimSpec(None, 1)), (5, 3))
+    assert found.values == {"scaled": True}
+    assert found.reason is None
+
+
+def test_a_script_that_defines_what_it_exports_names_the_class_once() -> None:
+    body = """
+    def main():
+        torch.onnx.export(Net(Settings()), torch.randn(1, 4), "m.onnx")
+    if __name__ == "__main__":
+        main()
+    """
+    assert candidate(body).factory == "model:Net"
+
+
+HEEDS = {
+    "dropout": "nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1))",
+    "batch norm": "nn.BatchNorm1d(4)",
+    "a module of its own that asks": "Asks()",
+    "what nobody knows": "make_layer()",
+}
+HEEDS_NOT = {
+    "layers without a mode": "nn.Sequential(nn.Conv1d(4, 4, 1), nn.GroupNorm(1, 4), nn.GELU())",
+    "modules in a list": "nn.ModuleList([nn.Linear(4, 4), Plain()])",
+}
+ASKS = """
+from elsewhere import make_layer
+class Asks(nn.Module):
+    def forward(self, x):
+        return x * 2 if self.training else x
+class Plain(nn.Module):
+    def forward(self, x):
+        return x * 2
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 4
+        self.inner = {}
+    def forward(self, x):
+        return self.inner(x)
+"""
+
+
+@pytest.mark.parametrize("inner", HEEDS.values(), ids=HEEDS.keys())
+def test_the_mode_matters_to(inner: str) -> None:
+    assert export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters
+
+
+@pytest.mark.parametrize("inner", HEEDS_NOT.values(), ids=HEEDS_NOT.keys())
+def test_the_mode_does_not_matter_to(inner: str) -> None:
+    assert not export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
-from onnxlint.probes.synthesis import choose_sizes, integer_range
-from onnxlint.records import EXPORTERS, Probe
+from onnxlint.probes.synthesis import choose_sizes, integer_range, tensors_for
+from onnxlint.records import EXPORTERS, DimSpec, Probe, TensorSpec
 from onnxlint.specs import parse_spec
 
 Write = Callable[..., Probe]
@@ -158,6 +158,12 @@ def test_specs_become_tensors_with_one_size_per_name_and_valid_values(write: Wri
     assert int(x.min()) >= 0
     assert 7 < int(x.max()) < 50
     assert example.dynamic == {"x": {0: "batch", 1: "seq"}, "mask": {0: "batch", 1: "seq"}}
+
+
+def test_numbers_that_are_written_out_are_the_example() -> None:
+    spec = TensorSpec("int64", (DimSpec("batch", 2), DimSpec(None, 2)), (5, 1, 4, 7))
+    made = tensors_for({"lengths": spec}, {}, torch.nn.Identity())["lengths"]
+    assert torch.equal(made, torch.tensor([[5, 1], [4, 7]]))
 
 
 def test_unsized_names_get_sizes_that_no_other_dim_has() -> None:

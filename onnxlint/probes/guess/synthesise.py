@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from onnxlint.probes import stages
-from onnxlint.probes.arguments import TARGET
 from onnxlint.probes.examples import ProbeFailure, build_model, load
 from onnxlint.probes.guess.axes import find_axes
 from onnxlint.probes.guess.construct import find_arguments, required
@@ -15,7 +14,7 @@ from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.guess.inputs import Found, find_inputs
 from onnxlint.probes.guess.trial import Bench
 from onnxlint.probes.guess.written import configuration, notes
-from onnxlint.records import Assumed, Probe
+from onnxlint.records import TARGET, Assumed, Probe
 from onnxlint.specs import format_spec
 
 TRIES = 60
