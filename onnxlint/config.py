@@ -14,7 +14,7 @@ from onnxlint.config_models import ModelConfig
 from onnxlint.config_rules import FileIgnore, FileIgnores, Selection, specificity, unknown_selector
 from onnxlint.config_values import FAIL_ON, Node, read_table
 from onnxlint.globs import Glob
-from onnxlint.records import EXPORTERS, Diagnostic
+from onnxlint.records import EXPORTERS, ONNX_RUNTIME, Diagnostic
 
 __all__ = [
     "FAIL_ON",
@@ -48,6 +48,7 @@ class Settings:
     config_file: Path | None = None
     opset: int = 20
     exporters: tuple[str, ...] = EXPORTERS
+    runtimes: tuple[str, ...] = (ONNX_RUNTIME,)
     select: tuple[str, ...] = ("ONX",)
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import Any
 from onnxlint import __version__
 from onnxlint.config_models import models
 from onnxlint.config_rules import FileIgnore, unknown_selector
+from onnxlint.config_runtimes import runtimes
 from onnxlint.config_values import (
     FAIL_ON,
     Converter,
@@ -60,6 +61,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
     return {
         "opset": whole_number(7),
         "exporters": some_of(*EXPORTERS),
+        "runtimes": runtimes,
         "select": selectors,
         "extend-select": selectors,
         "ignore": selectors,

@@ -95,7 +95,7 @@ def run_check(
             text = {str(path): data.decode("latin-1") for path, data in overlay.items()}
             todo = replace(todo, probes=tuple(replace(probe, overlay=text) for probe in todo.probes))
             results = probing.run(todo.probes)
-            diagnostics += [notice for result in results for notice in result.notices]
+            diagnostics += dict.fromkeys(notice for result in results for notice in result.notices)
             if also is not None and not probing.interrupted:
                 with nullcontext(pool) if isinstance(pool, ProbePool) else ProbePool() as here:
                     also(here, todo.probes)

@@ -17,6 +17,8 @@ T = TypeVar("T")
 EXPORTERS = ("torchscript", "dynamo")
 SYNTHESISED = "synthesised"  # the source of a probe whose inputs are ours, since nobody declared them
 TARGET = "_target_"  # in arguments: a table with this key stands for an object to build, `module:attribute`
+ONNX_RUNTIME = "onnxruntime"  # on the CPU; its other execution providers have names of their own
+OPENVINO = "openvino"
 
 
 class Severity(StrEnum):
@@ -129,7 +131,8 @@ class Evidence:
 
     `frames` are the user's frames, innermost first; the first is the line at fault. `symptom` is the outcome
     that this observation led to in that exporter; `max_abs` and `max_rel` are None where no values were compared.
-    `repro` is the path of a stand-alone script that shows it again.
+    `repro` is the path of a stand-alone script that shows it again. `runtime` names the runtime it was seen in; empty
+    where that is ONNX Runtime on the CPU, or none.
     """
 
     model: str
@@ -142,6 +145,7 @@ class Evidence:
     max_abs: float | None = None
     max_rel: float | None = None
     repro: str | None = None
+    runtime: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +225,7 @@ class Probe:
     `eval` puts the model in eval mode after it is built, as the export that it was found at does.
     `overlay` is source to import in the place of what is on the disk: bytes, as latin-1 text, by resolved path.
     `compare` asks for eager's outputs alone: they are kept in that file, or compared with what it holds.
+    `runtimes` are those that run the exported files: `onnxruntime` is its CPU, others have their own names.
     `timeout` is in seconds, `memory` in bytes. `ranges` maps a parameter to its least and greatest value.
     """
 
@@ -248,6 +253,7 @@ class Probe:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     live: str | None = None
+    runtimes: tuple[str, ...] = (ONNX_RUNTIME,)
 
     @property
     def asked_for(self) -> bool:

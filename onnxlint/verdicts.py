@@ -128,8 +128,8 @@ _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.BRANCH: "the path through the code depends on the input {here}, and the export keeps the example's",
     Cause.GUARD: "the export is specialized {here} to the example's size",
     Cause.CONSTANT: "the export bakes in a constant {here} that depends on the input",
-    Cause.MISMATCH: "ONNX Runtime and PyTorch begin to differ {here}",
-    Cause.RUNTIME: "ONNX Runtime refuses the part of the graph that is made {here}",
+    Cause.MISMATCH: "{runtime} and PyTorch begin to differ {here}",
+    Cause.RUNTIME: "{runtime} refuses the part of the graph that is made {here}",
     Cause.RANDOM: "two runs on the same input give different outputs",
     Cause.INPUT_VANISHED: "an input of the model is not in the exported graph",
     Cause.MUTATION: "forward changes the model's own state {here}",
@@ -368,7 +368,9 @@ class _Own:
             code=code,
             rule=catalogue[code].name,
             severity=Severity.ERROR,
-            message=_MESSAGE_OF_CAUSE[first.cause].format(exporter=exporter, here=here),
+            message=_MESSAGE_OF_CAUSE[first.cause].format(
+                exporter=exporter, here=here, runtime=first.runtime or "ONNX Runtime"
+            ),
             span=Span(where.path, where.line, column, where.line, column + len(text)),
             symbol=where.function,
             trace=_calls(first) if inner is not None else (),

@@ -89,6 +89,15 @@ inputs = "models.gate:example_inputs"
     assert (gate.factory, gate.inputs, gate.line) == ("models.gate:Gate", "models.gate:example_inputs", 25)
 
 
+def test_runtimes_are_read_however_they_are_spelt(tmp_path: Path) -> None:
+    names = ["OpenVINO", "CPUExecutionProvider", "cudaexecutionprovider", "openvino", "NewExecutionProvider"]
+    (tmp_path / "onnxlint.toml").write_text(f"runtimes = {names!r}")
+    settings, mistakes = load_settings(tmp_path)
+    assert mistakes == ()
+    assert settings.runtimes == ("openvino", "onnxruntime", "CUDAExecutionProvider", "NewExecutionProvider")
+    assert load_settings(tmp_path, isolated=True)[0].runtimes == ("onnxruntime",)
+
+
 MISTAKES = {
     "an unknown key names the nearest": ("exporter = []", "exporter: unknown key; did you mean `exporters`?"),
     "underscores for dashes": ("fail_on = 'confirmed'", "fail_on: unknown key; did you mean `fail-on`?"),
@@ -96,6 +105,12 @@ MISTAKES = {
     "a truth value is no number": ("jobs = true", "jobs: a whole number from 1 is expected, not `true`"),
     "an exporter misspelt": ('exporters = ["dynmo"]', "exporters: `dynmo` is unknown; did you mean `dynamo`?"),
     "no exporter": ("exporters = []", "exporters: the list is empty; valid: torchscript, dynamo"),
+    "a runtime misspelt": ('runtimes = ["openvno"]', "runtimes: `openvno` is no runtime; did you mean `openvino`?"),
+    "a provider in short": (
+        'runtimes = ["cuda"]',
+        "runtimes: `cuda` is no runtime; did you mean `CUDAExecutionProvider`?",
+    ),
+    "no runtime": ("runtimes = []", "runtimes: the list is empty; valid: onnxruntime, openvino, or an execution"),
     "a rule misspelt": (
         'select = ["tensor-brnch"]',
         "select: no rule is called `tensor-brnch`; did you mean `tensor-branch`?",

@@ -32,7 +32,11 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 # Files that are parts of one room though they stand side by side.
 PARTS = dict.fromkeys(
-    ("config_file", "config_keys", "config_models", "config_rules", "config_values", "toml_lines"), "config"
+    (
+        *("config_file", "config_keys", "config_models", "config_rules", "config_runtimes", "config_values"),
+        "toml_lines",
+    ),
+    "config",
 )
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 HEAVY = {"torch", "onnx", "onnxruntime", "onnxscript", "onnx_ir", "numpy", "torchvision", "transformers"}

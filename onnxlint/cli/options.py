@@ -13,9 +13,10 @@ import click
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.config import FAIL_ON, FileIgnore, unknown_selector
+from onnxlint.config_runtimes import parse_runtime
 from onnxlint.config_values import parse_memory
 from onnxlint.globs import Glob, fault_of
-from onnxlint.records import EXPORTERS
+from onnxlint.records import EXPORTERS, OPENVINO
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,6 +30,7 @@ _PATH = click.Path(path_type=Path)
 SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
+    *("opset", "runtimes"),
     *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir", "scheduler"),
     "max_models",
 )
@@ -73,6 +75,17 @@ def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> in
         return None if value is None else parse_memory(value)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, param) from error
+
+
+def _runtimes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Read the names of runtimes; one that is not installed ends the run, as far as that is known without torch."""
+    try:
+        names = [parse_runtime(name) for part in value for name in part.split(",")]
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+    if OPENVINO in names and importlib.util.find_spec("openvino") is None:
+        raise click.BadParameter("OpenVINO is not installed: pip install 'onnxlint[openvino]'", ctx, param)
+    return tuple(dict.fromkeys(names))
 
 
 def _scheduler(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -125,7 +138,7 @@ CHECK_ALONE = frozenset(
     {
         *("static_only", "exclude", "extend_exclude", "force_exclude", "respect_gitignore", "changed_since"),
         *("write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason", "watch"),
-        *("stdin_filename", "max_models"),
+        *("stdin_filename", "max_models", "opset"),
     }
 )
 
@@ -191,6 +204,15 @@ _CHECK = (
     ),
     click.option(
         "--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."
+    ),
+    click.option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
+    click.option(
+        "--runtime",
+        "runtimes",
+        multiple=True,
+        callback=_runtimes,
+        metavar="NAME[,NAME]",
+        help="Run the exports in these: onnxruntime, openvino, or an execution provider [onnxruntime].",
     ),
     click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
     click.option(

@@ -8,15 +8,15 @@ from dataclasses import replace
 from onnxlint.probes import causes
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager, Run
+from onnxlint.probes.engines import DEFAULT, ORT, RuntimeRefused, Setup
 from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
-from onnxlint.probes.runtime import RuntimeRefused
 from onnxlint.probes.search import Branch, Fate
 from onnxlint.probes.shrink import shrink
 from onnxlint.probes.trials import Confirmation, Result, Trial, expected
 from onnxlint.probes.userspace import user_frames
-from onnxlint.records import Cause, Evidence, Outcome, Probe
+from onnxlint.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe
 
 _REPRODUCED = 3  # scripts per exporter: one per input that shows something new
 
@@ -33,6 +33,7 @@ def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome)
         )
     else:
         explanations = _disagreeing(probe, eager, found)
+        explanations += _not_loaded(probe, eager, found) if found.refusing is not None else []
     return _Keeper(probe, eager, found, outcome).evidence(explanations)
 
 
@@ -73,15 +74,20 @@ def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence
 
 
 def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """What refused the file or the example: the checker, or one of the runtimes."""
     explanations = causes.drawn(eager, None, probe.root) if eager.random else []
-    frames = found.runtime.frames(found.refusal, probe.root) if found.runtime is not None else ()
-    if frames:
-        explanations.append(Explanation(Cause.RUNTIME, frames, found.refusal))
+    places = found.runtime.places(found.refusal, probe.root) if found.runtime is not None else []
+    explanations += [Explanation(Cause.RUNTIME, frames, found.refusal) for frames in places if frames]
     return explanations or _somewhere(eager, probe, found.refusal, Cause.RUNTIME)
 
 
 def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
     """Explain every failing trial, the surest kind of evidence first; what stays open goes to the next kind."""
+    alone = found.alone
+    if alone:
+        mine = causes.computed_wrong(probe.root, eager, found, alone[0]) or [_unplaced(eager, probe, alone[0])]
+        rest = found.of_the_graph()
+        return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
     explanations = causes.lost_inputs(probe.root, eager, found)
     scalars = [e for e in explanations if "Python" in e.detail]
     if found.export.exporter == "torchscript":
@@ -99,13 +105,16 @@ def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explan
             more = []
         explanations += more or causes.computed_wrong(probe.root, eager, found, trial)
     if not explanations and found.failing:
-        trial = found.failing[0]
-        cause = Cause.RUNTIME if trial.result is Result.REFUSED else Cause.MISMATCH
-        explanations = _somewhere(eager, probe, trial.message, cause, trial)
+        explanations = [_unplaced(eager, probe, found.failing[0])]
     return explanations or [
         Explanation(Cause.CONSTANT, causes.forward(eager.model, probe.root), f"`{dim}` is a constant in the graph")
         for _, _, dim in found.constant
     ]
+
+
+def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
+    cause = Cause.RUNTIME if trial.result is Result.REFUSED else Cause.MISMATCH
+    return _somewhere(eager, probe, trial.message, cause, trial)[0]
 
 
 def _open(eager: Eager, found: Confirmation, explanations: list[Explanation]) -> list[Trial]:
@@ -164,7 +173,14 @@ class _Keeper:
             gap.max_abs if gap is not None else None,
             gap.max_rel if gap is not None else None,
             script,
+            self._runtime(e),
         )
+
+    def _runtime(self, e: Explanation) -> str:
+        """The runtime that it was seen in, where that is not ONNX Runtime on the CPU, of which everyone speaks."""
+        setup = self.found.refusing if e.cause is Cause.RUNTIME and e.trial is None else None
+        setup = e.trial.setup if e.trial is not None else setup
+        return setup.engine.title if setup is not None and setup.engine.name != ONNX_RUNTIME else ""
 
     def _script(self, e: Explanation) -> tuple[str | None, Trial | None]:
         """The script for an explanation, and the trial that it shows: the record tells of that one."""
@@ -200,7 +216,7 @@ class _Keeper:
             run.kwargs,
             export.inputs,
             1e-6 if random else 0.0,
-            not random,
+            self.found.refusing or Setup(ORT, not random),
             answered=self._answered(run) if self.probe.live is not None else None,
         )
         if trial is None:
@@ -211,7 +227,7 @@ class _Keeper:
             variation=run.label,
             claim=f"{export.exporter}: {self.outcome.value} on {run.label}: {_brief(trial.message)}.",
             limit=0.0 if trial.result is Result.REFUSED else limit,
-            optimized=trial.optimized,
+            setup=trial.setup or DEFAULT,
             calls=trial.calls,
         )
 

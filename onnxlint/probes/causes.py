@@ -13,11 +13,12 @@ import torch
 
 from onnxlint.probes import graph, state
 from onnxlint.probes.eager import Eager, Run
+from onnxlint.probes.engines import RuntimeRefused, Setup
 from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
 from onnxlint.probes.localise import first_divergences
 from onnxlint.probes.observe import divergences, observe
 from onnxlint.probes.paths import first_steps
-from onnxlint.probes.runtime import Runtime, RuntimeRefused
+from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.trials import Confirmation, Result, Trial, differs
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Cause, Location
@@ -274,10 +275,10 @@ def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explan
     return [Explanation(Cause.MUTATION, frames, f"forward changes {names}", trial) for frames in places if frames]
 
 
-def _refusing_node(runtime: Runtime, feeds: Mapping[str, object], root: str) -> Frames:
+def _refusing_node(runtime: Runtime, setup: Setup, feeds: Mapping[str, object], root: str) -> Frames:
     """The frames of the node that refuses without optimizations: fused nodes have names of their own."""
     try:
-        runtime.run(feeds, optimized=False)
+        runtime.run(feeds, Setup(setup.engine, optimized=not setup.engine.plain))
     except RuntimeRefused as refused:
         return runtime.frames(str(refused), root)
     return ()
@@ -286,12 +287,15 @@ def _refusing_node(runtime: Runtime, feeds: Mapping[str, object], root: str) -> 
 def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -> list[Explanation]:
     """The last resort: the node that refused, or the first value that differs."""
     runtime = found.runtime
+    setup = trial.setup
     assert runtime is not None
+    assert setup is not None
     feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **trial.run.leaves})
     if trial.result is Result.REFUSED:
-        frames = _refusing_node(runtime, feeds, root) or runtime.frames(trial.message, root)
+        frames = _refusing_node(runtime, setup, feeds, root) or runtime.frames(trial.message, root)
         if frames:
             return [Explanation(Cause.RUNTIME, frames, trial.message, trial)]
-    places = first_divergences(eager.inference(), trial.run.args, trial.run.kwargs, runtime.path, feeds, root)
+    model, run = eager.inference(), trial.run
+    places = first_divergences(model, run.args, run.kwargs, runtime.path, feeds, root, setup.engine)
     detail = f"the first value that differs is computed here; at the end: {trial.message}"
     return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from onnxlint.probes.eager import Eager
+from onnxlint.probes.engines import Setup
 from onnxlint.probes.trials import Confirmation, Result, Trial
-from onnxlint.records import Outcome
+from onnxlint.records import ONNX_RUNTIME, Outcome
 
 Verdict = tuple[Outcome, str]
 
@@ -15,12 +16,12 @@ def judge(eager: Eager, found: Confirmation) -> Verdict:
         return Outcome.EAGER_ERROR, eager_error(eager)
     if found.export.error:
         return Outcome.EXPORT_ERROR, found.export.error
-    if found.refusal:
-        return Outcome.RUNTIME_ERROR, found.refusal
+    if found.refusal and (found.refusing is None or not found.failing):
+        return Outcome.RUNTIME_ERROR, f"{_in(found.refusing)}{found.refusal}"
     if eager.random:
         return Outcome.NONDETERMINISTIC, "eager PyTorch itself answers the same input differently from run to run"
     if found.random:
-        return Outcome.NONDETERMINISTIC, "without optimizations ONNX Runtime's answer differs from run to run"
+        return Outcome.NONDETERMINISTIC, "without optimizations the runtime's answer differs from run to run"
     return _confirmed(eager, found)
 
 
@@ -55,4 +56,10 @@ def _moves(eager: Eager, trial: Trial, dim: str) -> bool:
 def _tell(trials: list[Trial], found: Confirmation) -> str:
     first = trials[0]
     count = f"{len(found.failing)} of {len(found.trials)} inputs"
-    return f"differs from eager on {count}, first {first.run.label}: {first.message}"
+    refused = f"; {found.refusing.title} refuses it: {found.refusal}" if found.refusing is not None else ""
+    return f"differs from eager on {count}, first {first.run.label}: {_in(first.setup)}{first.message}{refused}"
+
+
+def _in(setup: Setup | None) -> str:
+    """Which runtime it was, if not ONNX Runtime on the CPU."""
+    return f"{setup.engine.title}: " if setup is not None and setup.engine.name != ONNX_RUNTIME else ""

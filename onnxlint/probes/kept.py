@@ -19,7 +19,7 @@ from onnxlint.records import Depends, ModelStatus, Outcome, Probe, ProbeResult, 
 
 KIND = "probes"
 PLANS = "probed"
-_PASSING = {Outcome.TIMEOUT, Outcome.CRASH, Outcome.SKIPPED}  # the next run may have more time, memory or luck
+_PASSING = {Outcome.TIMEOUT, Outcome.CRASH}  # the next run may have more time, memory or luck
 _LIBRARIES = ("TORCH", "ONNX", "ORT_", "OMP_", "MKL_", "PYTHON", "LD_")  # variables that these read before any model
 _PACKAGE = (".dist-info", ".egg-info", ".egg-link", ".pth")
 _result = msgspec.json.Decoder(ProbeResult)
@@ -98,7 +98,8 @@ class Answers:
 
 def _lasting(result: ProbeResult) -> bool:
     outcomes = {cell.outcome for cell in result.report.exporters.values()}
-    return result.report.status is ModelStatus.PROBED and not outcomes & _PASSING
+    done = not any(notice.level == "error" for notice in result.notices)  # not so: a runtime that is not there
+    return done and result.report.status is ModelStatus.PROBED and not outcomes & _PASSING
 
 
 def _proof(result: ProbeResult, root: str) -> Iterator[str]:

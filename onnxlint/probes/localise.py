@@ -1,4 +1,4 @@
-"""Where an export goes wrong: the first values that eager computes and ONNX Runtime does not, by source line."""
+"""Where an export goes wrong: the first values that eager computes and a runtime does not, by source line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from onnxlint.probes.engines import Engine, RuntimeRefused
 from onnxlint.probes.graph import onnx_frames
 from onnxlint.probes.observe import clone
-from onnxlint.probes.runtime import RuntimeRefused, open_session, run
 from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Location
 
@@ -32,15 +32,16 @@ def first_divergences(
     exported: Path,
     feeds: Mapping[str, Any],
     root: str,
+    engine: Engine,
 ) -> list[Frames]:
-    """The user's frames of the first operators whose result ONNX Runtime computes nowhere, in eager's order.
+    """The user's frames of the first operators whose result the runtime computes nowhere, in eager's order.
 
     Values are matched by content among those of the same call site, so neither exporter's names matter, nor what it
     fused: an operator counts only if every step from it to the model's outputs goes unmatched too. Empty if no place
     can be told.
     """
     try:
-        theirs = _intermediates(exported, feeds, root)
+        theirs = _intermediates(exported, feeds, root, engine)
     except RuntimeRefused:
         return []
     args, kwargs = clone(args), clone(dict(kwargs))
@@ -172,7 +173,7 @@ def _site(frames: Frames) -> Site | None:
     return tuple((frame.path, frame.line) for frame in frames[:2]) or None
 
 
-def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str) -> _Values:
+def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str, engine: Engine) -> _Values:
     """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
     model = onnx.load(str(exported))
     sites: dict[str, Site | None] = {value.name: None for value in model.graph.output}
@@ -186,7 +187,7 @@ def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str) -> _Valu
     except ValueError as error:  # over 2 GB
         raise RuntimeRefused(str(error)) from error
     names = [value.name for value in model.graph.output]
-    for name, array in zip(names, run(open_session(serialized, optimized=False), feeds), strict=True):
+    for name, array in zip(names, engine.run(engine.open(serialized, optimized=False), feeds), strict=True):
         found.add(array, sites[name])
     for array in feeds.values():
         found.add(array)

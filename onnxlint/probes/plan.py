@@ -119,6 +119,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         memory=settings.memory,
         ranges=model.ranges,
         eval=model.eval,
+        runtimes=settings.runtimes,
     )
 
 

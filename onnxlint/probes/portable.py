@@ -17,6 +17,7 @@ import onnx
 import onnxruntime
 import torch
 
+from onnxlint.probes.engines import OnnxRuntime, Setup
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
 
@@ -27,25 +28,22 @@ _SCRIPT = '''\
 
 `{model}` is what {exporter} made of {name}{place} at opset {opset}.
 `inputs.npz` holds an input ({variation}), and PyTorch's answer to it.
-Needs numpy and onnxruntime; neither torch nor the model. Found with {versions}.
-Exits with 1 if ONNX Runtime does not answer as PyTorch did, else with 0.{whole}
+Needs numpy and {needs}; neither torch nor the model. Found with {versions}.
+Exits with 1 if {runtime} does not answer as PyTorch did, else with 0.{whole}
 """
 import pathlib, sys
 
 import numpy as np
-import onnxruntime
+import {needs}
 
 HERE = pathlib.Path(__file__).parent
 DATA = np.load(HERE / (sys.argv[1] if len(sys.argv) > 1 else "inputs.npz"))
 INPUTS = {inputs}
 expected = [DATA[f"output_{{k}}"] for k in range({outputs})]
-settings = onnxruntime.SessionOptions()
-settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
 try:
-    session = onnxruntime.InferenceSession(str(HERE / "{model}"), settings, providers=["CPUExecutionProvider"])
-    answers = session.run(None, {{name: DATA[key] for name, key in INPUTS.items()}})
+{session}
 except Exception as error:
-    sys.exit(f"ONNX Runtime refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
+    sys.exit(f"{runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
 wrong = len(answers) != len(expected)
 for k, (a, b) in enumerate(zip(answers, expected)):
     far = float("inf")
@@ -56,9 +54,20 @@ for k, (a, b) in enumerate(zip(answers, expected)):
         far = float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
     wrong |= far > {limit}
     print(f"output {{k}}: PyTorch {{b.shape}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
-    print(f"       ONNX Runtime {{a.shape}} {{a.flatten()[:4].tolist()}}")
+    print(f"       {runtime} {{a.shape}} {{a.flatten()[:4].tolist()}}")
 sys.exit(int(wrong))
 '''
+
+
+_ONNX_RUNTIME = """\
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
+    session = onnxruntime.InferenceSession(str(HERE / "{model}"), settings, providers={providers})
+    answers = session.run(None, {{name: DATA[key] for name, key in INPUTS.items()}})"""
+_OPENVINO = """\
+    session = openvino.Core().compile_model(str(HERE / "{model}"), "CPU", {{"EXECUTION_MODE_HINT": "ACCURACY"}})
+    known = {{name for value in session.inputs for name in value.get_names()}}
+    answers = list(session({{name: DATA[key] for name, key in INPUTS.items() if name in known}}).values())"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class Told:
     claim: str
     variation: str
     limit: float
-    optimized: bool
+    setup: Setup
 
 
 def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, folder: Path) -> str | None:
@@ -109,12 +118,23 @@ def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, fol
         whole=f" With `{WHOLE}`: on the input before it was made small." if whole is not None else "",
         inputs=repr({name: f"input_{k}" for k, name in enumerate(small.feeds)}),
         outputs=len(small.answers),
-        level="ORT_ENABLE_ALL" if told.optimized else "ORT_DISABLE_ALL",
+        runtime=told.setup.engine.title,
+        needs="onnxruntime" if isinstance(told.setup.engine, OnnxRuntime) else "openvino",
+        session=_session(told.setup),
         limit=repr(told.limit),
     )
     script = folder / "repro.py"
     script.write_text(text, encoding="utf-8")
     return relative(str(script), probe.root)
+
+
+def _session(setup: Setup) -> str:
+    """The lines that run the file."""
+    engine = setup.engine
+    if not isinstance(engine, OnnxRuntime):
+        return _OPENVINO.format(model=MODEL)
+    level = "ORT_ENABLE_ALL" if setup.optimized else "ORT_DISABLE_ALL"
+    return _ONNX_RUNTIME.format(model=MODEL, level=level, providers=engine.providers)
 
 
 def _has_more_files(file: Path) -> bool:

@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from onnxlint.probes import portable
 from onnxlint.probes.arguments import spell
+from onnxlint.probes.engines import DEFAULT, OnnxRuntime, Setup
 from onnxlint.probes.examples import Example
 from onnxlint.probes.exporters import axes_of, named
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
@@ -29,13 +30,14 @@ WHOLE = portable.WHOLE  # the input as it was found, beside what is left of it
 _HEAD = '''\
 """{claim}
 
-Needs torch, onnxruntime and the model's code. Exits with 1 if the disagreement shows, else with 0.{whole}
+Needs torch, onnx, {needs} and the model's code. Exits with 1 if the disagreement shows, else with 0.{whole}
 """
 import copy, importlib, pathlib, random, sys, tempfile
 
 import numpy as np
-import onnxruntime
+import {needs}
 import torch
+from onnx.reference import ReferenceEvaluator
 
 sys.path[:0] = {search_path}
 import {module} as user
@@ -67,17 +69,12 @@ try:
         model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
         {options},
     )
-    settings = onnxruntime.SessionOptions()
-    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
-    session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
     leaves = {leaves}
-    types = {{"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}}
-    values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
-    answers = session.run(None, {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}})
+{session}
 except Exception as error:
     while error.__cause__ is not None:
         error = error.__cause__
-    sys.exit(f"{exporter} or ONNX Runtime refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
+    sys.exit(f"{exporter} or {runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
 wrong = len(answers) != len(expected)
 for k, (a, b) in enumerate(zip((torch.as_tensor(answer) for answer in answers), expected)):
     far = float("inf")
@@ -87,9 +84,26 @@ for k, (a, b) in enumerate(zip((torch.as_tensor(answer) for answer in answers), 
         far = max(far, default=0.0)
     wrong |= far > {limit}
     print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
-    print(f"       ONNX Runtime {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
+    print(f"       {runtime} {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
 sys.exit(int(wrong))
 """
+
+
+_ONNX_RUNTIME = """\
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
+    session = onnxruntime.InferenceSession(path, settings, providers={providers})
+    types = {{"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}}
+    values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
+    answers = session.run(None, {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}})"""
+
+_OPENVINO = """\
+    session = openvino.Core().compile_model(path, "CPU", {"EXECUTION_MODE_HINT": "ACCURACY"})
+    types = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64}
+    kinds = {name: types.get(i.element_type.get_type_name()) for i in session.inputs for name in i.get_names()}
+    values = {k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}
+    answers = session({k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()})
+    answers = [answers[output] for output in session.outputs]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +111,9 @@ class Counterexample:
     """An input on which an export and PyTorch disagree.
 
     `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
-    still is agreement; `calls` is how often eager runs before it is compared. `exporter` is `eager` where PyTorch
-    itself refuses the input. `whole` is the one that was found, where this is what is left of it. `answered` is what
-    stands for a live model, None where nothing was exported.
+    still is agreement; `setup` is the runtime; `calls` is how often eager runs before it is compared. `exporter` is
+    `eager` where PyTorch itself refuses the input. `whole` is the one that was found, where this is what is left of it.
+    `answered` is what stands for a live model, None where nothing was exported.
     """
 
     exporter: str
@@ -109,7 +123,7 @@ class Counterexample:
     kwargs: Mapping[str, Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
     limit: float = 0.0
-    optimized: bool = True
+    setup: Setup = DEFAULT
     calls: int = 1
     whole: Counterexample | None = None
     answered: portable.Answered | None = None
@@ -126,7 +140,7 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
         if case.answered is None:
             return None
         whole = case.whole.answered if case.whole is not None else None
-        told = portable.Told(case.exporter, case.claim, case.variation, case.limit, case.optimized)
+        told = portable.Told(case.exporter, case.claim, case.variation, case.limit, case.setup)
         return portable.write(probe, told, case.answered, whole, folder)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
@@ -167,6 +181,7 @@ def _script(
         module=module,
         attribute=attribute,
         arguments=spell(probe.arguments),
+        needs="onnxruntime" if isinstance(case.setup.engine, OnnxRuntime) else "openvino",
         mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),
@@ -181,12 +196,22 @@ def _script(
         dynamo=dynamo,
         opset=probe.opset,
         options=_dynamo_options(model, example) if dynamo else _torchscript_options(model, example),
-        level="ORT_ENABLE_ALL" if case.optimized else "ORT_DISABLE_ALL",
+        session=_session(case.setup),
+        runtime=case.setup.engine.title,
         leaves=_leaves(model, example, case, dynamo),
         exporter=case.exporter,
         limit=repr(case.limit),
     )
     return head + tail
+
+
+def _session(setup: Setup) -> str:
+    """The lines that run the exported file."""
+    engine = setup.engine
+    if not isinstance(engine, OnnxRuntime):
+        return _OPENVINO
+    level = "ORT_ENABLE_ALL" if setup.optimized else "ORT_DISABLE_ALL"
+    return _ONNX_RUNTIME.format(level=level, providers=engine.providers)
 
 
 def _packed(example: Example, dynamo: bool) -> str:

@@ -1,9 +1,9 @@
-"""ONNX checker and ONNX Runtime: does the file load, does it run, and what does it answer."""
+"""One exported file: does the ONNX checker take it, does it load and run in each runtime, and what is the answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +13,48 @@ import onnxruntime
 import torch
 from onnx import TensorProto
 
+from onnxlint.probes.engines import DEFAULT, ORT, Engine, RuntimeRefused, Setup, short
 from onnxlint.probes.graph import onnx_frames
 from onnxlint.records import Location
 
 _NODE = re.compile(r"(?:Name:\s*'|[Nn]ode with name '|[Nn]ode[ :]*\(?'?)(?P<name>[^')\s]+)")
 
-
-class RuntimeRefused(Exception):
-    """The checker or ONNX Runtime refused; the message is theirs, in one line."""
+_OPERATORS = re.compile(r"rule found for operations: [^:]*")  # what OpenVINO has no translation of: `Det-20, Loop-13`
 
 
 class Runtime:
-    """One exported file, its sessions and its inputs."""
+    """One exported file, its inputs, and its sessions in every engine."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, engines: Sequence[Engine] = (ORT,)) -> None:
         self.path = path
         self.model = onnx.load(str(path), load_external_data=False)
         self.inputs = {i.name: i.type.tensor_type for i in self.model.graph.input}
         self.outputs = len(self.model.graph.output)
-        self._sessions: dict[bool, Any] = {}
+        self.engines = list(engines)
+        self._sessions: dict[tuple[str, bool], Any] = {}
+
+    @property
+    def setups(self) -> list[Setup]:
+        """Every way to run the file: each engine with optimizations, and without where that can be had."""
+        return [Setup(e, optimized) for e in self.engines for optimized in ((True, False) if e.plain else (True,))]
 
     def check(self) -> None:
         """Run the ONNX checker. Raises RuntimeRefused."""
         try:
             onnx.checker.check_model(str(self.path))
         except onnx.checker.ValidationError as error:
-            raise RuntimeRefused(_short(error)) from error
+            raise RuntimeRefused(short(error)) from error
 
-    def session(self, optimized: bool) -> Any:
-        """The session with all optimizations, or with none; made once. Raises RuntimeRefused."""
-        if optimized not in self._sessions:
-            self._sessions[optimized] = open_session(str(self.path), optimized)
-        return self._sessions[optimized]
+    def session(self, setup: Setup) -> Any:
+        """The session of a setup, made once. Raises RuntimeRefused."""
+        key = (setup.engine.name, setup.optimized)
+        if key not in self._sessions:
+            self._sessions[key] = setup.engine.open(str(self.path), setup.optimized)
+        return self._sessions[key]
 
-    def run(self, feeds: Mapping[str, Any], optimized: bool = True) -> list[Any]:
-        """The outputs as numpy arrays. Raises RuntimeRefused."""
-        return run(self.session(optimized), feeds)
+    def run(self, feeds: Mapping[str, Any], setup: Setup = DEFAULT) -> list[Any]:
+        """The outputs as arrays. Raises RuntimeRefused."""
+        return setup.engine.run(self.session(setup), feeds)
 
     def feeds(self, inputs: Mapping[str, str], leaves: Mapping[str, Any]) -> dict[str, Any]:
         """What the graph's inputs want, as arrays of their types. Raises RuntimeRefused for an input without a leaf."""
@@ -69,42 +75,22 @@ class Runtime:
 
     def frames(self, message: str, root: str) -> tuple[Location, ...]:
         """The user's frames of the node that an error message names."""
+        return next(iter(self.places(message, root)), ())
+
+    def places(self, message: str, root: str) -> list[tuple[Location, ...]]:
+        """The user's frames of the node that a message names, or of the first node of every operator that it lists."""
         names = [match["name"] for match in _NODE.finditer(message)]
         for node in self.model.graph.node:
             if node.name and node.name in names:
-                return onnx_frames(node, root)
-        return ()
-
-
-def open_session(model: str | bytes, optimized: bool) -> Any:
-    """A quiet single-threaded session. Raises RuntimeRefused."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    if not optimized:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    try:
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise RuntimeRefused(_short(error)) from error
-
-
-def run(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
-    """Run a session on arrays or OrtValues. Raises RuntimeRefused."""
-    values = {
-        name: value if isinstance(value, onnxruntime.OrtValue) else onnxruntime.OrtValue.ortvalue_from_numpy(value)
-        for name, value in feeds.items()
-    }
-    try:
-        outputs = session.run_with_ort_values(None, values)
-    except Exception as error:
-        raise RuntimeRefused(_short(error)) from error
-    return [_out(value) for value in outputs]
+                return [onnx_frames(node, root)]
+        listed = _OPERATORS.search(message)
+        operators = set(re.findall(r"(\w+)-\d+", listed[0])) if listed else set()
+        first = {node.op_type: node for node in reversed(self.model.graph.node) if node.op_type in operators}
+        return [frames for node in first.values() if (frames := onnx_frames(node, root))]
 
 
 def as_array(leaf: Any, elem_type: int) -> Any:
-    """A tensor or Python number as what ONNX Runtime takes for an input of this type."""
+    """A tensor or Python number as what a runtime takes for an input of this type."""
     tensor = leaf.detach().cpu() if isinstance(leaf, torch.Tensor) else torch.tensor(leaf)
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor.resolve_conj())
@@ -114,14 +100,3 @@ def as_array(leaf: Any, elem_type: int) -> Any:
     array = tensor.resolve_neg().contiguous().numpy()
     wanted = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     return array if array.dtype == wanted else array.astype(wanted)
-
-
-def _out(value: Any) -> Any:
-    if value.element_type() == TensorProto.BFLOAT16:
-        return torch.from_dlpack(value._ortvalue.to_dlpack())  # numpy has no such type
-    return value.numpy()
-
-
-def _short(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 400 else text[:397] + "…"

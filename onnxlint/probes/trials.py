@@ -1,9 +1,9 @@
-"""Confirmation: an exported file in ONNX Runtime, against eager, on the example and on every variation."""
+"""Confirmation: an exported file in every runtime, against eager, on the example and on every variation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -11,9 +11,10 @@ import torch
 
 from onnxlint.probes import numerics
 from onnxlint.probes.eager import Eager, Run, execute, with_leaf
+from onnxlint.probes.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.exporters import Export
 from onnxlint.probes.observe import divergences, observe
-from onnxlint.probes.runtime import Runtime, RuntimeRefused
+from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.vary import Variation
 from onnxlint.records import Probe
 
@@ -21,7 +22,7 @@ EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot t
 
 
 class Result(StrEnum):
-    """What ONNX Runtime made of one input."""
+    """What a runtime made of one input."""
 
     AGREES = "agrees"
     VALUES = "values"  # it ran and answered something else
@@ -31,11 +32,11 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One input in ONNX Runtime. `optimized` tells which of the two sessions it was; `calls` how often eager ran."""
+    """One input in the runtimes. `setup` is the one that failed, None if all agree; `calls` is how often eager ran."""
 
     run: Run
     result: Result
-    optimized: bool = True
+    setup: Setup | None = None
     difference: numerics.Difference | None = None
     message: str = ""
     calls: int = 1
@@ -50,14 +51,16 @@ class Trial:
 class Confirmation:
     """What became of one exported file.
 
-    `refusal` is why the checker, the loading, or the run of the example failed. `random`: two runs without
-    optimizations differ. `vanished` are inputs that the graph no longer has, `constant` dynamic axes that it made
-    constant, as (leaf, axis, dim).
+    `refusal` is why the checker, the loading, or the run of the example failed, and `refusing` the runtime that it
+    failed in, None where it is the checker; the others were tried further. `random`: two runs without optimizations
+    differ. `vanished` are inputs that the graph no longer has, `constant` dynamic axes that it made constant, as
+    (leaf, axis, dim).
     """
 
     export: Export
     runtime: Runtime | None = None
     refusal: str = ""
+    refusing: Setup | None = None
     random: bool = False
     trials: list[Trial] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
@@ -68,24 +71,33 @@ class Confirmation:
         """The trials in which the export and eager disagree, in order."""
         return [trial for trial in self.trials if trial.fails]
 
+    @property
+    def alone(self) -> list[Trial]:
+        """Those of them in which another runtime agreed with eager: the graph is right there."""
+        first = self.runtime.engines[:1] if self.runtime is not None else []
+        return [t for t in self.failing if t.calls == 1 and t.setup is not None and [t.setup.engine] != first]
 
-def confirm(probe: Probe, eager: Eager, export: Export) -> Confirmation:
+    def of_the_graph(self) -> Confirmation:
+        """The same, with those counted as agreeing."""
+        alone = self.alone
+        return replace(self, trials=[Trial(t.run, Result.AGREES) if t in alone else t for t in self.trials])
+
+
+def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine] = (ORT,)) -> Confirmation:
     """Check, load and run an exported file. Nothing that it does is raised."""
     found = Confirmation(export)
     assert export.path is not None
     try:
-        runtime = Runtime(export.path)
+        runtime = Runtime(export.path, engines)
         found.runtime = runtime
         runtime.check()
         _look_at_inputs(eager, found, runtime)
         feeds = runtime.feeds(export.inputs, {**export.constants, **eager.base.leaves})
-        runtime.run(feeds)
-        plain = [runtime.run(feeds, optimized=False) for _ in range(2)]
     except RuntimeRefused as refused:
         found.refusal = str(refused)
         return found
-    found.random = not numerics.plainly_equal(plain[0], [torch.as_tensor(v) for v in plain[1]], _bounds(probe, eager))
-    if eager.random or found.random:
+    plain = [answer for engine in engines if (answer := _first_run(probe, eager, found, engine, feeds)) is not None]
+    if eager.random or found.random or not plain:
         return found
     for run in eager.accepted:
         found.trials.append(trial(probe, eager, found, run))
@@ -99,10 +111,31 @@ def confirm(probe: Probe, eager: Eager, export: Export) -> Confirmation:
             eager.second,
             eager.base.leaves,
         )
-        found.trials.append(_compare(probe, eager, found, second, plain[0], False, calls=2))
+        found.trials.append(_compare(probe, eager, found, second, plain[0], runtime.setups[-1], calls=2))
     if not found.failing:
         found.trials += _vanished_trials(probe, eager, found)
     return found
+
+
+def _first_run(
+    probe: Probe, eager: Eager, found: Confirmation, engine: Engine, feeds: Mapping[str, Any]
+) -> list[Any] | None:
+    """The answer of one engine to the example; None if it refuses, and then it is not tried further."""
+    runtime = found.runtime
+    assert runtime is not None
+    setups = [setup for setup in runtime.setups if setup.engine is engine]
+    try:
+        for setup in setups:
+            last = setup
+            answers = runtime.run(feeds, setup)
+        again = runtime.run(feeds, last)
+    except RuntimeRefused as refused:
+        if found.refusing is None:
+            found.refusal, found.refusing = str(refused), last
+        runtime.engines.remove(engine)
+        return None
+    found.random |= not numerics.plainly_equal(answers, [torch.as_tensor(v) for v in again], _bounds(probe, eager))
+    return answers
 
 
 def _bounds(probe: Probe, eager: Eager) -> numerics.Bounds:
@@ -128,33 +161,33 @@ def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None
 
 
 def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
-    """The input in both sessions; the first disagreement counts."""
+    """The input in every session; the first disagreement counts."""
     assert found.runtime is not None
     tried = Trial(run, Result.AGREES)
-    for optimized in (True, False):
+    for setup in found.runtime.setups:
         try:
             feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
-            answers = found.runtime.run(feeds, optimized)
+            answers = found.runtime.run(feeds, setup)
         except RuntimeRefused as refused:
-            return Trial(run, Result.REFUSED, optimized, message=str(refused))
-        tried = _compare(probe, eager, found, run, answers, optimized)
+            return Trial(run, Result.REFUSED, setup, message=str(refused))
+        tried = _compare(probe, eager, found, run, answers, setup)
         if tried.fails:
             break
     return tried
 
 
 def _compare(
-    probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], optimized: bool, calls: int = 1
+    probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
 ) -> Trial:
     bounds = _bounds(probe, eager)
     wanted = expected(len(answers), run)
     if numerics.plainly_equal(answers, wanted, bounds):
-        return Trial(run, Result.AGREES, optimized, calls=calls)
+        return Trial(run, Result.AGREES, calls=calls)
     wide = numerics.reference(eager.inference(), run.args, run.kwargs) if calls == 1 else None
     gap = numerics.difference(answers, wanted, wide, bounds)
     if gap is None or (not gap.shape and calls == 1 and _on_an_edge(eager, run, gap)):
-        return Trial(run, Result.AGREES, optimized, calls=calls)
-    return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, optimized, gap, gap.detail, calls)
+        return Trial(run, Result.AGREES, calls=calls)
+    return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, setup, gap, gap.detail, calls)
 
 
 def expected(outputs: int, run: Run) -> Sequence[torch.Tensor]:

@@ -1,10 +1,10 @@
-"""One probe from beginning to end: eager, both exporters, ONNX Runtime, evidence. Runs in a process of its own."""
+"""One probe from beginning to end: eager, both exporters, the runtimes, evidence. Runs in a process of its own."""
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +16,17 @@ import torch
 from onnxlint.probes import disk, stages
 from onnxlint.probes.attribute import attribute, eager_evidence, searched_evidence
 from onnxlint.probes.eager import Eager, explore, prepare
+from onnxlint.probes.engines import Engine, engines
 from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
+from onnxlint.probes.exporters.opsets import other_opset
 from onnxlint.probes.guess.synthesise import synthesise
 from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.records import (
+    OPENVINO,
     SYNTHESISED,
     Assumed,
     Diagnostic,
@@ -77,12 +80,13 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         sheet.evidence += eager_evidence(probe, eager)
         return sheet.publish()
     sheet.publish()
+    sheet.runtimes = _runtimes(probe, sheet)
     branches = search(probe, eager)
     if sheet.assumed is None:
         sheet.reached = eager.reached
     sheet.evidence += searched_evidence(probe, branches)
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as scratch:
-        for exporter in probe.exporters:
+        for exporter in probe.exporters if sheet.runtimes else ():
             _one_exporter(probe, eager, exporter, Path(scratch), sheet)
     return sheet.publish()
 
@@ -102,8 +106,14 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
         probe.root,
         example.options,
     )
-    stages.stage(f"running the {exporter} export in ONNX Runtime")
-    found = confirm(probe, eager, export) if export.path else Confirmation(export)
+    cannot = other_opset(export, probe.opset)
+    if cannot:
+        sheet.unable[exporter] = cannot
+        sheet.results[exporter] = ExporterResult(Outcome.SKIPPED, cannot, None, round(export.seconds, 3))
+        sheet.publish()
+        return
+    stages.stage(f"running the {exporter} export in {_names(sheet.runtimes)}")
+    found = confirm(probe, eager, export, sheet.runtimes) if export.path else Confirmation(export)
     failure = export.error if export.path is None else found.refusal
     full = disk.no_room(scratch, failure) if failure else None
     if full is not None:
@@ -122,6 +132,19 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     sheet.results[exporter] = ExporterResult(outcome, detail, location, round(export.seconds, 3))
     sheet.evidence += evidence
     sheet.publish()
+
+
+def _runtimes(probe: Probe, sheet: _Sheet) -> list[Engine]:
+    """The runtimes that are asked for and there; of the others, the reason is told once for the run."""
+    found, faults = engines(probe.runtimes)
+    sheet.notices += [Diagnostic("error", fault) for fault in faults]
+    for exporter in probe.exporters if not found else ():
+        sheet.results[exporter] = ExporterResult(Outcome.SKIPPED, faults[0])
+    return found
+
+
+def _names(runtimes: Sequence[Engine]) -> str:
+    return " and ".join(engine.title for engine in runtimes)
 
 
 def _rejected_example(eager: Eager) -> ProbeFailure:
@@ -145,6 +168,8 @@ class _Sheet:
         self.evidence: list[Evidence] = []
         self.reached: dict[str, tuple[int, ...]] = {}
         self.assumed: Assumed | None = None
+        self.runtimes: list[Engine] = []
+        self.unable: dict[str, str] = {}  # exporters that cannot write the opset, and why
 
     def publish(self) -> ProbeResult:
         """Send and return what is known."""
@@ -174,13 +199,16 @@ class _Sheet:
         evidence = self.evidence
         if self.assumed is not None:
             evidence = [replace(e, detail=f"{e.detail} (on assumed inputs)") for e in evidence]
-        result = ProbeResult(report, tuple(evidence), self.reached, _versions(), tuple(self.notices))
+        level = "error" if len(self.unable) == len(probe.exporters) else "warning"
+        notices = (*self.notices, *(Diagnostic(level, told) for told in self.unable.values()))
+        result = ProbeResult(report, tuple(evidence), self.reached, _versions(self.runtimes), notices)
         self.send(result)
         return result
 
 
-def _versions() -> dict[str, str]:
+def _versions(runtimes: Sequence[Engine]) -> dict[str, str]:
     return {
+        **{engine.name: engine.version for engine in runtimes if engine.name == OPENVINO},
         "torch": torch.__version__,
         "onnx": onnx.__version__,
         "onnxruntime": onnxruntime.__version__,

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from onnxlint.records import (
+    OPENVINO,
     Evidence,
     ExporterResult,
     Finding,
@@ -29,6 +30,7 @@ def as_json(report: Report, whole: Report) -> str:
         "tool": {
             "version": report.tool.get("onnxlint"),
             **{name: report.tool.get(name) for name in ("torch", "onnx", "onnxruntime")},
+            **({OPENVINO: report.tool[OPENVINO]} if OPENVINO in report.tool else {}),
         },
         "findings": [_finding(finding) for finding in report.findings],
         "models": [_model(model) for model in report.models],
@@ -69,6 +71,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "max_abs": _finite(evidence.max_abs),
         "max_rel": _finite(evidence.max_rel),
         "repro": evidence.repro,
+        **({"runtime": evidence.runtime} if evidence.runtime else {}),
         "cause": evidence.cause.value,
         "detail": evidence.detail,
         "frames": [_location(frame) for frame in evidence.frames],

@@ -134,7 +134,9 @@ def effect(finding: Finding, exporter: str) -> str:
         and all(_MODE.search(label) or _SEARCHED.search(label) for label in seen)
     ):
         return "exports, fails on other values"
-    return OUTCOME_SENTENCES[outcome]
+    seen_in = {e.runtime for e in finding.evidence if e.exporter == exporter and e.symptom is outcome}
+    named = seen_in.pop() if len(seen_in) == 1 else ""
+    return OUTCOME_SENTENCES[outcome].replace("ONNX Runtime", named or "ONNX Runtime")
 
 
 def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]:
@@ -173,7 +175,8 @@ def variation(evidence: Evidence) -> str:
     told = re.sub(r"^equal-sizes$", "equal sizes of two dims", told)
     told = _LAYOUT.sub(lambda found: _LAYOUTS.get(found[1], found[0]), told)
     told = _SEARCHED.sub(r"an input that the search found for \1", told)
-    return clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
+    told = clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
+    return f"{told} in {evidence.runtime}" if evidence.runtime and told else told
 
 
 def observed(evidence: Evidence) -> str:

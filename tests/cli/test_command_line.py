@@ -340,3 +340,22 @@ class TestProcess:
         done = process("rules", stdout=None, preexec_fn=lambda: os.close(1))
         assert done.communicate()[1] == b""
         assert done.returncode == 0
+
+
+def test_opset_and_runtimes_are_read_and_a_runtime_that_is_none_ends_the_run(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    arguments = ["check", "--opset", "17", "--runtime", "onnxruntime,openvino", "--runtime", "CUDAExecutionProvider"]
+    CliRunner().invoke(main, arguments)
+    (_, settings), *_ = calls
+    assert settings.opset == 17
+    assert settings.runtimes == ("onnxruntime", "openvino", "CUDAExecutionProvider")
+    wrong = CliRunner().invoke(main, ["check", "--runtime", "tensorrt"])
+    assert wrong.exit_code == 2
+    assert "did you mean `TensorrtExecutionProvider`?" in wrong.output
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    missing = CliRunner().invoke(main, ["check", "--runtime", "openvino"])
+    assert missing.exit_code == 2
+    assert "pip install 'onnxlint[openvino]'" in missing.output
+    assert len(calls) == 1, "nothing was checked"

@@ -13,10 +13,11 @@ from probing import hazard, lines
 
 from onnxlint.probes import state
 from onnxlint.probes.eager import Eager, explore, prepare
+from onnxlint.probes.engines import ORT, RuntimeRefused, Setup
 from onnxlint.probes.exporters import Export, Guard, leaves
 from onnxlint.probes.judge import judge
 from onnxlint.probes.numerics import Difference
-from onnxlint.probes.runtime import Runtime, RuntimeRefused
+from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.trials import Confirmation, Result, Trial
 from onnxlint.records import Location, Outcome
 
@@ -149,7 +150,7 @@ def test_inputs_are_fed_by_leaf_in_the_type_that_the_graph_wants(tmp_path: Path)
     feeds = runtime.feeds({"x": "batch.user"}, {"batch.user": torch.ones(2, 3, dtype=torch.float64), "other": 1})
     assert feeds["x"].dtype.name == "float32"
     for optimized in (True, False):
-        (answer,) = runtime.run(feeds, optimized)
+        (answer,) = runtime.run(feeds, Setup(ORT, optimized))
         assert answer.tolist() == [[2.0] * 3] * 2
     assert not runtime.constant_dims({"x": "x"}, "x", 0)
     assert runtime.constant_dims({"x": "x"}, "x", 1)
@@ -178,4 +179,4 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuntimeRefused, match="Nonsense"):
         runtime.check()
     with pytest.raises(RuntimeRefused, match="Nonsense"):
-        runtime.session(optimized=True)
+        runtime.session(Setup(ORT))
