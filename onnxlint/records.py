@@ -125,6 +125,33 @@ class Fix:
     edits: tuple[Edit, ...] = ()
 
 
+class Fault(StrEnum):
+    """Who is at fault for a disagreement."""
+
+    MODEL = "model"
+    USE = "use"  # of the exporter: it was not asked for what the model is used for
+    EXPORTER = "exporter"
+    RUNTIME = "runtime"
+    OPTIMIZER = "optimizer"  # of the runtime: without optimizations it is right
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Who agrees with whom on one input, from eager PyTorch to the runtimes.
+
+    `groups` are the sides that gave the same answer, PyTorch's first; `refused` maps others to their message, `unknown`
+    those that could not be asked to the reason. `advice` is one sentence; `issue` is the path of a report to paste.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    fault: Fault = Fault.UNKNOWN
+    advice: str = ""
+    issue: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What one exporter (or `eager`) did at one place, under one variation, and how far off it was.
@@ -132,7 +159,7 @@ class Evidence:
     `frames` are the user's frames, innermost first; the first is the line at fault. `symptom` is the outcome
     that this observation led to in that exporter; `max_abs` and `max_rel` are None where no values were compared.
     `repro` is the path of a stand-alone script that shows it again. `runtime` names the runtime it was seen in; empty
-    where that is ONNX Runtime on the CPU, or none.
+    where that is ONNX Runtime on the CPU, or none. `sides` tells who agrees with whom on that input.
     """
 
     model: str
@@ -146,6 +173,7 @@ class Evidence:
     max_rel: float | None = None
     repro: str | None = None
     runtime: str = ""
+    sides: Sides | None = None
 
 
 @dataclass(frozen=True, slots=True)

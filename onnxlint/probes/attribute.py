@@ -9,16 +9,20 @@ from onnxlint.probes import causes
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.engines import DEFAULT, ORT, RuntimeRefused, Setup
+from onnxlint.probes.issue import UPSTREAM, write_issue
 from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
 from onnxlint.probes.search import Branch, Fate
 from onnxlint.probes.shrink import shrink
+from onnxlint.probes.sides import sides
 from onnxlint.probes.trials import Confirmation, Result, Trial, expected
 from onnxlint.probes.userspace import user_frames
-from onnxlint.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe
+from onnxlint.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe, Sides
 
 _REPRODUCED = 3  # scripts per exporter: one per input that shows something new
+_COMPARISONS = 2  # inputs of one exporter on which every side is asked
+_COMPARED = (Outcome.WRONG_VALUES, Outcome.SHAPE_ERROR, Outcome.STATIC_DIM, Outcome.RUNTIME_ERROR)
 
 
 def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> list[Evidence]:
@@ -147,6 +151,7 @@ class _Keeper:
         self.found = found
         self.outcome = outcome
         self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
+        self._asked: dict[str, Sides | None] = {}
         self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
 
     def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
@@ -174,7 +179,26 @@ class _Keeper:
             gap.max_rel if gap is not None else None,
             script,
             self._runtime(e),
+            self._sides(e, shown, script),
         )
+
+    def _sides(self, e: Explanation, shown: Trial | None, script: str | None) -> Sides | None:
+        """Who agrees with whom on the input that is shown; for the first few inputs, since every side is asked."""
+        if self.outcome not in _COMPARED or (shown is None and e.cause is not Cause.RUNTIME):
+            return None
+        label = shown.run.label if shown is not None else ""
+        if label not in self._asked:
+            if len(self._asked) >= _COMPARISONS:
+                return None
+            told = sides(self.probe, self.eager, self.found, shown)
+            if told is not None and told.fault in UPSTREAM and script is not None:
+                claim = self._case(shown).claim
+                versions = {x.engine.name: x.engine.version for x in (shown.setup if shown else None,) if x is not None}
+                exporter = self.found.export.exporter
+                path = write_issue(self.probe, self.eager.model, exporter, claim, told, script, versions)
+                told = replace(told, issue=path)
+            self._asked[label] = told
+        return self._asked[label]
 
     def _runtime(self, e: Explanation) -> str:
         """The runtime that it was seen in, where that is not ONNX Runtime on the CPU, of which everyone speaks."""

@@ -106,13 +106,14 @@ def difference(
     found = []
     for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         ref = wide[index].cpu() if wide is not None and len(wide) == len(expected) else None
-        one = _compare(index, _tensor(ours), theirs.cpu(), ref, bounds, factor)
+        one = _compare(index, tensor(ours), theirs.cpu(), ref, bounds, factor)
         if one is not None:
             found.append(one)
     return max(found, key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
 
 
-def _tensor(value: Any) -> torch.Tensor:
+def tensor(value: Any) -> torch.Tensor:
+    """A runtime's answer as a tensor."""
     if isinstance(value, torch.Tensor):
         return value
     array = np.asarray(value)

@@ -65,7 +65,7 @@ expected = [t.detach() for t in torch.utils._pytree.tree_leaves(expected) if isi
 _TAIL = """\
 path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
 try:
-    torch.onnx.export(
+    program = torch.onnx.export(
         model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
         {options},
     )
@@ -75,19 +75,36 @@ except Exception as error:
     while error.__cause__ is not None:
         error = error.__cause__
     sys.exit(f"{exporter} or {runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
+def apart(a, b):
+    if a.shape != b.shape:
+        return float("inf")
+    same = (a == b) | (a.isnan() & b.isnan())
+    far = (a.double() - b.double()).abs().nan_to_num(float("inf")).masked_fill(same, 0)
+    return max(far.flatten().tolist(), default=0.0)
+
+
 wrong = len(answers) != len(expected)
-for k, (a, b) in enumerate(zip((torch.as_tensor(answer) for answer in answers), expected)):
-    far = float("inf")
-    if a.shape == b.shape:
-        same = (a == b) | (a.isnan() & b.isnan())
-        far = (a.double() - b.double()).abs().nan_to_num(far).masked_fill(same, 0).flatten().tolist()
-        far = max(far, default=0.0)
-    wrong |= far > {limit}
-    print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
+for k, (a, b) in enumerate(zip(map(torch.as_tensor, answers), expected)):
+    wrong |= apart(a, b) > {limit}
+    print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{apart(a, b):.3g}} apart from")
     print(f"       {runtime} {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
+for side, answer in {{
+{others}
+}}.items():
+    try:
+        found = torch.utils._pytree.tree_leaves(answer())
+        far = max((apart(a, b) for a, b in zip(map(torch.as_tensor, found), expected)), default=0.0)
+        print(f"{{side}}: {{far:.3g}} apart from PyTorch")
+    except Exception as error:
+        print(f"{{side}}: not known: {{type(error).__name__}}: {{' '.join(str(error).split())[:200]}}")
 sys.exit(int(wrong))
 """
 
+_EXPORTED = '    "exported program": lambda: program.exported_program.module()(*args, **kwargs),\n'
+_TRACED = '    "traced graph": lambda: torch.jit.trace(model, example, check_trace=False, strict=False)(*args),\n'
+_EVALUATED = (
+    '    "ONNX reference": lambda: __import__("onnx.reference").reference.ReferenceEvaluator(path).run(None, feeds),'
+)
 
 _ONNX_RUNTIME = """\
     settings = onnxruntime.SessionOptions()
@@ -95,15 +112,16 @@ _ONNX_RUNTIME = """\
     session = onnxruntime.InferenceSession(path, settings, providers={providers})
     types = {{"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}}
     values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
-    answers = session.run(None, {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}})"""
+    feeds = {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}}
+    answers = session.run(None, feeds)"""
 
 _OPENVINO = """\
     session = openvino.Core().compile_model(path, "CPU", {"EXECUTION_MODE_HINT": "ACCURACY"})
     types = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64}
     kinds = {name: types.get(i.element_type.get_type_name()) for i in session.inputs for name in i.get_names()}
     values = {k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}
-    answers = session({k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()})
-    answers = [answers[output] for output in session.outputs]"""
+    feeds = {k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}
+    answers = [answer for output, answer in session(feeds).items()]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +215,7 @@ def _script(
         opset=probe.opset,
         options=_dynamo_options(model, example) if dynamo else _torchscript_options(model, example),
         session=_session(case.setup),
+        others=(_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED,
         runtime=case.setup.engine.title,
         leaves=_leaves(model, example, case, dynamo),
         exporter=case.exporter,

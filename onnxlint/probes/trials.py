@@ -134,11 +134,12 @@ def _first_run(
             found.refusal, found.refusing = str(refused), last
         runtime.engines.remove(engine)
         return None
-    found.random |= not numerics.plainly_equal(answers, [torch.as_tensor(v) for v in again], _bounds(probe, eager))
+    found.random |= not numerics.plainly_equal(answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager))
     return answers
 
 
-def _bounds(probe: Probe, eager: Eager) -> numerics.Bounds:
+def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
+    """How far apart two answers of this model may be."""
     return numerics.Bounds(probe.tolerance, eager.spread, numerics.precision(eager.model))
 
 
@@ -179,7 +180,7 @@ def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
 def _compare(
     probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
 ) -> Trial:
-    bounds = _bounds(probe, eager)
+    bounds = bounds_of(probe, eager)
     wanted = expected(len(answers), run)
     if numerics.plainly_equal(answers, wanted, bounds):
         return Trial(run, Result.AGREES, calls=calls)

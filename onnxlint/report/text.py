@@ -21,6 +21,7 @@ from onnxlint.records import (
     Outcome,
     Report,
     Severity,
+    Sides,
     Step,
     VerdictKind,
 )
@@ -176,6 +177,7 @@ class _Page:
             evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
             for observation in evidence[:_MOST_EVIDENCE]:
                 yield from self._observation(observation, finding, pad)
+            yield from self._sides(next((e.sides for e in evidence[:_MOST_EVIDENCE] if e.sides), None), pad)
             for script in dict.fromkeys(e.repro for e in evidence[:_MOST_EVIDENCE] if e.repro):
                 again = Text.styled("re-run: ", "dim").append(f"python {words.clean(script)}", style="cyan")
                 yield self._indent(again, pad, 2)
@@ -197,6 +199,20 @@ class _Page:
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
         for line in self._wrap(body, self._width - pad - _LABEL - 2):
             yield self._indent(line, pad, 2)
+
+    def _sides(self, sides: Sides | None, pad: int) -> Iterator[Text]:
+        """Who agrees with whom, and what to do about it."""
+        if sides is None:
+            return
+        lines = [Text.styled("who agrees: ", "dim").append(words.sides(sides), "none")]
+        lines += [Text.styled("not known: ", "dim").append(words.unknown_sides(sides), "none")] if sides.unknown else []
+        lines.append(Text.styled("→ ", "bold").append(words.plain(sides.advice), "none"))
+        for body in lines:
+            for line in self._wrap(body, self._width - pad - _LABEL - 2):
+                yield self._indent(line, pad, 2)
+        if sides.issue:
+            told = Text.styled("to report it: ", "dim").append(words.clean(sides.issue), style="cyan")
+            yield self._indent(told, pad, 2)
 
     def _help(self, finding: Finding, rule: Rule | None, pad: int) -> Iterator[Text]:
         title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""

@@ -20,6 +20,7 @@ from onnxlint.records import (
     Report,
     Safety,
     Severity,
+    Sides,
     VerdictKind,
 )
 
@@ -182,6 +183,29 @@ def variation(evidence: Evidence) -> str:
 def observed(evidence: Evidence) -> str:
     """What was seen, without terminal escapes; long numbers are rounded."""
     return cut(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
+
+
+def sides(told: Sides) -> str:
+    """Who agrees with whom: `PyTorch | traced graph, ONNX Runtime`; those that refuse come last."""
+    groups = [clean(", ".join(_folded(group))) for group in told.groups]
+    refusing = [f"{side} refuses" for side in _folded(list(told.refused))]
+    return " | ".join([*groups, *refusing])
+
+
+def unknown_sides(told: Sides) -> str:
+    """Which sides could not be asked, and why."""
+    return "; ".join(f"{clean(side)} ({cut(plain(reason), 120)})" for side, reason in told.unknown.items())
+
+
+def _folded(names: Sequence[str]) -> list[str]:
+    """Both ways to run one runtime as one."""
+    plainly = " without optimizations"
+    both = {name for name in names if f"{name}{plainly}" in names}
+    return [
+        f"{name} with and{plainly}" if name in both else name
+        for name in names
+        if name.removesuffix(plainly) not in both or name in both
+    ]
 
 
 def number(value: float) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from onnxlint.records import EXPORTERS, Evidence, Probe, ProbeResult
 
@@ -64,3 +66,11 @@ def named(result: ProbeResult, exporter: str, module: str = "hazards") -> dict[i
             assert evidence.frames[0].path == f"{module}.py", evidence
             found.setdefault(evidence.frames[0].line, []).append(evidence)
     return found
+
+
+def probed(factory: str, inputs: str, parameter: str, folder: Path, **changes: Any) -> ProbeResult:
+    """What became of one of the models in `runtimes.py`."""
+    from onnxlint.probes.worker import run_probe
+
+    probe = hazard(factory, folder, dynamic={parameter: {0: "batch"}})
+    return run_probe(replace(probe, factory=f"runtimes:{factory}", inputs=f"runtimes:{inputs}", **changes))

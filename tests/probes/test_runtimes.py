@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from probing import FOLDER, hazard, outcomes
+from probing import FOLDER, outcomes, probed
 
 from onnxlint.probes.engines import Unavailable, engines, session_options
 from onnxlint.probes.exporters import Export
 from onnxlint.probes.exporters.opsets import other_opset
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome, ProbeResult
+from onnxlint.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome
 
 BOTH = (ONNX_RUNTIME, OPENVINO)
-
-
-def probed(factory: str, inputs: str, parameter: str, folder: Path, **changes: Any) -> ProbeResult:
-    probe = hazard(factory, folder, dynamic={parameter: {0: "batch"}})
-    module = Path(__file__).with_name("runtimes.py").stem
-    return run_probe(replace(probe, factory=f"{module}:{factory}", inputs=f"{module}:{inputs}", **changes))
 
 
 def line(factory: str) -> int:

@@ -9,7 +9,7 @@ import report_samples as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.records import Cause, Evidence, Outcome
+from onnxlint.records import Cause, Evidence, Outcome, Sides
 from onnxlint.report import words
 
 
@@ -65,3 +65,12 @@ def test_long_numbers_are_rounded_where_a_person_reads_them() -> None:
 
 def seen(variation: str, detail: str) -> Evidence:
     return Evidence("m:A", "dynamo", Cause.ESCAPE, Outcome.WRONG_VALUES, (), detail, variation)
+
+
+def test_sides_are_told_in_groups_and_both_ways_to_run_a_runtime_as_one() -> None:
+    plain = "ONNX Runtime without optimizations"
+    told = Sides((("PyTorch", "traced graph"), ("ONNX Runtime", plain, "ONNX reference")), {"OpenVINO": "no"})
+    both = "ONNX Runtime with and without optimizations"
+    assert words.sides(told) == f"PyTorch, traced graph | {both}, ONNX reference | OpenVINO refuses"
+    assert words.sides(Sides((("PyTorch", plain), ("ONNX Runtime",)))) == f"PyTorch, {plain} | ONNX Runtime"
+    assert words.unknown_sides(Sides((), unknown={"ONNX reference": "too\nslow"})) == "ONNX reference (too slow)"

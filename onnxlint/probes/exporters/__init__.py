@@ -92,6 +92,7 @@ class Export:
 
     `inputs` maps the graph's inputs to leaves (see `leaves`); `asked` holds every leaf that the exporter turned into
     an input of the trace, before unused ones were dropped. `constants` are default values that became inputs.
+    `program` is dynamo's torch.export.ExportedProgram, None where there is none.
     `captured`: the model was captured as a graph; if the export failed then, it failed in the translation.
     """
 
@@ -105,6 +106,7 @@ class Export:
     conversions: list[Conversion] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     captured: bool = False
+    program: Any = None
     seconds: float = 0.0
 
 

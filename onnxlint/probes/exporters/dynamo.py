@@ -68,6 +68,7 @@ def export(
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
+    result.program = program.exported_program
     result.guards = log.guards
     result.inputs = _inputs(program, parameters, args, kwargs)
     return result
