@@ -398,7 +398,7 @@ def _judge(
         first, last = _statement_of(finding, statement_lines)
         reached_by = [result.report for result in results if _reached(result, finding.span.path, first, last)]
     untried = any(evidence.cause is Cause.BRANCH and evidence.symptom is Outcome.SKIPPED for evidence in attached)
-    if reached_by and not untried and all(_all_right(model, finding) for model in reached_by):
+    if reached_by and not untried and _all_right(reached_by, finding):
         return dataclasses.replace(
             finding, verdict=VerdictKind.NOT_REPRODUCED, severity=Severity.NOTE, evidence=tuple(attached)
         )
@@ -419,11 +419,19 @@ def only_reached(
     return tuple(kept)
 
 
-def _all_right(model: ModelReport, finding: Finding) -> bool:
-    """Whether every exporter that ran is `ok`, and those which the rule speaks of did run."""
-    affected = [e for e in EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(model.exporters)
-    ran = {name: r.outcome for name, r in model.exporters.items() if r.outcome is not Outcome.SKIPPED}
-    return bool(ran) and all(e in ran for e in affected) and all(o is Outcome.OK for o in ran.values())
+def _all_right(models: Sequence[ModelReport], finding: Finding) -> bool:
+    """Whether every exporter that ran is `ok`, and those which the rule speaks of did run.
+
+    For one model or another: a script may export one with the one exporter, and another with the other.
+    """
+    ran = [{n: r.outcome for n, r in model.exporters.items() if r.outcome is not Outcome.SKIPPED} for model in models]
+    names = {name for model in models for name in model.exporters}
+    affected = [e for e in EXPORTERS if finding.effects.get(e, Outcome.OK) is not Outcome.OK] or list(names)
+    return (
+        all(ran)
+        and all(any(e in one for one in ran) for e in affected)
+        and all(outcome is Outcome.OK for one in ran for outcome in one.values())
+    )
 
 
 def _reached(result: ProbeResult, path: str, first: int, last: int) -> bool:

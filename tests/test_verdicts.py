@@ -111,6 +111,15 @@ def only(findings: Sequence[Finding], *results: ProbeResult) -> Finding:
             id="an exporter that the rule speaks of did not run",
         ),
         pytest.param(
+            (
+                result(torchscript=Outcome.OK, dynamo=Outcome.SKIPPED),
+                result(torchscript=Outcome.SKIPPED, dynamo=Outcome.OK),
+            ),
+            "not-reproduced",
+            "note",
+            id="each exporter ran for another model",
+        ),
+        pytest.param(
             (result(torchscript=Outcome.OK, status=ModelStatus.NOT_PROBED),), "suspected", "warning", id="not probed"
         ),
         pytest.param((result(evidence(Cause.BRANCH, 10)),), "confirmed", "error", id="failed at this line"),

@@ -108,10 +108,9 @@ def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | 
 def _faults(script: str, ran: Ran) -> list[Diagnostic]:
     found = [Diagnostic("error", fault) for fault in ran.faults]
     if ran.ending is not None:
-        found.append(
-            Diagnostic("error", f"the script {ran.ending}; what it had exported until then was checked", script)
-        )
-    if not ran.snapshots:
+        until = "; what it had exported until then was checked" if ran.snapshots else " before it exported anything"
+        found.append(Diagnostic("error", f"the script {ran.ending}{until}", script))
+    elif not ran.snapshots:
         message = "the script made no call of torch.onnx.export or torch.export.export that could be captured"
         found.append(Diagnostic("error", message, script))
     return found

@@ -84,6 +84,8 @@ class Eager:
 def prepare(probe: Probe) -> Eager:
     """Build the model and run the example. Raises ProbeFailure; what forward raises is in `base.observation.error`."""
     model = build_model(probe)
+    if any(isinstance(part, torch.jit.ScriptModule) for part in model.modules()):
+        torch._C._set_graph_executor_optimize(False)  # it optimizes by running operators, where we listen, and fails
     example = example_inputs(probe, model)
     fresh = _copier(probe, model)
     working = fresh().eval() if model.training else fresh()

@@ -129,6 +129,8 @@ def _name(call: Call) -> str:
     made_of = programs.class_of(call.program) if call.program is not None else None
     if made_of is None and call.program is not None and programs.is_generated(call.model):
         return "exported program"
+    if isinstance(call.model, torch.jit.ScriptModule):
+        return f"torch.jit:{call.model.original_name}"
     kind = type(call.model)
     module, name = made_of or (kind.__module__, kind.__qualname__)
     if module == "__main__":

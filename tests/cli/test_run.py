@@ -223,6 +223,24 @@ def test_a_program_is_checked_against_the_model_that_it_was_made_of(project: Pat
     assert code == 1
 
 
+def test_a_traced_model_is_checked_and_each_exporter_may_have_its_own_call(project: Path) -> None:
+    (project / "nets.py").write_text("import torch\n" + LONG.replace("x.shape[1]", "len(x.shape)"))
+    (project / "ex.py").write_text(
+        "import torch\nfrom nets import Long\nlong, x = Long(4).eval(), torch.ones(2, 3, 3)\n"
+        "traced = torch.jit.trace(torch.nn.Sequential(long, torch.nn.Linear(3, 3)).eval(), x)\n"
+        "torch.onnx.export(traced, (x,), 'a.onnx', dynamo=False, input_names=['x'], dynamic_axes={'x': {0: 'n'}})\n"
+        "torch.onnx.export(long, (x,), 'b.onnx', dynamo=False, input_names=['x'], dynamic_axes={'x': {0: 'n'}})\n"
+        "torch.onnx.export(long, (x,), 'c.onnx', verbose=False, dynamic_shapes={'x': {0: 'n'}})\n"
+    )
+    code, report, _ = run("ex.py", cwd=project)
+    assert outcomes(report) == {
+        "torch.jit:Sequential": {"torchscript": "ok"},
+        "nets:Long (ex.py:6)": {"torchscript": "ok"},
+        "nets:Long (ex.py:7)": {"dynamo": "ok"},
+    }
+    assert code == 0, report["findings"]
+
+
 def test_a_script_without_an_export_and_one_that_is_not_there_are_told(project: Path) -> None:
     (project / "ex.py").write_text("import torch\n")
     code, report, _ = run("ex.py", cwd=project)
