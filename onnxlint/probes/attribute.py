@@ -171,7 +171,7 @@ class _Keeper:
             self.probe.name,
             self.found.export.exporter,
             e.cause,
-            self.outcome,
+            Outcome.NONDETERMINISTIC if e.cause is Cause.RANDOM else self.outcome,
             e.frames,
             _brief(e.detail),
             e.trial.run.label if e.trial is not None else e.label,
@@ -212,7 +212,8 @@ class _Keeper:
         if label not in self._scripts:
             if len(self._scripts) >= _REPRODUCED:
                 return next(iter(self._scripts.values()))[0], e.trial
-            self._scripts[label] = self._write(e, len(self._scripts) + 1)
+            first = _REPRODUCED + 1 if self.eager.held else 1
+            self._scripts[label] = self._write(e, first + len(self._scripts))
         return self._scripts[label]
 
     def _write(self, e: Explanation, number: int) -> tuple[str | None, Trial | None]:
@@ -242,6 +243,7 @@ class _Keeper:
             1e-6 if random else 0.0,
             self.found.refusing or Setup(ORT, not random),
             answered=self._answered(run) if self.probe.live is not None else None,
+            held=self.eager.held,
         )
         if trial is None:
             return case

@@ -44,7 +44,7 @@ class Eager:
     `fixed` those of them that move a dim of which eager accepts no other size. `random`: two runs of one input differ.
     `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
     changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
-    user's own `vary` did not make, and why.
+    user's own `vary` did not make, and why. `held` are lines of Python that took chance out of the model first.
     """
 
     fresh: Callable[[], torch.nn.Module]
@@ -60,6 +60,7 @@ class Eager:
     mutated: list[str] = field(default_factory=list)
     spread: list[float] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    held: str = ""
 
     def inference(self) -> torch.nn.Module:
         """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
 from onnxlint.probes import causes, graph, stages
 from onnxlint.probes.causes import Explanation, Place
@@ -33,7 +34,8 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in _once(reasons)]
     explanations += [Explanation(p.cause, p.frames, p.detail, label=_first(eager, p.labels)) for p in places]
     if eager.random:
-        explanations += causes.drawn(eager, found, probe.root)
+        drawn = causes.drawn(eager, found, probe.root)
+        explanations += [replace(e, detail=f"{e.detail}; another line stops the export before that") for e in drawn]
     if any(word in export.error for word in _STATE_WORDS):
         explanations += causes.hidden_modules(eager, probe.root)
         explanations += causes.mutating(eager, probe.root) if eager.mutated else []

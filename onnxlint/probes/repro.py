@@ -49,7 +49,7 @@ def tensor(name, dtype):
     return torch.from_numpy(DATA[name]).to(dtype)
 
 
-torch.manual_seed(0), random.seed(0), np.random.seed(0)
+{held}torch.manual_seed(0), random.seed(0), np.random.seed(0)
 model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}({arguments})
 {mode}example, example_kwargs = {example}
 args, kwargs = {other}  # {variation}
@@ -131,7 +131,8 @@ class Counterexample:
     `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
     still is agreement; `setup` is the runtime; `calls` is how often eager runs before it is compared. `exporter` is
     `eager` where PyTorch itself refuses the input. `whole` is the one that was found, where this is what is left of it.
-    `answered` is what stands for a live model, None where nothing was exported.
+    `answered` is what stands for a live model, None where nothing was exported. `held` are lines that run
+    before the model is built.
     """
 
     exporter: str
@@ -145,6 +146,7 @@ class Counterexample:
     calls: int = 1
     whole: Counterexample | None = None
     answered: portable.Answered | None = None
+    held: str = ""
 
 
 class _Unwritable(Exception):
@@ -200,6 +202,7 @@ def _script(
         attribute=attribute,
         arguments=spell(probe.arguments),
         needs="onnxruntime" if isinstance(case.setup.engine, OnnxRuntime) else "openvino",
+        held=f"\n{case.held}\n\n" if case.held else "",
         mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),

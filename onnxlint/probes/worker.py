@@ -13,7 +13,7 @@ import onnx
 import onnxruntime
 import torch
 
-from onnxlint.probes import disk, stages
+from onnxlint.probes import disk, stages, still
 from onnxlint.probes.attribute import attribute, eager_evidence, searched_evidence
 from onnxlint.probes.eager import Eager, explore, prepare
 from onnxlint.probes.engines import Engine, engines
@@ -88,10 +88,56 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as scratch:
         for exporter in probe.exporters if sheet.runtimes else ():
             _one_exporter(probe, eager, exporter, Path(scratch), sheet)
+        if any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()) or eager.random:
+            _beneath_chance(probe, Path(scratch), sheet)
     return sheet.publish()
 
 
+def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
+    """What else is wrong with a model that drops at random: what it answers cannot be compared until that is still."""
+    with still.held_still():
+        stages.stage("running the example in eager PyTorch, dropout held still")
+        try:
+            eager = prepare(probe)
+        except ProbeFailure:  # it was built before: a factory that works once has no second model to look at
+            return
+        if eager.base.observation.error is not None or eager.base.observation.draws:
+            return
+        eager.held = still.SOURCE
+        explore(probe, eager)
+        if eager.random or eager.fixed:
+            return
+        search(probe, eager)
+        known = {(e.exporter, e.cause, e.frames[:1]) for e in sheet.evidence}
+        for exporter in probe.exporters:
+            found, outcome, _ = _export_and_judge(probe, eager, exporter, scratch)
+            if outcome is Outcome.OK or outcome is Outcome.CRASH:
+                continue
+            for e in attribute(probe, eager, found, outcome):
+                if (e.exporter, e.cause, e.frames[:1]) not in known:
+                    sheet.evidence.append(replace(e, detail=f"{e.detail} (with dropout held still)"))
+            sheet.publish()
+
+
 def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, sheet: _Sheet) -> None:
+    found, outcome, detail = _export_and_judge(probe, eager, exporter, scratch)
+    seconds = round(found.export.seconds, 3)
+    sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds)
+    if outcome is Outcome.CRASH:
+        sheet.notices.append(Diagnostic("error", f"{probe.name}: {detail}", probe.path or None, probe.line or None))
+    sheet.publish()
+    if outcome is Outcome.OK or outcome is Outcome.CRASH:
+        return
+    stages.stage(f"looking for the cause in the {exporter} export")
+    evidence = attribute(probe, eager, found, outcome)
+    location = next((e.frames[0] for e in evidence if e.frames), None)
+    sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds)
+    sheet.evidence += evidence
+    sheet.publish()
+
+
+def _export_and_judge(probe: Probe, eager: Eager, exporter: str, scratch: Path) -> tuple[Confirmation, Outcome, str]:
+    """One export, run on every input that eager accepts; CRASH where the disk had no room for it."""
     stages.stage(f"exporting with {exporter}")
     seed_everything()
     example = eager.example
@@ -117,21 +163,8 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     failure = export.error if export.path is None else found.refusal
     full = disk.no_room(scratch, failure) if failure else None
     if full is not None:
-        sheet.results[exporter] = ExporterResult(Outcome.CRASH, full, None, round(export.seconds, 3))
-        sheet.notices.append(Diagnostic("error", f"{probe.name}: {full}", probe.path or None, probe.line or None))
-        sheet.publish()
-        return
-    outcome, detail = judge(eager, found)
-    sheet.results[exporter] = ExporterResult(outcome, detail, None, round(export.seconds, 3))
-    sheet.publish()
-    if outcome is Outcome.OK:
-        return
-    stages.stage(f"looking for the cause in the {exporter} export")
-    evidence = attribute(probe, eager, found, outcome)
-    location = next((e.frames[0] for e in evidence if e.frames), None)
-    sheet.results[exporter] = ExporterResult(outcome, detail, location, round(export.seconds, 3))
-    sheet.evidence += evidence
-    sheet.publish()
+        return found, Outcome.CRASH, full
+    return found, *judge(eager, found)
 
 
 def _runtimes(probe: Probe, sheet: _Sheet) -> list[Engine]:

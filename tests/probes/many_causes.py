@@ -95,3 +95,27 @@ class Guarded(nn.Module):
         else:
             scale = torch.ones(())
         return x * scale + peak + x.median()  # here
+
+
+class Chance(nn.Module):
+    """Nothing can be compared before dropout is still; behind it the branch and the number are frozen."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 6)
+
+    def forward(self, x):
+        x = nn.functional.dropout(self.body(x), 0.3)  # chance
+        if x.abs().mean() > 1:  # here
+            x = x * 0.5
+        return x + len(x.tolist())  # here
+
+
+class Drawn(nn.Module):
+    """What is drawn is no dropout: nothing holds it still."""
+
+    def forward(self, x):
+        x = x + torch.rand_like(x)  # chance
+        if x.mean() > 1e3:
+            x = x * 0.5
+        return x

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from probing import hazard, lines, named, outcomes
+import torch
+from probing import FOLDER, hazard, lines, named, outcomes
 
 from onnxlint.probes.worker import run_probe
-from onnxlint.records import Cause, ProbeResult
+from onnxlint.records import Cause, Outcome, ProbeResult
 
 pytestmark = pytest.mark.slow
 MODULE = "many_causes"
@@ -69,3 +72,24 @@ def test_a_size_that_dynamo_survives_is_not_named(tmp_path: Path) -> None:
 def test_what_the_capture_came_by_without_stopping_is_no_cause(tmp_path: Path) -> None:
     found = named(probe("Guarded", tmp_path), "dynamo", MODULE)
     assert set(found) == marked("Guarded")
+
+
+def test_behind_dropout_the_other_causes_show_with_scripts_that_show_them_again(tmp_path: Path) -> None:
+    before = torch.nn.functional.dropout
+    result = probe("Chance", tmp_path, exporters=("torchscript",))
+    assert torch.nn.functional.dropout is before
+    assert outcomes(result) == {"torchscript": "nondeterministic"}
+    found = named(result, "torchscript", MODULE)
+    assert set(found) == marked("Chance") | marked("Chance", "# chance")
+    for line in marked("Chance"):
+        (evidence,) = found[line]
+        assert evidence.symptom is Outcome.WRONG_VALUES
+        assert evidence.detail.endswith("(with dropout held still)")
+        assert evidence.repro is not None
+        done = subprocess.run([sys.executable, FOLDER / evidence.repro], capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stderr
+
+
+def test_other_draws_are_not_held_still(tmp_path: Path) -> None:
+    result = probe("Drawn", tmp_path, exporters=("torchscript",))
+    assert {e.cause for e in result.evidence if e.exporter == "torchscript"} == {Cause.RANDOM}
