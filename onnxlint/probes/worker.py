@@ -40,6 +40,7 @@ from onnxlint.records import (
     ProbeResult,
 )
 
+_UNEXPLAINED = (Outcome.OK, Outcome.SKIPPED, Outcome.CRASH)  # outcomes for which no line of the model is to blame
 _EXPORT = {"torchscript": torchscript.export, "dynamo": dynamo.export}
 
 
@@ -109,9 +110,9 @@ def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
             return
         search(probe, eager)
         known = {(e.exporter, e.cause, e.frames[:1]) for e in sheet.evidence}
-        for exporter in probe.exporters:
-            found, outcome, _ = _export_and_judge(probe, eager, exporter, scratch)
-            if outcome is Outcome.OK or outcome is Outcome.CRASH:
+        for exporter in probe.exporters if sheet.runtimes else ():
+            found, outcome, _ = _export_and_judge(probe, eager, exporter, scratch, sheet.runtimes)
+            if outcome in _UNEXPLAINED:
                 continue
             for e in attribute(probe, eager, found, outcome):
                 if (e.exporter, e.cause, e.frames[:1]) not in known:
@@ -120,13 +121,15 @@ def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
 
 
 def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, sheet: _Sheet) -> None:
-    found, outcome, detail = _export_and_judge(probe, eager, exporter, scratch)
+    found, outcome, detail = _export_and_judge(probe, eager, exporter, scratch, sheet.runtimes)
     seconds = round(found.export.seconds, 3)
     sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds)
-    if outcome is Outcome.CRASH:
+    if outcome is Outcome.SKIPPED:
+        sheet.unable[exporter] = detail
+    elif outcome is Outcome.CRASH:
         sheet.notices.append(Diagnostic("error", f"{probe.name}: {detail}", probe.path or None, probe.line or None))
     sheet.publish()
-    if outcome is Outcome.OK or outcome is Outcome.CRASH:
+    if outcome in _UNEXPLAINED:
         return
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribute(probe, eager, found, outcome)
@@ -136,8 +139,13 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     sheet.publish()
 
 
-def _export_and_judge(probe: Probe, eager: Eager, exporter: str, scratch: Path) -> tuple[Confirmation, Outcome, str]:
-    """One export, run on every input that eager accepts; CRASH where the disk had no room for it."""
+def _export_and_judge(
+    probe: Probe, eager: Eager, exporter: str, scratch: Path, runtimes: Sequence[Engine]
+) -> tuple[Confirmation, Outcome, str]:
+    """One export, run on every input that eager accepts.
+
+    SKIPPED where the exporter cannot write the opset, CRASH where the disk had no room for the file.
+    """
     stages.stage(f"exporting with {exporter}")
     seed_everything()
     example = eager.example
@@ -154,12 +162,9 @@ def _export_and_judge(probe: Probe, eager: Eager, exporter: str, scratch: Path) 
     )
     cannot = other_opset(export, probe.opset)
     if cannot:
-        sheet.unable[exporter] = cannot
-        sheet.results[exporter] = ExporterResult(Outcome.SKIPPED, cannot, None, round(export.seconds, 3))
-        sheet.publish()
-        return
-    stages.stage(f"running the {exporter} export in {_names(sheet.runtimes)}")
-    found = confirm(probe, eager, export, sheet.runtimes) if export.path else Confirmation(export)
+        return Confirmation(export), Outcome.SKIPPED, cannot
+    stages.stage(f"running the {exporter} export in {_names(runtimes)}")
+    found = confirm(probe, eager, export, runtimes) if export.path else Confirmation(export)
     failure = export.error if export.path is None else found.refusal
     full = disk.no_room(scratch, failure) if failure else None
     if full is not None:
