@@ -9,7 +9,7 @@ from dataclasses import replace
 from onnxlint.probes import causes, graph, stages
 from onnxlint.probes.causes import Explanation, Place
 from onnxlint.probes.eager import Eager, Run
-from onnxlint.probes.exporters import Refusal, beyond, stubs, torchscript
+from onnxlint.probes.exporters import Export, Refusal, beyond, stubs, torchscript
 from onnxlint.probes.exporters.beyond import Beyond
 from onnxlint.probes.trials import Confirmation
 from onnxlint.records import Cause, Location, Probe
@@ -29,8 +29,10 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
         places = _in_the_way_of_dynamo(eager, found, further)
         places += _pinned(eager, further)
     else:
-        reasons = [*export.refusals, *_stubbed(probe, eager)]
-        places = _by_values(eager) + _frozen_sizes(probe, eager, found)
+        stubbed = _stubbed(probe, eager)
+        reasons = [*export.refusals, *(stubbed or ())]
+        places = [p for p in _by_values(eager) if stubbed is None or _traced_by(p, export)]
+        places += _frozen_sizes(probe, eager, found)
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in _once(reasons)]
     explanations += [Explanation(p.cause, p.frames, p.detail, label=_first(eager, p.labels)) for p in places]
     if eager.random:
@@ -99,8 +101,22 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
 # TorchScript ---------------------------------------------------------------------------------------------------------
 
 
-def _stubbed(probe: Probe, eager: Eager) -> list[Refusal]:
+def _stubbed(probe: Probe, eager: Eager) -> list[Refusal] | None:
     return stubs.refused_operators(eager.fresh(), eager.example.args, eager.example.kwargs, probe.opset, probe.root)
+
+
+def _traced_by(place: Place, export: Export) -> bool:
+    """Whether the whole trace read a tensor there, or in the same function before it: else it went another way.
+
+    Libraries ask `is_tracing()` before they read a tensor.
+    """
+    where = place.frames[0]
+    for conversion in export.conversions:
+        inner = conversion.frames[0]
+        before = (inner.path, inner.function) == (where.path, where.function) and inner.line <= where.line
+        if before or _line(where) in map(_line, conversion.frames):
+            return True
+    return False
 
 
 def _frozen_sizes(probe: Probe, eager: Eager, found: Confirmation) -> list[Place]:

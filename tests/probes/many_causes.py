@@ -119,3 +119,12 @@ class Drawn(nn.Module):
         if x.mean() > 1e3:
             x = x * 0.5
         return x
+
+
+class GuardedTrace(nn.Module):
+    """As libraries do it: the branch on data is not for the tracer. The operator stops it all the same."""
+
+    def forward(self, x):
+        if not torch.jit.is_tracing() and x.sum() > 0:
+            x = x * 1.0
+        return x + torch.linalg.inv(x.T @ x + torch.eye(6)).sum()  # here

@@ -93,3 +93,8 @@ def test_behind_dropout_the_other_causes_show_with_scripts_that_show_them_again(
 def test_other_draws_are_not_held_still(tmp_path: Path) -> None:
     result = probe("Drawn", tmp_path, exporters=("torchscript",))
     assert {e.cause for e in result.evidence if e.exporter == "torchscript"} == {Cause.RANDOM}
+
+
+def test_a_branch_that_the_trace_does_not_take_is_no_cause(tmp_path: Path) -> None:
+    found = named(probe("GuardedTrace", tmp_path, exporters=("torchscript",)), "torchscript", MODULE)
+    assert set(found) == marked("GuardedTrace")

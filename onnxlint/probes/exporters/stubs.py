@@ -22,15 +22,18 @@ _STUB = "onnxlint::Refused"
 
 def refused_operators(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: int, root: str
-) -> list[Refusal]:
+) -> list[Refusal] | None:
     """Each operator that has no lowering, or one that fails, at each of its lines. `model` may be changed by it.
 
-    Costs about one export. Empty where the model cannot even be traced.
+    Costs about one export. None where the model cannot even be traced.
     """
+    traced = False
     found: dict[tuple[str, Frames], Refusal] = {}
     lower = internals._run_symbolic_function
 
     def lowered(graph: Any, block: Any, node: Any, inputs: Any, env: Any, values: Any, made: Any, *rest: Any) -> Any:
+        nonlocal traced
+        traced = True
         try:
             return lower(graph, block, node, inputs, env, values, made, *rest)
         except Exception as error:  # noqa: BLE001 - whatever a lowering raises is what we look for
@@ -59,7 +62,7 @@ def refused_operators(
     ):
         warnings.simplefilter("ignore")
         torch.onnx.export(model, packed(args, kwargs), io.BytesIO(), dynamo=False, verbose=True, opset_version=opset)
-    return list(found.values())
+    return list(found.values()) if traced else None
 
 
 def _stub(context: Any, node: Any, inputs: Any) -> Any:
