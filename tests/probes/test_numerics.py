@@ -167,3 +167,35 @@ def test_outputs_are_flattened_as_the_exporters_do() -> None:
     outputs = {"a": torch.ones(1), "none": None, "b": (torch.zeros(2), 3)}
     assert [t.shape for t in tensors(outputs)] == [(1,), (2,)]
     assert [t.tolist() for t in values(outputs)] == [[1.0], [0.0, 0.0], 3]
+
+
+def half(values):
+    return torch.tensor(values, dtype=torch.float16)
+
+
+def test_an_overflow_of_eager_alone_is_no_error_of_the_export() -> None:
+    """ONNX Runtime computes in float32 what it has no float16 kernels for, and comes to where float64 is."""
+    exact = torch.tensor([1200.0, 3.0], dtype=torch.float64)
+    assert gap(half([1200.0, 3.0]), half([float("inf"), 3.0]), exact) is None
+    assert gap(half([1200.0, 3.0]), half([float("nan"), 3.0]), exact) is None
+
+
+def test_a_number_in_the_place_of_an_overflow_must_be_the_right_one() -> None:
+    exact = torch.tensor([1200.0, 3.0], dtype=torch.float64)
+    found = gap(half([600.0, 3.0]), half([float("inf"), 3.0]), exact)
+    assert found is not None
+    assert found.detail == "infinity in PyTorch's answer and not in the export's, at 1 of 2 places"
+
+
+def test_an_overflow_of_the_export_is_an_error() -> None:
+    exact = torch.tensor([1200.0, 3.0], dtype=torch.float64)
+    found = gap(half([float("inf"), 3.0]), half([1200.0, 3.0]), exact)
+    assert found is not None
+    assert found.detail == "infinity in the export's answer and not in PyTorch's, at 1 of 2 places"
+
+
+def test_a_nan_that_float64_has_too_is_the_model_s_own_answer() -> None:
+    nan = float("nan")
+    found = gap([0.0, 1.0, nan], [nan, 1.0, 2.0], torch.tensor([nan, 1.0, 2.0], dtype=torch.float64))
+    assert found is not None
+    assert found.detail == "NaN stands in other places: 1 in PyTorch's answer alone, 1 in the export's alone"
