@@ -23,7 +23,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FrameType, ModuleType
 from typing import Any
 
-from onnxlint.probes import snapshot, wire
+from onnxlint.probes import heirs, snapshot, wire
 from onnxlint.probes.userspace import program_files
 
 CALL, FILES, FAULT = b"+", b"f", b"!"
@@ -43,7 +43,8 @@ _KEPT = {
 }
 
 _channel: socket.socket | None = None
-_owner = 0
+_owner = 0  # the process that the connection is of
+_address = _root = ""
 _made: list[_Made] = []
 
 
@@ -71,23 +72,42 @@ class _Made:
         return not kinds or kinds[0] == self.kind  # a decomposed program does not tell
 
 
-def listen(channel: int) -> None:
-    """Tell of every export through this descriptor from now on, and of the files of the program at its end."""
-    global _channel, _owner
-    os.set_inheritable(channel, False)
-    _channel, _owner = socket.socket(fileno=channel), os.getpid()
+def listen(address: str, root: str) -> None:
+    """Tell of every export from now on, and of the files of the program at its end, to who listens at an address.
+
+    Paths are told relative to `root`. Nothing happens where nobody listens any more.
+    """
+    global _address, _root
+    _address, _root = address, root
+    if _line() is None:
+        return
+    heirs.hand_down(address, root)
     sys.meta_path.insert(0, _Finder())
     atexit.register(_end)
+
+
+def _line() -> socket.socket | None:
+    """The connection of this process, made anew in one that was forked; None where nobody listens any more."""
+    global _channel, _owner
+    if _owner == os.getpid():
+        return _channel
+    _channel, _owner = socket.socket(socket.AF_UNIX), os.getpid()
+    try:
+        _channel.connect(_address)
+    except OSError:
+        _channel = None
+    return _channel
 
 
 def notice(module: str, function: str, given: dict[str, Any]) -> None:
     """An exporter's function was called; never raises, and changes nothing."""
     frame = sys._getframe(2)
-    if _channel is None or snapshot.inside or _is_inner(frame):
+    line = None if snapshot.inside or _is_inner(frame) else _line()
+    if line is None:
         return
     try:
-        with contextlib.closing(_freeze(module, given, frame)) as control:
-            socket.send_fds(_channel, [CALL], [control.fileno()])
+        with contextlib.closing(_freeze(module, given, frame, line)) as control:
+            socket.send_fds(line, [CALL], [control.fileno()])
     except Exception as error:  # noqa: BLE001 - told in the report; the script goes on as without us
         _send(FAULT, {"fault": f"{type(error).__name__}: {error}", "call": f"{module}.{function}"})
 
@@ -98,12 +118,23 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _MODULES:
+        if fullname not in _MODULES and fullname != "subprocess":
             return None
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader:
+        if fullname == "subprocess":
+            if spec is not None and type(spec.loader) is SourceFileLoader:
+                spec.loader = _Subprocess(spec.loader.name, spec.loader.path)
+        elif spec is not None and type(spec.loader) is SourceFileLoader:
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
         return spec
+
+
+class _Subprocess(SourceFileLoader):
+    """Loads `subprocess` as it is, and lets it hand down that we watch."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        heirs.pass_on(module)
 
 
 class _Loader(SourceFileLoader):
@@ -136,7 +167,7 @@ def _is_inner(frame: FrameType | None) -> bool:
     return False
 
 
-def _freeze(module: str, given: dict[str, Any], frame: FrameType) -> socket.socket:
+def _freeze(module: str, given: dict[str, Any], frame: FrameType, line: socket.socket) -> socket.socket:
     call = _numbered(_read(module, given))
     torch = sys.modules["torch"]
     if torch.cuda.is_initialized():  # a forked process cannot go on with it
@@ -144,11 +175,10 @@ def _freeze(module: str, given: dict[str, Any], frame: FrameType) -> socket.sock
 
     def describe() -> dict[str, Any]:
         live = importlib.import_module("onnxlint.probes.live")
-        told: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame)
+        told: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame, _root)
         return told
 
-    assert _channel is not None
-    return snapshot.take(describe, (_channel.fileno(),))
+    return snapshot.take(describe, (line.fileno(),))
 
 
 def _read(module: str, given: dict[str, Any]) -> Any:
@@ -253,6 +283,7 @@ def _end() -> None:
 
 
 def _send(kind: bytes, message: dict[str, Any]) -> None:
-    if _channel is not None:
+    line = _line()
+    if line is not None:
         with contextlib.suppress(OSError):  # nobody listens any more: the script is what counts here
-            _channel.sendall(kind + wire.pack(message))
+            line.sendall(kind + wire.pack(message))

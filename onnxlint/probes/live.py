@@ -88,11 +88,14 @@ def rehearse() -> None:
         warm.rehearse()
 
 
-def describe(call: Call, frame: FrameType | None) -> dict[str, Any]:
-    """Hold what a call has for the probes of this process, and return the Capture of it as JSON."""
+def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, Any]:
+    """Hold what a call has for the probes of this process, and return the Capture of it as JSON.
+
+    Paths are relative to `root`, the working directory where it is empty.
+    """
     torch.set_num_threads(1)
     warm.without_monitor()
-    root = os.getcwd()
+    root = root or os.getcwd()
     at = next(iter(user_frames(frame, root)), Location("", 0))
     if programs.is_program(call.model):
         call = _unpacked(call)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from types import FrameType
 
-from onnxlint.probes import wire
+from onnxlint.probes import heirs, wire
 from onnxlint.probes.capture import CALL, FILES
 from onnxlint.probes.deaths import by_signal
 from onnxlint.probes.frozen import Snapshot
 from onnxlint.probes.isolate import ServerFailedError
 
-_HOOK = str(Path(__file__).parent / "hook")
+_BACKLOG = 128
+_LONGEST = 70  # characters of the folder for temporary files; an address has about a hundred
 _TICK = 0.1  # seconds between two looks at whether the program has ended
 
 
@@ -49,46 +51,74 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
 
     Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself.
     """
-    ours, theirs = socket.socketpair()
-    before = os.environ.get("PYTHONPATH", "")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(part for part in (_HOOK, before) if part),
-        "ONNXLINT_PYTHONPATH": before,
-        "ONNXLINT_CHANNEL": str(theirs.fileno()),
-    }
     ran = Ran()
-    with ours:
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, *arguments], stdout=stdout, env=environment, pass_fds=(theirs.fileno(),)
-            )
-        interrupted = False
-        while True:
-            try:
-                _listen(process, ours, ran)
-                break
-            except KeyboardInterrupt:
-                if interrupted:
-                    process.kill()
-                interrupted = True
+    with contextlib.ExitStack() as opened:
+        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="onnxlint-", dir=_short_folder()))
+        address = os.path.join(folder, "calls")
+        listener = opened.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        waiting = opened.enter_context(selectors.DefaultSelector())
+        waiting.register(listener, selectors.EVENT_READ)
+        before = os.environ.get(heirs.PATH, "")
+        environment = {**os.environ, **heirs.variables(address, os.getcwd(), before)}
+        process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment)
+        interrupted = opened.enter_context(_interrupts(process))
+        _listen(process, listener, waiting, ran)
         ran.status = process.wait()
-    ran.interrupted = interrupted and ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
+        for key in list(waiting.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]  # they are all sockets
+    ran.interrupted = bool(interrupted) and ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
     return ran
 
 
-def _listen(process: subprocess.Popen[bytes], channel: socket.socket, ran: Ran) -> None:
-    """Take what the program sends until it has ended; what it leaves running may keep the channel open."""
+@contextlib.contextmanager
+def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Count Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
+    seen: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        seen.append(number)
+        if len(seen) > 1:
+            process.kill()
+        if len(seen) > 2:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _short_folder() -> str | None:
+    """Where the socket goes if the path of a temporary one is longer than an address may be."""
+    return "/tmp" if len(tempfile.gettempdir()) > _LONGEST else None
+
+
+def _listen(
+    process: subprocess.Popen[bytes], listener: socket.socket, waiting: selectors.BaseSelector, ran: Ran
+) -> None:
+    """Take what the program and the processes that it starts send, until it has ended; those may go on without us."""
     while True:
         ended = process.poll() is not None
-        ready, _, _ = select.select([channel], [], [], 0 if ended else _TICK)
-        if ready:
-            kind, fds, _, _ = socket.recv_fds(channel, 1, 1)
-            if not kind:
-                process.wait()
-                return
-            _take(kind, fds, channel, ran)
-        elif ended:
+        ready = waiting.select(0 if ended else _TICK)
+        for key, _ in ready:
+            channel = key.fileobj
+            assert isinstance(channel, socket.socket)
+            if channel is listener:
+                waiting.register(listener.accept()[0], selectors.EVENT_READ)
+                continue
+            try:
+                kind, fds, _, _ = socket.recv_fds(channel, 1, 1)
+            except ConnectionError:
+                kind, fds = b"", []
+            if kind:
+                _take(kind, fds, channel, ran)
+            else:
+                waiting.unregister(channel)
+                channel.close()
+        if ended and not ready:
             return
 
 
@@ -104,6 +134,6 @@ def _take(kind: bytes, fds: list[int], channel: socket.socket, ran: Ran) -> None
     with contextlib.suppress(wire.WireError, OSError):  # it was killed while it wrote
         message = wire.read_message(channel.fileno())
         if kind == FILES:
-            ran.files = [str(path) for path in message["files"]]
+            ran.files += [str(path) for path in message["files"]]
         else:
             ran.faults.append(f"a call of {message['call']} could not be captured: {message['fault']}")

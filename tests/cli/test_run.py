@@ -223,6 +223,45 @@ def test_a_program_is_checked_against_the_model_that_it_was_made_of(project: Pat
     assert code == 1
 
 
+CHILDREN = """\
+import multiprocessing, os, subprocess, sys
+from one import save
+
+if __name__ == "__main__":
+    subprocess.run([sys.executable, "one.py"], check=True)
+    subprocess.run([sys.executable, "../one.py"], check=True, cwd="with", env={**os.environ, "PYTHONPATH": os.getcwd()})
+    for kind in ("spawn", "fork"):
+        child = multiprocessing.get_context(kind).Process(target=save)
+        child.start()
+        child.join()
+    print(sorted(name for name in os.environ if "ONNXLINT" in name), os.environ.get("PYTHONPATH"), file=sys.stderr)
+"""
+ONE = """\
+import os, sys
+import torch
+from nets import Good
+
+def save():
+    torch.onnx.export(Good().eval(), (torch.ones(2, 3), torch.ones(3)), f"{os.getpid()}.onnx", dynamo=False)
+
+if __name__ == "__main__":
+    save()
+    print(sorted(name for name in os.environ if "ONNXLINT" in name), os.environ.get("PYTHONPATH"), file=sys.stderr)
+"""
+
+
+def test_what_processes_of_the_script_export_is_checked_too(project: Path) -> None:
+    (project / "one.py").write_text(ONE)
+    (project / "ex.py").write_text(CHILDREN)
+    _, report, told = run("ex.py", cwd=project)
+    at = "nets:Good (one.py:6)"
+    assert outcomes(report) == {name: {"torchscript": "ok"} for name in (at, f"{at} #2", f"{at} #3", f"{at} #4")}
+    assert errors(report) == ""
+    seen = [line for line in told.splitlines() if line.startswith("[")]
+    unchanged = f"[] {os.environ.get('PYTHONPATH')}"
+    assert seen == [unchanged, f"[] {project}", unchanged], "the environment is what it is without onnxlint"
+
+
 def test_a_traced_model_is_checked_and_each_exporter_may_have_its_own_call(project: Path) -> None:
     (project / "nets.py").write_text("import torch\n" + LONG.replace("x.shape[1]", "len(x.shape)"))
     (project / "ex.py").write_text(

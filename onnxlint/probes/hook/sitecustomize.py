@@ -1,6 +1,7 @@
 """Python imports this before the user's script, where `onnxlint run` has put its folder in front of PYTHONPATH.
 
 It removes every trace of that, starts to listen for exports, and makes way for the `sitecustomize` of the environment.
+Another Python than the one that onnxlint runs in is left alone.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ OURS = sys.modules["sitecustomize"]
 
 sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
 sys.path_importer_cache.pop(HERE, None)
-channel = int(os.environ.pop("ONNXLINT_CHANNEL"))
-before = os.environ.pop("ONNXLINT_PYTHONPATH")
+address, root, prefix, before = (
+    os.environ.pop(f"ONNXLINT_{name}", "") for name in ("CHANNEL", "ROOT", "PREFIX", "PYTHONPATH")
+)
 if before:
     os.environ["PYTHONPATH"] = before
 else:
-    del os.environ["PYTHONPATH"]
+    os.environ.pop("PYTHONPATH", None)
 
-known = list(sys.path)
-sys.path.insert(0, HOME)
-capture = importlib.import_module("onnxlint.probes.capture")
-sys.path[:] = known
-capture.listen(channel)
+if address and prefix == sys.prefix and "ONNXLINT_PROBES" not in os.environ:
+    known = list(sys.path)
+    sys.path.insert(0, HOME)
+    capture = importlib.import_module("onnxlint.probes.capture")
+    sys.path[:] = known
+    capture.listen(address, root)
 
 del sys.modules["sitecustomize"]
 try:
