@@ -49,6 +49,7 @@ class Settings:
     opset: int = 20
     exporters: tuple[str, ...] = EXPORTERS
     runtimes: tuple[str, ...] = (ONNX_RUNTIME,)
+    latency: bool = True
     select: tuple[str, ...] = ("ONX",)
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -62,6 +62,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
         "opset": whole_number(7),
         "exporters": some_of(*EXPORTERS),
         "runtimes": runtimes,
+        "latency": truth,
         "select": selectors,
         "extend-select": selectors,
         "ignore": selectors,

@@ -85,7 +85,8 @@ class Probing:
     def _plan(self) -> bytes:
         """What the probes of the declared models follow from, as far as it is known before anything is read."""
         settings = self._settings
-        asked = [to_json(settings.models), settings.exporters, settings.opset, settings.runtimes, settings.only_models]
+        asked = [to_json(settings.models), settings.exporters, settings.opset, settings.runtimes, settings.latency]
+        asked += [settings.only_models]
         return digest(json.dumps(asked), str(settings.root))
 
     def _done(self, result: ProbeResult) -> None:

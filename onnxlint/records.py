@@ -253,7 +253,8 @@ class Probe:
     `eval` puts the model in eval mode after it is built, as the export that it was found at does.
     `overlay` is source to import in the place of what is on the disk: bytes, as latin-1 text, by resolved path.
     `compare` asks for eager's outputs alone: they are kept in that file, or compared with what it holds.
-    `runtimes` are those that run the exported files: `onnxruntime` is its CPU, others have their own names.
+    `runtimes` are those that run the exported files: `onnxruntime` is its CPU, others have their own names. `latency`
+    asks for their speed.
     `timeout` is in seconds, `memory` in bytes. `ranges` maps a parameter to its least and greatest value.
     """
 
@@ -282,11 +283,30 @@ class Probe:
     values: Mapping[str, Any] = field(default_factory=dict)
     live: str | None = None
     runtimes: tuple[str, ...] = (ONNX_RUNTIME,)
+    latency: bool = True
 
     @property
     def asked_for(self) -> bool:
         """Whether the user named this very model: then it is a failure of the run if it cannot be probed."""
         return self.source in ("config", "captured")
+
+
+@dataclass(frozen=True, slots=True)
+class SlowNodes:
+    """The nodes of one operator and one line, with their share of the time of a run."""
+
+    operator: str
+    share: float
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """A runtime's median latency over eager's on the example, of so many runs; `slowest` where it is the slower one."""
+
+    ratio: float
+    runs: int = 1
+    slowest: tuple[SlowNodes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +317,7 @@ class ExporterResult:
     detail: str = ""
     location: Location | None = None
     seconds: float = 0.0
+    latency: Latency | None = None
 
 
 class ModelStatus(StrEnum):

@@ -30,7 +30,7 @@ _PATH = click.Path(path_type=Path)
 SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("opset", "runtimes"),
+    *("opset", "runtimes", "latency"),
     *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir", "scheduler"),
     "max_models",
 )
@@ -214,6 +214,7 @@ _CHECK = (
         metavar="NAME[,NAME]",
         help="Run the exports in these: onnxruntime, openvino, or an execution provider [onnxruntime].",
     ),
+    click.option("--latency/--no-latency", default=None, help="Compare the speed of the exports with eager's [yes]."),
     click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
     click.option(
         "--max-models",

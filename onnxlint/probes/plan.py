@@ -120,6 +120,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         ranges=model.ranges,
         eval=model.eval,
         runtimes=settings.runtimes,
+        latency=settings.latency,
     )
 
 

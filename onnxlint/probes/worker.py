@@ -22,6 +22,7 @@ from onnxlint.probes.exporters import dynamo, first_line, torchscript
 from onnxlint.probes.exporters.opsets import other_opset
 from onnxlint.probes.guess.synthesise import synthesise
 from onnxlint.probes.judge import eager_error, judge
+from onnxlint.probes.latency import latency
 from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
@@ -123,7 +124,8 @@ def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
 def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, sheet: _Sheet) -> None:
     found, outcome, detail = _export_and_judge(probe, eager, exporter, scratch, sheet.runtimes)
     seconds = round(found.export.seconds, 3)
-    sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds)
+    speed = latency(eager, found, probe.root) if probe.latency else None
+    sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds, speed)
     if outcome is Outcome.SKIPPED:
         sheet.unable[exporter] = detail
     elif outcome is Outcome.CRASH:
@@ -134,7 +136,7 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribute(probe, eager, found, outcome)
     location = next((e.frames[0] for e in evidence if e.frames), None)
-    sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds)
+    sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds, speed)
     sheet.evidence += evidence
     sheet.publish()
 

@@ -119,6 +119,7 @@ def _exporter(result: ExporterResult) -> dict[str, Any]:
         "detail": result.detail,
         "location": _location(result.location) if result.location is not None else None,
         "seconds": round(result.seconds, 3),
+        **({"latency": to_json(result.latency)} if result.latency is not None else {}),
     }
 
 

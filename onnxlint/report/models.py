@@ -15,16 +15,47 @@ from onnxlint.report import words
 _SHORT = 160  # cells of the reason why a model that nobody declared was not probed
 
 
-def model_table(models: Sequence[ModelReport], *, seconds: bool = True) -> Table:
-    """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the `seconds` of the export."""
+def model_table(models: Sequence[ModelReport], *, seconds: bool = True, latency: bool = True) -> Table:
+    """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the `seconds` of the export.
+
+    `latency` adds the runtime's over eager's, for each exporter in their order.
+    """
     probed, exporters = _probed(models)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, border_style="dim")
     table.add_column("model", overflow="fold", min_width=16)
     for exporter in exporters:
         table.add_column(words.exporter_name(exporter), overflow="fold", min_width=14)
+    latency &= any(_ratio(model, name) for model in probed for name in exporters)
+    if latency:
+        table.add_column("time / eager's", no_wrap=True)
     for model in probed:
-        table.add_row(Text(words.clean(model.name)), *(_cell(model, name, seconds) for name in exporters))
+        cells = [_cell(model, name, seconds) for name in exporters]
+        if latency:
+            cells.append(Text(" · ".join(_ratio(model, name) or "–" for name in exporters)))
+        table.add_row(Text(words.clean(model.name)), *cells)
     return table
+
+
+def slower(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """Each export that is slower than eager PyTorch, and what takes the time."""
+    for model in _probed(models)[0]:
+        for exporter, result in model.exporters.items():
+            if result.latency is None or not result.latency.slowest:
+                continue
+            parts = []
+            for nodes in result.latency.slowest:
+                at = nodes.location
+                place = f" ({words.clean(PurePath(at.path).name)}:{at.line})" if at is not None and at.path else ""
+                parts.append(f"{words.clean(nodes.operator)} {nodes.share:.0%}{place}")
+            line = Text(words.clean(model.name), "bold").append(f", {words.exporter_name(exporter)}: ", "none")
+            yield line.append(
+                f"takes {result.latency.ratio:.2g} times as long as eager PyTorch: {', '.join(parts)}", "none"
+            )
+
+
+def _ratio(model: ModelReport, exporter: str) -> str:
+    result = model.exporters.get(exporter)
+    return "" if result is None or result.latency is None else f"{result.latency.ratio:.2f}×"
 
 
 def model_list(models: Sequence[ModelReport]) -> Iterator[Text]:

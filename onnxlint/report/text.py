@@ -28,7 +28,7 @@ from onnxlint.records import (
 from onnxlint.report import words
 from onnxlint.report.diff import fix_diff
 from onnxlint.report.frames import GUTTER, code_frame, gutter_width, source_text
-from onnxlint.report.models import assumptions, model_list, model_table, unprobed
+from onnxlint.report.models import assumptions, model_list, model_table, slower, unprobed
 
 Sources = Callable[[str], list[str]]
 
@@ -76,12 +76,14 @@ def text(
             page.finding(finding, catalogue.get(finding.code))
     if not quiet and any(model.status is ModelStatus.PROBED for model in report.models):
         wide = console.options.update(max_width=1000)
-        tables = (model_table(report.models, seconds=seconds) for seconds in (True, False))
+        columns = ((True, True), (False, True), (True, False), (False, False))  # what a narrow terminal goes without
+        tables = (model_table(report.models, seconds=seconds, latency=latency) for seconds, latency in columns)
         table = next((t for t in tables if console.measure(t, options=wide).maximum <= width), None)
         if table is not None:
             console.print(table)
         else:
             page.lines(model_list(report.models))
+        page.lines(slower(report.models))
         console.print()
         page.lines(assumptions(report.models))
         page.failures(whole)

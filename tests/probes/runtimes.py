@@ -45,6 +45,18 @@ class Split(nn.Module):
         return left * torch.sigmoid(right)
 
 
+class Slow(nn.Module):
+    """ONNX Runtime computes these value by value, PyTorch many at a time."""
+
+    def forward(self, x):
+        y = x * 2
+        return y.tan().sin().cos().tan()  # here
+
+
+def wide() -> tuple[torch.Tensor, ...]:
+    return (torch.linspace(-1.0, 1.0, 65536).reshape(64, 1024),)
+
+
 def ids() -> tuple[torch.Tensor, ...]:
     return (torch.arange(6).reshape(2, 3),)
 
