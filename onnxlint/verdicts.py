@@ -8,7 +8,7 @@
 3. Attached evidence of a failure confirms. A statement that ran in models that are all right is not reproduced,
    unless it has an arm that no input took and that would change the outputs.
    Everything else stays suspected.
-4. Evidence of a failure that attached nowhere becomes a finding of its own.
+4. Evidence of a failure that attached nowhere becomes a finding of its own, and so does what makes a graph large.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
     Cause.MISMATCH: (*_GRAPH, "ONX3"),
     Cause.RUNTIME: (*_GRAPH, "ONX313"),
     Cause.EAGER: _GRAPH,
+    Cause.SIZE: (),  # nothing is wrong
     Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX308", "ONX311", "ONX505"),
     # Batch statistics are state too.
     Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX308", "ONX406"),
@@ -117,6 +118,7 @@ _CODE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.INPUT_VANISHED: "ONX708",
     Cause.MUTATION: "ONX709",
     Cause.EAGER: "ONX710",
+    Cause.SIZE: "ONX711",
 }
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
@@ -134,6 +136,7 @@ _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.INPUT_VANISHED: "an input of the model is not in the exported graph",
     Cause.MUTATION: "forward changes the model's own state {here}",
     Cause.EAGER: "PyTorch itself fails {here} on a size that was declared",
+    Cause.SIZE: "the export writes out a loop {here}, a copy for every element of an input's axis",
 }
 _SPELT = {"torchscript": "TorchScript"}
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
@@ -161,6 +164,8 @@ def join(
     table = _Table(findings, statement_lines, is_checked)
     is_head = _is_head(source_line)
     every = [evidence for result in results for evidence in result.evidence]
+    large = [e for e in every if e.cause is Cause.SIZE and not failing(e)]
+    every = [e for e in every if e not in large]
     waiting = [e for e in every if not table.attach(e, DIRECT if _is_consequence(e) else COMPATIBLE)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
@@ -176,7 +181,7 @@ def join(
         if not table.attach(evidence, COMPATIBLE) and not table.attach_upstream(evidence):
             own.add(evidence)
     judged = [_judge(finding, table.evidence[i], results, statement_lines) for i, finding in enumerate(findings)]
-    return tuple(sorted([*judged, *own.findings(catalogue)], key=place))
+    return tuple(sorted([*judged, *own.findings(catalogue), *own.large(large, catalogue)], key=place))
 
 
 def place(finding: Finding) -> tuple[str, int, int, str]:
@@ -351,6 +356,18 @@ class _Own:
             plain = next((c for c in _SAME_CAUSE if (c, *at) in merged and code in _JOINS), code)
             merged.setdefault((plain, *at), []).extend(group)  # type: ignore[arg-type]  # mypy forgets a tuple's tail
         return [self._finding(code, group, catalogue) for (code, *_), group in merged.items()]
+
+    def large(self, evidence: Sequence[Evidence], catalogue: Mapping[str, Rule]) -> list[Finding]:
+        """One warning for each statement that makes a graph large: nothing is wrong, so that nothing is confirmed."""
+        groups: dict[tuple[str, int], list[tuple[Location, Evidence]]] = {}
+        for one in evidence:
+            where = next((frame for frame in one.frames if self._is_checked(frame.path)), None)
+            where = where or self._models.get(one.model)
+            if where is not None:
+                first, _ = self._lines(where.path, where.line)
+                groups.setdefault((_normal(where.path), first), []).append((where, one))
+        found = [self._finding(_code(group[0][1]), group, catalogue) for group in groups.values()]
+        return [dataclasses.replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in found]
 
     def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Rule]) -> Finding:
         where, first = group[0]

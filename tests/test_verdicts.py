@@ -27,7 +27,7 @@ from onnxlint.records import (
 from onnxlint.verdicts import COMPATIBLE, CONSEQUENCES, DIRECT, failing, join, place
 
 PATH = "models/net.py"
-OWN_CODES = [f"ONX7{n:02}" for n in range(1, 11)]
+OWN_CODES = [f"ONX7{n:02}" for n in range(1, 12)]
 CATALOGUE = {
     code: Rule(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in [*OWN_CODES, "ONX101", "ONX201"]
 }
@@ -201,6 +201,16 @@ def test_evidence_that_no_finding_explains_becomes_one(cause: Cause, exporter: s
     assert (found.code, found.rule, found.verdict, found.severity) == (code, f"rule-{code}", "confirmed", "error")
     assert (found.span.path, found.span.line, found.symbol) == (PATH, 21, "forward")
     assert len(found.evidence) == 1
+
+
+def test_what_makes_a_graph_large_is_one_warning_and_confirms_nothing() -> None:
+    seen = [evidence(Cause.SIZE, 10, exporter=e, symptom=Outcome.OK) for e in ("torchscript", "dynamo")]
+    large, static = joined([finding(line=10)], result(*seen, torchscript=Outcome.OK))
+    assert (static.code, static.verdict, static.evidence) == ("ONX101", "not-reproduced", ())
+    assert (large.code, large.severity, large.verdict) == ("ONX711", "warning", "suspected")
+    assert large.evidence == tuple(seen)
+    both = joined([], result(evidence(Cause.BRANCH, 21), *seen))
+    assert [(f.code, f.verdict) for f in both] == [("ONX711", "suspected"), ("ONX703", "confirmed")]
 
 
 def test_every_cause_that_exists_has_its_place_in_the_table() -> None:

@@ -26,6 +26,7 @@ from onnxlint.probes.latency import latency
 from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
+from onnxlint.probes.unrolled import unrolled
 from onnxlint.records import (
     OPENVINO,
     SYNTHESISED,
@@ -132,6 +133,7 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
         sheet.notices.append(Diagnostic("error", f"{probe.name}: {detail}", probe.path or None, probe.line or None))
     sheet.publish()
     if outcome in _UNEXPLAINED:
+        sheet.evidence += unrolled(probe, eager, found) if outcome is Outcome.OK else []
         return
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribute(probe, eager, found, outcome)

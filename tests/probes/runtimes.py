@@ -45,6 +45,50 @@ class Split(nn.Module):
         return left * torch.sigmoid(right)
 
 
+class Unrolled(nn.Module):
+    """The loop is over an axis of fixed length: right, and 24 copies of its body."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x):
+        state = x[:, 0] * 0
+        for step in range(x.shape[1]):
+            state = torch.tanh(self.inner(x[:, step]) + 0.5 * state - 0.1)  # here
+        return state
+
+
+class Stack(nn.Module):
+    """As many nodes of one line, each of a layer of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.LayerNorm(4)) for _ in range(24))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Again(nn.Module):
+    """One layer 24 times, whatever the length of the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x):
+        for _ in range(24):
+            x = torch.tanh(self.inner(x) + 0.5 * x - 0.1) * 0.9
+        return x
+
+
+def long() -> tuple[torch.Tensor, ...]:
+    return (torch.randn(2, 24, 4, generator=torch.Generator().manual_seed(1)),)
+
+
 class Slow(nn.Module):
     """ONNX Runtime computes these value by value, PyTorch many at a time."""
 

@@ -223,7 +223,7 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
         except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
             return []
     found: dict[tuple[str, Any], Refusal] = {}
-    for node in _nodes(graph):
+    for node in nodes(graph):
         if node.kind() in names:
             frames = torchscript_frames(node.sourceRange(), root)
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
@@ -231,8 +231,9 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
     return list(found.values())
 
 
-def _nodes(block: Any) -> Iterator[Any]:
+def nodes(block: Any) -> Iterator[Any]:
+    """Every node of a graph, those of its nested blocks too."""
     for node in block.nodes():
         yield node
         for inner in node.blocks():
-            yield from _nodes(inner)
+            yield from nodes(inner)
