@@ -11,6 +11,7 @@ from onnxlint.probes.causes import Explanation, Place
 from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Export, Refusal, beyond, stubs, torchscript
 from onnxlint.probes.exporters.beyond import Beyond
+from onnxlint.probes.observe import clone
 from onnxlint.probes.trials import Confirmation
 from onnxlint.records import Cause, Location, Probe
 
@@ -66,9 +67,12 @@ def _by_values(eager: Eager) -> list[Place]:
 
 def _beyond(probe: Probe, eager: Eager) -> Beyond:
     example = eager.example
+    # A size of 1 would be taken for a number, see _pinned.
+    larger = (run for run in eager.accepted if all(size > 1 for size in run.sizes.values()))
+    run = next(larger, eager.base)
     model = eager.fresh()
     return beyond.carry_on(
-        model, example.parameters, example.args, example.kwargs, example.dynamic, probe.opset, probe.root
+        model, example.parameters, clone(run.args), clone(run.kwargs), example.dynamic, probe.opset, probe.root
     )
 
 
@@ -88,10 +92,14 @@ def _in_the_way_of_dynamo(eager: Eager, found: Confirmation, further: Beyond) ->
 
 
 def _pinned(eager: Eager, further: Beyond) -> list[Place]:
-    """Conditions on sizes that the capture took for granted and that an input which eager accepts breaks."""
+    """Conditions on sizes that the capture took for granted and that an input which eager accepts breaks.
+
+    With real values along, whether a size is 1 gets asked at every copy, which the exporter itself does not do.
+    """
     found: dict[tuple[str, int], Place] = {}
+    larger = [run for run in eager.runs if all(size > 1 for size in run.sizes.values())]
     for guard in further.guards:
-        broken = {run.label for run in eager.runs if guard.holds(run.leaves) is False}
+        broken = {run.label for run in larger if guard.holds(run.leaves) is False}
         if broken:
             detail = f"the export assumes `{guard.text}` from here on, and PyTorch does not"
             found.setdefault(_line(guard.frames[0]), Place(Cause.GUARD, guard.frames, detail, "", broken))

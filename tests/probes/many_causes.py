@@ -128,3 +128,34 @@ class GuardedTrace(nn.Module):
         if not torch.jit.is_tracing() and x.sum() > 0:
             x = x * 1.0
         return x + torch.linalg.inv(x.T @ x + torch.eye(6)).sum()  # here
+
+
+class OneRow(nn.Module):
+    """Carried past the branch, every copy asks whether the batch is 1; the exporter itself never does."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(6, 6)
+
+    def forward(self, x):
+        state = torch.zeros_like(x)
+        for _ in range(3):
+            state = self.cell(x, state)
+            if (state.argmax(-1) == 2).all():  # here
+                break
+        return state
+
+
+def helper(x):
+    return torch.median(x, 1, keepdim=True).values  # helped
+
+
+class Helped(nn.Module):
+    """The operator that dynamo cannot translate stands in a function that forward calls."""
+
+    def forward(self, x):
+        return x - helper(x)
+
+
+def one_row():
+    return (torch.randn(1, 6),)

@@ -98,3 +98,16 @@ def test_other_draws_are_not_held_still(tmp_path: Path) -> None:
 def test_a_branch_that_the_trace_does_not_take_is_no_cause(tmp_path: Path) -> None:
     found = named(probe("GuardedTrace", tmp_path, exporters=("torchscript",)), "torchscript", MODULE)
     assert set(found) == marked("GuardedTrace")
+
+
+def test_a_batch_of_one_is_no_condition_of_the_exporter(tmp_path: Path) -> None:
+    found = named(probe("OneRow", tmp_path, "one_row"), "dynamo", MODULE)
+    assert set(found) == marked("OneRow")
+
+
+def test_an_operator_in_a_function_that_forward_calls_is_named_there(tmp_path: Path) -> None:
+    result = probe("Helped", tmp_path)
+    (evidence,) = [e for e in result.evidence if e.cause is Cause.REFUSED]
+    (line,) = lines("helper", "# helped", MODULE)
+    assert evidence.frames[0].line == line
+    assert evidence.frames[1].function == "Helped.forward"

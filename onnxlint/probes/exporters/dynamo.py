@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import itertools
 import logging
 import re
 import time
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +20,8 @@ from unittest import mock
 import sympy
 import torch
 from torch.export.graph_signature import ConstantArgument
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, uninteresting_files
+from torch.fx.proxy import TracerBase
 from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
 from torch.utils import _pytree as pytree
 
@@ -204,6 +207,7 @@ class Log:
             mock.patch.object(ShapeEnv, "_set_replacement", replace),
             mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
             mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
+            mock.patch.object(TracerBase, "_filter_traceback_frames", _from_forward_on),
         ):
             yield
 
@@ -282,6 +286,12 @@ class Log:
                     Refusal(f"`{node.target}` has no translation to ONNX: {reason}", frames),
                 )
         return list(found.values())
+
+
+def _from_forward_on(_: TracerBase, stack: traceback.StackSummary) -> traceback.StackSummary:
+    """The frames to keep of where a node was made; torch.export keeps those named `forward` alone, and no helper's."""
+    frames = list(itertools.dropwhile(lambda frame: frame.name != "forward", stack))
+    return traceback.StackSummary.from_list([f for f in frames if f.filename not in uninteresting_files()])
 
 
 def _root(error: BaseException) -> BaseException:
