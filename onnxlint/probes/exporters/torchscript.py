@@ -24,6 +24,7 @@ from onnxlint.probes.exporters import (
     first_line,
     leaves,
     named,
+    overloads,
     signature,
 )
 from onnxlint.probes.userspace import error_frames, torchscript_frames, user_frames
@@ -67,26 +68,32 @@ def export(
         if isinstance(leaf, torch.Tensor) and axes_of(name, dynamic)
     }
     path = folder / "torchscript.onnx"
+
+    def run() -> None:
+        torch.onnx.export(
+            model,
+            packed(args, kwargs),
+            str(path),
+            dynamo=False,
+            verbose=True,
+            opset_version=opset,
+            input_names=list(found),
+            dynamic_axes=axes,
+            **options,
+        )
+
     began = time.perf_counter()
     try:
         with located_nodes(), _tracer_warnings(result.warnings, root), conversions(result.conversions, root):
-            torch.onnx.export(
-                model,
-                packed(args, kwargs),
-                str(path),
-                dynamo=False,
-                verbose=True,
-                opset_version=opset,
-                input_names=list(found),
-                dynamic_axes=axes,
-                **options,
-            )
+            run()
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
         result.error = first_line(error)
         result.refusals = _refusals(error, root)
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
+        else:
+            result.refusals = overloads.refused(error, run, root) or result.refusals
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
