@@ -148,12 +148,24 @@ def _repeat(eager: Eager, root: str) -> None:
         if seen.error is None and not _same(eager.base.outputs, tensors(seen.outputs)):
             eager.random = True
             return
+        if seen.error is None and not eager.base.observation.draws:
+            _settle(eager, seen)
     if eager.mutated:
         model = eager.inference()
         for _ in range(2):
             run = execute(model, eager.example, again, root)
         eager.second = run.outputs
         eager.stateful = not _same(eager.base.outputs, run.outputs)
+
+
+def _settle(eager: Eager, seen: Observation) -> None:
+    """Let the second run of the example stand for it: the first may have filled caches that outlive the model.
+
+    All further runs find these filled, so a way past them tells nothing of the input.
+    """
+    first = eager.base.observation.reached
+    reached = {path: first.get(path, set()) | seen.reached.get(path, set()) for path in {*first, *seen.reached}}
+    eager.base = replace(eager.base, observation=replace(seen, reached=reached))
 
 
 def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:

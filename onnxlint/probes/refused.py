@@ -16,7 +16,7 @@ from onnxlint.probes.trials import Confirmation
 from onnxlint.records import Cause, Location, Probe
 
 _BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
-_STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed")
+_STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed", "FakeTensor")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 

@@ -159,3 +159,28 @@ class Helped(nn.Module):
 
 def one_row():
     return (torch.randn(1, 6),)
+
+
+_KNOWN: dict[tuple[torch.dtype, ...], str] = {}
+
+
+class Remembering(nn.Module):
+    """The first run of all fills a memo outside the model: no input decides which way it goes there."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        key = (x.dtype,)
+        if key not in _KNOWN:  # only the first run of all
+            _KNOWN[key] = str(x.dtype)
+        return torch.linalg.inv(x @ x.T + torch.eye(x.shape[0]))  # here
+
+
+class Registering(nn.Module):
+    """Keeps what it computes in a buffer that is none before: dynamo's capture leaves a tensor without data in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("bias", None)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.register_buffer("bias", torch.arange(x.shape[0]) * 1.0, persistent=False)  # here
+        return x + self.bias[:, None]

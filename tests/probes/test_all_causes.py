@@ -43,6 +43,18 @@ def test_torchscript_is_carried_past_operators_to_failing_lowerings_and_frozen_v
     assert "Caused by" not in pooled
 
 
+def test_a_memo_that_the_first_run_fills_is_no_cause(tmp_path: Path) -> None:
+    for _ in range(2):  # the second time it is filled already
+        found = named(probe("Remembering", tmp_path, "x66", ("torchscript",)), "torchscript", MODULE)
+        assert set(found) == marked("Remembering")
+
+
+def test_the_line_that_registers_a_buffer_in_forward_is_named(tmp_path: Path) -> None:
+    result = probe("Registering", tmp_path)
+    assert outcomes(result)["dynamo"] == "export-error"
+    assert set(named(result, "dynamo", MODULE)) == marked("Registering")
+
+
 def test_dynamo_refuses_of_the_same_model_the_branch_alone(tmp_path: Path) -> None:
     result = probe("Mixed", tmp_path)
     assert set(named(result, "dynamo", MODULE)) == marked("Mixed", "# both")
