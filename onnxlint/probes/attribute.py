@@ -81,7 +81,11 @@ def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explana
     """What refused the file or the example: the checker, or one of the runtimes."""
     explanations = causes.drawn(eager, None, probe.root) if eager.random else []
     places = found.runtime.places(found.refusal, probe.root) if found.runtime is not None else []
-    explanations += [Explanation(Cause.RUNTIME, frames, found.refusal) for frames in places if frames]
+    lines = {(frames[0].path, frames[0].line) for frames in places if frames}
+    wrong = causes.wrong_before_it_fails(probe.root, eager, found) if lines else []
+    explanations += [e for e in wrong if (e.frames[0].path, e.frames[0].line) not in lines]
+    if not explanations:
+        explanations = [Explanation(Cause.RUNTIME, frames, found.refusal) for frames in places if frames]
     return explanations or _somewhere(eager, probe, found.refusal, Cause.RUNTIME)
 
 

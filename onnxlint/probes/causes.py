@@ -13,9 +13,9 @@ import torch
 
 from onnxlint.probes import graph, state
 from onnxlint.probes.eager import Eager, Run
-from onnxlint.probes.engines import RuntimeRefused, Setup
+from onnxlint.probes.engines import DEFAULT, RuntimeRefused, Setup
 from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
-from onnxlint.probes.localise import first_divergences
+from onnxlint.probes.localise import first_divergences, wrong_before
 from onnxlint.probes.observe import divergences, observe
 from onnxlint.probes.paths import first_steps
 from onnxlint.probes.runtime import Runtime
@@ -282,6 +282,19 @@ def _refusing_node(runtime: Runtime, setup: Setup, feeds: Mapping[str, object], 
     except RuntimeRefused as refused:
         return runtime.frames(str(refused), root)
     return ()
+
+
+def wrong_before_it_fails(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """Where a graph that ONNX Runtime does not load computes something else than eager, on the way to what it names."""
+    runtime, base = found.runtime, eager.base
+    node = runtime.node_of(found.refusal) if runtime is not None else None
+    if runtime is None or node is None:
+        return []
+    feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **base.leaves})
+    engine = (found.refusing or DEFAULT).engine
+    places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, runtime.path, feeds, root, engine)
+    detail = f"what is computed here is another than PyTorch's; further on {found.refusal}"
+    return [Explanation(Cause.MISMATCH, frames, detail) for frames in places]
 
 
 def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -> list[Explanation]:

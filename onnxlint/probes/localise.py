@@ -41,22 +41,82 @@ def first_divergences(
     can be told.
     """
     try:
-        theirs = _intermediates(exported, feeds, root, engine)
+        theirs = _intermediates(onnx.load(str(exported)), feeds, root, engine)
     except RuntimeRefused:
         return []
+    record, outputs = _recorded(model, args, kwargs, root)
+    # Mostly a view is right where its whole is. Where that leaves nothing wrong, a view itself must be: `squeeze()`.
+    for strict in (False, True):
+        places = _places(record, _first_wrong(record, theirs, outputs, strict))
+        if places:
+            return places
+    return []
+
+
+def wrong_before(
+    node: str,
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    exported: Path,
+    feeds: Mapping[str, Any],
+    root: str,
+    engine: Engine,
+) -> list[Frames]:
+    """The same for a graph that ONNX Runtime does not load because of a node: what is wrong on the way to it already.
+
+    A place counts only where the graph computes something at its line, and nothing that eager has there: of what stands
+    in no node, nobody can tell whether it is wrong or part of another.
+    """
+    graph = onnx.load(str(exported))
+    _keep_way_to(graph.graph, node)
+    try:
+        theirs = _intermediates(graph, feeds, root, engine)
+    except RuntimeRefused:
+        return []
+    record, outputs = _recorded(model, args, kwargs, root)
+    wrong = [index for index in _first_wrong(record, theirs, outputs, False) if theirs.made_at(record.frames[index])]
+    return _places(record, [_through_views(record, theirs, index) for index in wrong])
+
+
+def _through_views(record: _Record, theirs: _Values, index: int) -> int:
+    """From a wrong value back to the first view on its way that is nowhere in the graph: a window, a slice."""
+    while True:
+        views = [
+            i
+            for i in record.inputs[index]
+            if record.view[i] and theirs.made_at(record.frames[i]) and not theirs.has(record.values[i], ())
+        ]
+        if not views:
+            return index
+        index = views[0]
+
+
+def _keep_way_to(graph: onnx.GraphProto, name: str) -> None:
+    """Leave only what a node needs, without itself."""
+    wanted: set[str] = set()
+    kept = []
+    for node in reversed(graph.node):
+        if node.name == name:
+            wanted.update(node.input)
+        elif wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    del graph.node[:], graph.output[:]
+    graph.node.extend(reversed(kept))
+
+
+def _recorded(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], root: str
+) -> tuple[_Record, Any]:
     args, kwargs = clone(args), clone(dict(kwargs))
     record = _Record(root, pytree.tree_leaves((args, kwargs)))
     with torch.no_grad(), record:
         outputs = model(*args, **kwargs)
-    # Mostly a view is right where its whole is. Where that leaves nothing wrong, a view itself must be: `squeeze()`.
-    for strict in (False, True):
-        places = _first_wrong(record, theirs, outputs, strict)
-        if places:
-            return places[:_MOST]
-    return []
+    return record, outputs
 
 
-def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -> list[Frames]:
+def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -> list[int]:
     matched: list[bool] = []
     for index, value in enumerate(record.values):
         same = not strict and record.view[index] and all(matched[i] for i in record.inputs[index])
@@ -71,11 +131,16 @@ def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -
             first.add(index)
         waiting += [i for i in before if i not in seen]
         seen.update(before)
+    return sorted(first)
+
+
+def _places(record: _Record, indices: list[int]) -> list[Frames]:
+    """The frames of operators, one for each line."""
     places: dict[Line, Frames] = {}
-    for index in sorted(first):
+    for index in indices:
         for frame in record.frames[index][:1]:
             places.setdefault((frame.path, frame.line), record.frames[index])
-    return list(places.values())
+    return list(places.values())[:_MOST]
 
 
 class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
@@ -150,6 +215,10 @@ class _Values:
             if site is not None:
                 self._sites |= {site, site[:1]}
 
+    def made_at(self, frames: Frames) -> bool:
+        """Whether anything is known to come from a line."""
+        return (_site(frames) or ())[:1] in self._sites
+
     def has(self, value: torch.Tensor, frames: Frames, *, only_here: bool = False) -> bool:
         """Whether an array holds this value: one of the same site if any is known to come from there, or of its line.
 
@@ -173,9 +242,8 @@ def _site(frames: Frames) -> Site | None:
     return tuple((frame.path, frame.line) for frame in frames[:2]) or None
 
 
-def _intermediates(exported: Path, feeds: Mapping[str, Any], root: str, engine: Engine) -> _Values:
+def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, engine: Engine) -> _Values:
     """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
-    model = onnx.load(str(exported))
     sites: dict[str, Site | None] = {value.name: None for value in model.graph.output}
     for node in model.graph.node:
         sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, root))))

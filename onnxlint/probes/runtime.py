@@ -79,14 +79,18 @@ class Runtime:
 
     def places(self, message: str, root: str) -> list[tuple[Location, ...]]:
         """The user's frames of the node that a message names, or of the first node of every operator that it lists."""
-        names = [match["name"] for match in _NODE.finditer(message)]
-        for node in self.model.graph.node:
-            if node.name and node.name in names:
-                return [onnx_frames(node, root)]
+        node = self.node_of(message)
+        if node is not None:
+            return [onnx_frames(node, root)]
         listed = _OPERATORS.search(message)
         operators = set(re.findall(r"(\w+)-\d+", listed[0])) if listed else set()
         first = {node.op_type: node for node in reversed(self.model.graph.node) if node.op_type in operators}
         return [frames for node in first.values() if (frames := onnx_frames(node, root))]
+
+    def node_of(self, message: str) -> Any:
+        """The node that an error message names; None where it names none of the graph's."""
+        names = [match["name"] for match in _NODE.finditer(message)]
+        return next((node for node in self.model.graph.node if node.name and node.name in names), None)
 
 
 def as_array(leaf: Any, elem_type: int) -> Any:

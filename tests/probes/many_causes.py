@@ -17,6 +17,11 @@ def x66() -> tuple[torch.Tensor, ...]:
     return (torch.randn(6, 6),)
 
 
+def x285() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return (torch.randn(2, 8, 5),)
+
+
 class Operators(nn.Module):
     """Five operators that neither exporter can lower."""
 
@@ -184,3 +189,16 @@ class Registering(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.register_buffer("bias", torch.arange(x.shape[0]) * 1.0, persistent=False)  # here
         return x + self.bias[:, None]
+
+
+class Windows(nn.Module):
+    """TorchScript turns the windows the wrong way; ONNX Runtime only notices at the sum that they do not fit into."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.position = nn.Parameter(torch.randn(3, 5, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        windows = (x * 2).unfold(-2, 4, 2)  # here
+        scaled = windows * 3
+        return scaled + self.position

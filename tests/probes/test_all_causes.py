@@ -55,6 +55,14 @@ def test_the_line_that_registers_a_buffer_in_forward_is_named(tmp_path: Path) ->
     assert set(named(result, "dynamo", MODULE)) == marked("Registering")
 
 
+def test_what_is_wrong_before_the_node_that_does_not_load_is_named(tmp_path: Path) -> None:
+    result = probe("Windows", tmp_path, "x285", exporters=("torchscript",))
+    assert outcomes(result)["torchscript"] == "runtime-error"
+    found = named(result, "torchscript", MODULE)
+    assert set(found) == marked("Windows")
+    assert "further on" in next(iter(found.values()))[0].detail
+
+
 def test_dynamo_refuses_of_the_same_model_the_branch_alone(tmp_path: Path) -> None:
     result = probe("Mixed", tmp_path)
     assert set(named(result, "dynamo", MODULE)) == marked("Mixed", "# both")
