@@ -66,7 +66,8 @@ class Cause(StrEnum):
     RANDOM = "random"  # two runs of the same input differ because of a draw here
     MUTATION = "mutation"  # the forward changed a parameter, buffer or attribute here
     INPUT_VANISHED = "input-vanished"  # an input is not in the graph
-    SIZE = "size"  # the export is right, and larger than it had to be, because of what is done here
+    UNROLLED = "unrolled"  # the export is right, and a loop over an input's axis is written out here
+    WEIGHTS = "weights"  # the export is right, and has a second copy of the weight that is used here
     EAGER = "eager"  # eager PyTorch itself raised here on a declared size
 
 

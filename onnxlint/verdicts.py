@@ -41,6 +41,8 @@ StatementLines = Callable[[str, int], tuple[int, int]]
 # These point at where an error shows, not at where it is made.
 CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.INPUT_VANISHED, Cause.EAGER})
 
+LARGE = frozenset({Cause.UNROLLED, Cause.WEIGHTS})  # the export is right, and larger than it had to be
+
 _GRAPH = ("ONX1", "ONX2", "ONX4")  # control flow, shapes, escapes and operators: what tracing loses
 _STATE = ("ONX304",)
 _RANDOM = ("ONX302", "ONX305")
@@ -64,7 +66,8 @@ COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
     Cause.MISMATCH: (*_GRAPH, "ONX3"),
     Cause.RUNTIME: (*_GRAPH, "ONX313"),
     Cause.EAGER: _GRAPH,
-    Cause.SIZE: (),  # nothing is wrong
+    Cause.UNROLLED: (),  # nothing is wrong
+    Cause.WEIGHTS: (),
     Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX308", "ONX311", "ONX505"),
     # Batch statistics are state too.
     Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX308", "ONX406"),
@@ -118,7 +121,8 @@ _CODE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.INPUT_VANISHED: "ONX708",
     Cause.MUTATION: "ONX709",
     Cause.EAGER: "ONX710",
-    Cause.SIZE: "ONX711",
+    Cause.UNROLLED: "ONX711",
+    Cause.WEIGHTS: "ONX712",
 }
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
@@ -136,7 +140,8 @@ _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.INPUT_VANISHED: "an input of the model is not in the exported graph",
     Cause.MUTATION: "forward changes the model's own state {here}",
     Cause.EAGER: "PyTorch itself fails {here} on a size that was declared",
-    Cause.SIZE: "the export writes out a loop {here}, a copy for every element of an input's axis",
+    Cause.UNROLLED: "the export writes out a loop {here}, a copy for every element of an input's axis",
+    Cause.WEIGHTS: "the export holds a second copy of the weight that is used {here}",
 }
 _SPELT = {"torchscript": "TorchScript"}
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones
@@ -164,7 +169,7 @@ def join(
     table = _Table(findings, statement_lines, is_checked)
     is_head = _is_head(source_line)
     every = [evidence for result in results for evidence in result.evidence]
-    large = [e for e in every if e.cause is Cause.SIZE and not failing(e)]
+    large = [e for e in every if e.cause in LARGE and not failing(e)]
     every = [e for e in every if e not in large]
     waiting = [e for e in every if not table.attach(e, DIRECT if _is_consequence(e) else COMPATIBLE)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
@@ -359,13 +364,13 @@ class _Own:
 
     def large(self, evidence: Sequence[Evidence], catalogue: Mapping[str, Rule]) -> list[Finding]:
         """One warning for each statement that makes a graph large: nothing is wrong, so that nothing is confirmed."""
-        groups: dict[tuple[str, int], list[tuple[Location, Evidence]]] = {}
+        groups: dict[tuple[Cause, str, int], list[tuple[Location, Evidence]]] = {}
         for one in evidence:
             where = next((frame for frame in one.frames if self._is_checked(frame.path)), None)
             where = where or self._models.get(one.model)
             if where is not None:
                 first, _ = self._lines(where.path, where.line)
-                groups.setdefault((_normal(where.path), first), []).append((where, one))
+                groups.setdefault((one.cause, _normal(where.path), first), []).append((where, one))
         found = [self._finding(_code(group[0][1]), group, catalogue) for group in groups.values()]
         return [dataclasses.replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in found]
 

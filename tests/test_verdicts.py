@@ -27,7 +27,7 @@ from onnxlint.records import (
 from onnxlint.verdicts import COMPATIBLE, CONSEQUENCES, DIRECT, failing, join, place
 
 PATH = "models/net.py"
-OWN_CODES = [f"ONX7{n:02}" for n in range(1, 12)]
+OWN_CODES = [f"ONX7{n:02}" for n in range(1, 13)]
 CATALOGUE = {
     code: Rule(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in [*OWN_CODES, "ONX101", "ONX201"]
 }
@@ -204,7 +204,7 @@ def test_evidence_that_no_finding_explains_becomes_one(cause: Cause, exporter: s
 
 
 def test_what_makes_a_graph_large_is_one_warning_and_confirms_nothing() -> None:
-    seen = [evidence(Cause.SIZE, 10, exporter=e, symptom=Outcome.OK) for e in ("torchscript", "dynamo")]
+    seen = [evidence(Cause.UNROLLED, 10, exporter=e, symptom=Outcome.OK) for e in ("torchscript", "dynamo")]
     large, static = joined([finding(line=10)], result(*seen, torchscript=Outcome.OK))
     assert (static.code, static.verdict, static.evidence) == ("ONX101", "not-reproduced", ())
     assert (large.code, large.severity, large.verdict) == ("ONX711", "warning", "suspected")

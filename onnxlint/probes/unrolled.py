@@ -47,7 +47,9 @@ def unrolled(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
                 f"{len(model.graph.node)} nodes: one for each element of {grown}, as half of that axis shows"
             )
             evidence.append(
-                Evidence(probe.name, found.export.exporter, Cause.SIZE, Outcome.OK, stretch.frames, detail, "example")
+                Evidence(
+                    probe.name, found.export.exporter, Cause.UNROLLED, Outcome.OK, stretch.frames, detail, "example"
+                )
             )
     return evidence
 

@@ -27,6 +27,7 @@ from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.probes.unrolled import unrolled
+from onnxlint.probes.weights import copied, too_large
 from onnxlint.records import (
     OPENVINO,
     SYNTHESISED,
@@ -127,13 +128,15 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     seconds = round(found.export.seconds, 3)
     speed = latency(eager, found, probe.root) if probe.latency else None
     sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds, speed)
+    large = too_large(found, probe.name)
+    sheet.notices += [Diagnostic("warning", large, probe.path or None, probe.line or None)] if large else []
     if outcome is Outcome.SKIPPED:
         sheet.unable[exporter] = detail
     elif outcome is Outcome.CRASH:
         sheet.notices.append(Diagnostic("error", f"{probe.name}: {detail}", probe.path or None, probe.line or None))
     sheet.publish()
     if outcome in _UNEXPLAINED:
-        sheet.evidence += unrolled(probe, eager, found) if outcome is Outcome.OK else []
+        sheet.evidence += [*unrolled(probe, eager, found), *copied(probe, found)] if outcome is Outcome.OK else []
         return
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribute(probe, eager, found, outcome)

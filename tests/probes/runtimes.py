@@ -89,6 +89,32 @@ def long() -> tuple[torch.Tensor, ...]:
     return (torch.randn(2, 24, 4, generator=torch.Generator().manual_seed(1)),)
 
 
+class Tied(nn.Module):
+    """TorchScript keeps the table and its transposed; dynamo keeps one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(600, 512)
+        self.head = nn.Linear(512, 600, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, words):
+        hidden = torch.tanh(self.table(words))
+        return self.head(hidden)  # here
+
+
+class Untied(Tied):
+    """As large, and every weight is one of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(512, 600, bias=False)
+
+
+def words() -> tuple[torch.Tensor, ...]:
+    return (torch.arange(6).reshape(2, 3),)
+
+
 class Slow(nn.Module):
     """ONNX Runtime computes these value by value, PyTorch many at a time."""
 

@@ -20,7 +20,7 @@ def test_a_loop_over_a_fixed_axis_is_told_with_its_line_and_axis(tmp_path: Path)
     here = next(n for n, line in enumerate(text, 1) if "self.inner(x[:, step])" in line)
     assert {e.exporter for e in result.evidence} == {"torchscript", "dynamo"}
     for evidence in result.evidence:
-        assert (evidence.cause, evidence.symptom) == (Cause.SIZE, Outcome.OK)
+        assert (evidence.cause, evidence.symptom) == (Cause.UNROLLED, Outcome.OK)
         assert (evidence.frames[0].path, evidence.frames[0].line) == ("runtimes.py", here)
         assert "24 copies" in evidence.detail
         assert "axis 1 of `x`" in evidence.detail
