@@ -51,7 +51,7 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     """Emit an ExportCall for one call."""
     given: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
     given.update(kwargs)
-    unknown = "**" in given
+    unknown = "**" in given or _spreads_nothing(node, kwargs)
     if name.endswith("_export"):
         given.setdefault("dynamo", Const(name.endswith("dynamo_export")))
     model, inputs = given.get("model", Unknown()), given.get("args", given.get("kwargs", Unknown()))
@@ -110,6 +110,14 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         **fed(engine, given, node, parameters),
         **around(engine, given, node),
     )
+
+
+def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
+    """Whether `**options` gave no argument: nobody writes that for nothing, so who fills the dict is not seen here."""
+    if not isinstance(node, ast.Call):
+        return False
+    named = {keyword.arg for keyword in node.keywords}
+    return None in named and kwargs.keys() <= named
 
 
 def _says_none(node: ast.AST, name: str) -> bool:
