@@ -145,7 +145,7 @@ class Result:
     def _repr_html_(self) -> str:
         from onnxlint.report.notebook import html
 
-        return html(self.report, self.findings, self.ok)
+        return html(self.report, self.findings, self.ok, self.sentence)
 
 
 def _place(finding: Finding) -> str:

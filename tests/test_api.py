@@ -166,6 +166,16 @@ def test_inputs_that_forward_does_not_take_are_told() -> None:
     assert "not an nn.Module" in (result.models[0].reason or "")
 
 
+def test_an_exported_program_goes_through_dynamo_alone() -> None:
+    sizes = {"x": {0: torch.export.Dim("batch", max=9)}, "scale": None}
+    program = torch.export.export(Scaled(), (torch.ones(2, 3),), {"scale": torch.ones(4)}, dynamic_shapes=sizes)
+    result = onnxlint.check_model(program)
+    assert {name: cell.outcome.value for name, cell in result.exporters.items()} == {"dynamo": "ok"}
+    assert result.models[0].name == "live_models:Scaled"
+    assert result.ok, str(result)
+    assert "dynamo exporter alone" in onnxlint.check_model(program, exporters="torchscript").sentence
+
+
 def test_arguments_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="torchscript and dynamo"):
         onnxlint.check_model(Gate(), torch.ones(2, 3), exporters="onnx")

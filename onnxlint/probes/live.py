@@ -125,7 +125,10 @@ def _unpacked(call: Call) -> Call:
     """The call with a program of which the model is not known: what the program computes stands in for it."""
     program = call.model
     args, kwargs = programs.inputs_of(program) or (call.args, dict(call.kwargs))
-    return replace(call, model=program.module(), args=args, kwargs=kwargs, program=program, onnx=False)
+    exporters = tuple(name for name in call.exporters if name == "dynamo") or call.exporters
+    return replace(
+        call, model=program.module(), args=args, kwargs=kwargs, program=program, onnx=False, exporters=exporters
+    )
 
 
 def _name(call: Call) -> str:
@@ -163,6 +166,8 @@ def _code_files(kind: type) -> Iterator[str]:
 def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     """The example of a call, and the sizes that may be tried of dims that the call limits. Raises ProbeFailure."""
     model = call.model
+    if call.program is not None and "dynamo" not in call.exporters:
+        raise ProbeFailure("an exported program goes through the dynamo exporter alone")
     if not isinstance(model, torch.nn.Module):
         raise ProbeFailure(f"what is exported is a `{type(model).__qualname__}`, not an nn.Module")
     args, kwargs = _arguments(call)

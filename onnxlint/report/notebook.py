@@ -12,10 +12,9 @@ _CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0"
 _MOST = 100  # findings shown; a notebook keeps its outputs in the file
 
 
-def html(report: Report, findings: Sequence[Finding], ok: bool) -> str:
-    """Return the models, then the findings with place, message and counterexample, then what is wrong with the run."""
-    head = "exports, and agrees with PyTorch" if ok else words.count(len(findings), "finding")
-    parts = [f"<p><b>onnxlint: {'✓' if ok else '✗'} {escape(head)}</b></p>"]
+def html(report: Report, findings: Sequence[Finding], ok: bool, sentence: str) -> str:
+    """Return the `sentence`, then the models, the findings with counterexample and fix, what is wrong with the run."""
+    parts = [f"<p><b>onnxlint: {'✓' if ok else '✗'} {_text(sentence)}</b></p>"]
     parts += [_model(model) for model in report.models]
     parts += [_finding(finding) for finding in findings[:_MOST]]
     if len(findings) > _MOST:
@@ -45,10 +44,13 @@ def _finding(finding: Finding) -> str:
     verdict = words.VERDICT_WORDS[finding.verdict]
     head = f"<b>{_text(finding.code)}</b> {_text(finding.message)} <i>({_text(verdict)})</i>"
     code = f"<pre>{_text(place)}  {_text(finding.text)}</pre>" if finding.text else f"<pre>{_text(place)}</pre>"
-    return f"<div>{head}{code}{''.join(_evidence(e) for e in words.most_telling(finding.evidence)[:2])}</div>"
+    told = "".join(_evidence(e) for e in words.most_telling(finding.evidence)[:2])
+    help_ = f"<p>help: {_text(finding.fix.title)}</p>" if finding.fix is not None else ""
+    return f"<div>{head}{code}{told}{help_}</div>"
 
 
 def _evidence(evidence: Evidence) -> str:
     told = ", ".join(part for part in (words.variation(evidence), words.error_size(evidence)) if part)
     text = f"on {told}: {words.observed(evidence)}" if told else words.observed(evidence)
-    return f"<p>{_text(words.exporter_name(evidence.exporter))}: {_text(text)}</p>"
+    again = f"<br>re-run: <code>python {_text(evidence.repro)}</code>" if evidence.repro else ""
+    return f"<p>{_text(words.exporter_name(evidence.exporter))}: {_text(text)}{again}</p>"
