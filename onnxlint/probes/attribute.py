@@ -211,7 +211,12 @@ class _Keeper:
         return setup.engine.title if setup is not None and setup.engine.name != ONNX_RUNTIME else ""
 
     def _script(self, e: Explanation) -> tuple[str | None, Trial | None]:
-        """The script for an explanation, and the trial that it shows: the record tells of that one."""
+        """The script for an explanation, and the trial that it shows: the record tells of that one.
+
+        None for what was seen in float32 alone: a script runs the file as it was exported.
+        """
+        if self.found.in_float32:
+            return None, e.trial
         label = e.trial.run.label if e.trial is not None else ""
         if label not in self._scripts:
             if len(self._scripts) >= _REPRODUCED:

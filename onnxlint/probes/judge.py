@@ -22,7 +22,8 @@ def judge(eager: Eager, found: Confirmation) -> Verdict:
         return Outcome.NONDETERMINISTIC, "eager PyTorch itself answers the same input differently from run to run"
     if found.random:
         return Outcome.NONDETERMINISTIC, "without optimizations the runtime's answer differs from run to run"
-    return _confirmed(eager, found)
+    outcome, detail = _confirmed(eager, found)
+    return outcome, f"{detail} (tried in float32: {found.in_float32})" if found.in_float32 else detail
 
 
 def eager_error(eager: Eager) -> str:

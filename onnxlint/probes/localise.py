@@ -22,6 +22,7 @@ Frames = tuple[Location, ...]
 Line = tuple[str, int]
 Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would mix up its calls
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
+_ROUNDED = 8.0  # in eps: the same for half precision, which a runtime may compute in float32
 _MOST = 4  # places named
 
 
@@ -230,7 +231,8 @@ class _Values:
             value = torch.view_as_real(value.resolve_conj())
         wanted = value.detach().cpu().to(torch.float64).numpy()
         finite = np.abs(wanted[np.isfinite(wanted)])
-        far = _CLOSE * float(finite.max(initial=0.0))
+        eps = torch.finfo(value.dtype).eps if value.is_floating_point() else 0.0
+        far = max(_CLOSE, _ROUNDED * eps) * float(finite.max(initial=0.0))
         return any(
             np.allclose(array, wanted, rtol=0.0, atol=far, equal_nan=True)
             for array, place in self._by_shape.get(wanted.shape, ())

@@ -15,6 +15,7 @@ from onnxlint.records import Tolerance
 
 FACTOR = 10.0  # how many times eager's own error is still noise; correct exports stayed below 2
 ULPS = 8.0  # eager's error is taken to be at least this many eps of the output's scale
+AGAIN = 3.0  # the same where that would be coarse, as in bfloat16
 TRUSTED = 1e4  # eager further than this many eps from float64: the two took different paths, float64 says nothing
 FALLBACK = 512.0  # in eps of the scale: what is allowed without a float64 reference
 COARSE = 0.05  # of the scale: more than this is no noise in any precision
@@ -217,11 +218,13 @@ def _misplaced(name: str, ours: torch.Tensor, total: int) -> str:
 def _allowed(b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: float) -> tuple[float, torch.Tensor]:
     """The largest error that is noise, and what to measure it against."""
     scale = float(b.abs().max()) or 1.0
+    coarse = COARSE * scale
     if wide is not None and bool(torch.isfinite(wide).all()):
         own = float((b - wide).abs().max())
-        if own <= min(TRUSTED * eps, COARSE) * scale:
-            return FACTOR * max(own, ULPS * eps * scale), wide
-    return min(factor * eps, max(COARSE, (FACTOR - 1) * ULPS * eps)) * scale, b
+        if own <= min(TRUSTED * eps, max(COARSE, 2 * ULPS * eps)) * scale:
+            floor = min(FACTOR * ULPS * eps * scale, coarse)
+            return max(floor, min(FACTOR * own, max(coarse, AGAIN * own))), wide
+    return min(factor * eps * scale, coarse), b
 
 
 def precision(model: torch.nn.Module) -> float:
@@ -237,7 +240,8 @@ def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple
     def move(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
             return value
-        size = ULPS * torch.finfo(value.dtype).eps * (float(value.abs().max()) or 1.0)
+        eps = torch.finfo(value.dtype).eps
+        size = min(ULPS * eps, max(eps, SLIGHT)) * (float(value.abs().max()) or 1.0)
         noise = torch.randn(value.shape, generator=generator, dtype=torch.float64)
         return (value.double() + size * noise.to(value.device)).to(value.dtype)
 

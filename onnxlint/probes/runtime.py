@@ -101,6 +101,8 @@ def as_array(leaf: Any, elem_type: int) -> Any:
     if elem_type == TensorProto.BFLOAT16:
         bits = tensor.to(torch.bfloat16).contiguous().view(torch.int16).numpy().view(np.uint16)
         return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, TensorProto.BFLOAT16)
+    if tensor.dtype == torch.bfloat16:  # numpy has no such type
+        tensor = tensor.float()
     array = tensor.resolve_neg().contiguous().numpy()
     wanted = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     return array if array.dtype == wanted else array.astype(wanted)

@@ -54,7 +54,7 @@ class Confirmation:
     `refusal` is why the checker, the loading, or the run of the example failed, and `refusing` the runtime that it
     failed in, None where it is the checker; the others were tried further. `random`: two runs without optimizations
     differ. `vanished` are inputs that the graph no longer has, `constant` dynamic axes that it made constant, as
-    (leaf, axis, dim).
+    (leaf, axis, dim). `in_float32` tells what half precision lacked, where the trials are of the file in float32.
     """
 
     export: Export
@@ -65,6 +65,7 @@ class Confirmation:
     trials: list[Trial] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
     constant: list[tuple[str, int, str]] = field(default_factory=list)
+    in_float32: str = ""
 
     @property
     def failing(self) -> list[Trial]:

@@ -28,6 +28,7 @@ from onnxlint.probes.search import search
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.probes.unrolled import unrolled
 from onnxlint.probes.weights import copied, too_large
+from onnxlint.probes.widened import second_try
 from onnxlint.records import (
     OPENVINO,
     SYNTHESISED,
@@ -172,6 +173,7 @@ def _export_and_judge(
         return Confirmation(export), Outcome.SKIPPED, cannot
     stages.stage(f"running the {exporter} export in {_names(runtimes)}")
     found = confirm(probe, eager, export, runtimes) if export.path else Confirmation(export)
+    found = second_try(probe, eager, found, runtimes)
     failure = export.error if export.path is None else found.refusal
     full = disk.no_room(scratch, failure) if failure else None
     if full is not None:
