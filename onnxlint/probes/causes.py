@@ -17,6 +17,7 @@ from onnxlint.probes.engines import DEFAULT, RuntimeRefused, Setup
 from onnxlint.probes.exporters import Conversion, Export, Frames, torchscript
 from onnxlint.probes.localise import first_divergences, wrong_before
 from onnxlint.probes.observe import divergences, observe
+from onnxlint.probes.optimizer import spoilt
 from onnxlint.probes.paths import first_steps
 from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.trials import Confirmation, Result, Trial, differs
@@ -297,6 +298,17 @@ def wrong_before_it_fails(root: str, eager: Eager, found: Confirmation) -> list[
     return [Explanation(Cause.MISMATCH, frames, detail) for frames in places]
 
 
+def by_optimizer(
+    root: str, found: Confirmation, setup: Setup, feeds: Mapping[str, object], message: str, trial: Trial | None = None
+) -> list[Explanation]:
+    """What the optimizations of a runtime change, where it is right without them."""
+    if found.runtime is None or not (setup.optimized and setup.engine.plain):
+        return []
+    frames = spoilt(found.runtime.path, feeds, root, setup.engine)
+    detail = f"{setup.engine.title} is right without its optimizations, which change what is computed here; {message}"
+    return [Explanation(Cause.RUNTIME, frames, detail, trial)] if frames else []
+
+
 def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -> list[Explanation]:
     """The last resort: the node that refused, or the first value that differs."""
     runtime = found.runtime
@@ -310,5 +322,7 @@ def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -
             return [Explanation(Cause.RUNTIME, frames, trial.message, trial)]
     model, run = eager.inference(), trial.run
     places = first_divergences(model, run.args, run.kwargs, runtime.path, feeds, root, setup.engine)
+    if not places:
+        return by_optimizer(root, found, setup, feeds, trial.message, trial)
     detail = f"the first value that differs is computed here; at the end: {trial.message}"
     return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]
