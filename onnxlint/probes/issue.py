@@ -11,6 +11,7 @@ import onnx
 import onnxruntime
 import torch
 
+from onnxlint.probes.repro import ISSUE
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Fault, Probe, Sides
 
@@ -52,7 +53,7 @@ def write_issue(
     versions: Mapping[str, str],
 ) -> str:
     """Write the report beside the script, and return its path as records hold it."""
-    path = Path(probe.root, script).with_name("issue.md")
+    path = Path(probe.root, script).with_name(ISSUE)
     title = {
         Fault.EXPORTER: f"The {exporter} ONNX exporter writes a graph that differs from the model",
         Fault.OPTIMIZER: "Graph optimizations change the result of a model",

@@ -26,6 +26,7 @@ from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
 
+ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
 WHOLE = portable.WHOLE  # the input as it was found, beside what is left of it
 _HEAD = '''\
 """{claim}
@@ -156,6 +157,7 @@ class _Unwritable(Exception):
 def write(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int) -> str | None:
     """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
     folder = folder_of(probe, case.exporter, number)
+    (folder / ISSUE).unlink(missing_ok=True)  # of an earlier run, which may have found something else here
     if probe.live is not None:
         if case.answered is None:
             return None

@@ -72,6 +72,17 @@ def test_what_is_right_has_no_sides_and_what_is_refused_by_the_exporter_has_none
 
 
 @pytest.mark.slow
+def test_the_report_of_an_earlier_run_does_not_stay_where_it_no_longer_holds(tmp_path: Path) -> None:
+    stale = tmp_path / "hazards-Branch-torchscript-1" / "issue.md"
+    stale.parent.mkdir()
+    stale.write_text("the exporter is at fault")
+    result = run_probe(hazard("Branch", tmp_path, exporters=("torchscript",)))
+    assert told(result, "torchscript").issue is None
+    assert Path(str(result.evidence[0].repro)).parent == stale.parent
+    assert not stale.exists()
+
+
+@pytest.mark.slow
 def test_a_runtime_that_is_alone_is_at_fault(tmp_path: Path) -> None:
     pytest.importorskip("openvino")
     for exporter, captured in CAPTURED.items():
