@@ -19,6 +19,7 @@ AGAIN = 3.0  # the same where that would be coarse, as in bfloat16
 TRUSTED = 1e4  # eager further than this many eps from float64: the two took different paths, float64 says nothing
 FALLBACK = 512.0  # in eps of the scale: what is allowed without a float64 reference
 COARSE = 0.05  # of the scale: more than this is no noise in any precision
+FLUSHED = torch.finfo(torch.float32).tiny  # below it float32 is subnormal, which kernels may take for zero
 SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wrong; exporters drop small epsilons
 
 
@@ -186,7 +187,7 @@ def _compare_floats(
         wrong, allowed = bool((gap > bound).any()), float(bound.min())
     else:
         allowed, ref = _allowed(b, None if wide is None else wide[finite].double(), eps, factor)
-        allowed = max(allowed, SLIGHT * min(float(b.abs().max()), 10 * bounds.moves(index)))
+        allowed = max(allowed, FLUSHED, SLIGHT * min(float(b.abs().max()), 10 * bounds.moves(index)))
         wrong = float((a - ref).abs().max()) > allowed
     if not wrong:
         return None

@@ -45,6 +45,12 @@ def test_a_reference_on_another_path_forgives_nothing() -> None:
     assert gap(np.full(4, 1.01, np.float32), eager, torch.full((4,), 7.0, dtype=torch.float64)) is not None
 
 
+def test_a_subnormal_number_is_as_good_as_zero_and_a_small_normal_one_is_not() -> None:
+    for size, told in ((2e-43, False), (2e-36, True)):
+        eager = torch.full((4,), size)
+        assert (gap(np.zeros(4, np.float32), eager, eager.double()) is not None) is told
+
+
 def test_a_dropped_epsilon_is_slight_unless_the_output_hardly_moves() -> None:
     exact = torch.linspace(-3, 3, 101, dtype=torch.float64)
     ours = (exact + 3e-4).float().numpy()
