@@ -17,6 +17,7 @@ from onnxlint.records import Cause, Location, Probe
 
 _BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
 _STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed", "FakeTensor")
+_SHARE = 0.1  # of the time for a model: where one export takes more, there is none for a second look
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -25,7 +26,8 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
     export = found.export
     stages.stage(f"looking for what else stops the {export.exporter} export")
     if export.exporter == "dynamo":
-        further = Beyond() if export.captured else _beyond(probe, eager)
+        dear = export.seconds > _SHARE * probe.timeout
+        further = Beyond() if export.captured or dear else _beyond(probe, eager)
         reasons = [*export.refusals, *further.refusals]
         places = _in_the_way_of_dynamo(eager, found, further)
         places += _pinned(eager, further)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,10 @@ def test_an_operator_in_a_function_that_forward_calls_is_named_there(tmp_path: P
     (line,) = lines("helper", "# helped", MODULE)
     assert evidence.frames[0].line == line
     assert evidence.frames[1].function == "Helped.forward"
+
+
+def test_where_an_export_takes_much_of_the_time_there_is_no_second_look(tmp_path: Path) -> None:
+    hurried = replace(hazard("Reads", tmp_path, inputs="x26", exporters=("dynamo",), module=MODULE), timeout=0.1)
+    found = named(run_probe(hurried), "dynamo", MODULE)
+    first, *_ = sorted(marked("Reads"))
+    assert {line for line in found if any(e.cause is Cause.REFUSED for e in found[line])} == {first}
