@@ -172,7 +172,7 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterat
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
     names = {c: name_of(c) for c in traced}
     built = part.built | part.foreign
-    roots = [c for c in traced if c not in engine.created and names[c] not in built]
+    roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
     for c in roots:
         yield _forward(engine, c, outermost=True)
     for c in traced:

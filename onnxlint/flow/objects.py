@@ -205,7 +205,7 @@ class Objects(Emitter):
                 continue
             self.emit(facts.HiddenModules, place, always=True, container="dict" if isinstance(v, Dict) else "list")
 
-    attribute_places: dict[tuple[int, str], Place]
+    attribute_places: dict[tuple[int, str], Place]  # where lists and dicts were put
 
     # ------------------------------------------------------------------------------------------- attributes
 
@@ -217,9 +217,8 @@ class Objects(Emitter):
             self.writes.append((obj, name, v))
             if self.replaced:
                 self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))
-            written = (id(obj), name)
-            if written not in self.attribute_places and self.frames and self.frames[-1].statement_node is not None:
-                self.attribute_places[written] = self.place(self.frames[-1].statement_node)
+            if isinstance(v, (Tuple, Seq, Dict)) and self.frames and self.frames[-1].statement_node is not None:
+                self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
             if name == "*":
                 old = obj.attrs.get("*")
                 obj.attrs["*"] = join(old, v) if old is not None else v
