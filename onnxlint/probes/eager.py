@@ -45,6 +45,7 @@ class Eager:
     `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
     changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
     user's own `vary` did not make, and why. `held` are lines of Python that took chance out of the model first.
+    `coarse` is the eps of a precision that forward casts to by itself, 0 where that is not known.
     """
 
     fresh: Callable[[], torch.nn.Module]
@@ -61,6 +62,7 @@ class Eager:
     spread: list[float] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     held: str = ""
+    coarse: float = 0.0
 
     def inference(self) -> torch.nn.Module:
         """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""

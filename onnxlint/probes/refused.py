@@ -33,7 +33,9 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
         places += _pinned(eager, further)
     else:
         stubbed = _stubbed(probe, eager)
-        reasons = [*export.refusals, *(stubbed or ())]
+        # A lowering that fails blames the value that it was fed, which stands elsewhere: in the end `def forward`.
+        own = [r for r in export.refusals if not any(r.message.startswith(s.message) for s in stubbed or ())]
+        reasons = [*own, *(stubbed or ())]
         places = [p for p in _by_values(eager) if stubbed is None or _traced_by(p, export)]
         places += _frozen_sizes(probe, eager, found)
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in _once(reasons)]
@@ -112,7 +114,8 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
 
 
 def _stubbed(probe: Probe, eager: Eager) -> list[Refusal] | None:
-    return stubs.refused_operators(eager.fresh(), eager.example.args, eager.example.kwargs, probe.opset, probe.root)
+    e = eager.example
+    return stubs.refused_operators(eager.fresh(), e.parameters, e.args, e.kwargs, e.dynamic, probe.opset, probe.root)
 
 
 def _traced_by(place: Place, export: Export) -> bool:

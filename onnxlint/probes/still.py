@@ -15,7 +15,7 @@ def hold_dropout_still() -> None:
     functional: Any = torch.nn.functional
     attention = functional.scaled_dot_product_attention
     for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"):
-        setattr(functional, name, lambda input, *_, **__: input)
+        setattr(functional, name, lambda input, *_, **__: input.clone())
     functional.scaled_dot_product_attention = lambda query, key, value, attn_mask=None, dropout_p=0.0, *rest, **named: (
         attention(query, key, value, attn_mask, 0.0, *rest, **named)
     )

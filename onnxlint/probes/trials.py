@@ -141,7 +141,7 @@ def _first_run(
 
 def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
     """How far apart two answers of this model may be."""
-    return numerics.Bounds(probe.tolerance, eager.spread, numerics.precision(eager.model))
+    return numerics.Bounds(probe.tolerance, eager.spread, max(numerics.precision(eager.model), eager.coarse))
 
 
 def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:

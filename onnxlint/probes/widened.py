@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import torch
 from onnx import TensorProto
 
 from onnxlint.probes.eager import Eager
@@ -17,6 +18,7 @@ from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.records import Probe
 
 _HALVES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
+_EPS = {TensorProto.FLOAT16: torch.finfo(torch.float16).eps, TensorProto.BFLOAT16: torch.finfo(torch.bfloat16).eps}
 _KINDS = ("to", "dtype")  # attributes that hold an element type
 # What ONNX Runtime says: no kernel, a kernel that raises, and a type that the operator has only from another opset on.
 _MISSING = (
@@ -39,7 +41,9 @@ def second_try(probe: Probe, eager: Eager, found: Confirmation, engines: Sequenc
     wide = widen(found.export.path)
     if wide is None:
         return replace(found, refusal=words)
-    return _settled(found, confirm(probe, eager, replace(found.export, path=wide), engines), words)
+    kinds = _kinds(found.runtime.model.graph)
+    rounded = replace(eager, coarse=max((eps for kind, eps in _EPS.items() if kind in kinds), default=0.0))
+    return _settled(found, confirm(probe, rounded, replace(found.export, path=wide), engines), words)
 
 
 def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 pytest_plugins = ["pytester"]
-PLUGIN = ("-p", "onnxlint.integrations.pytest_plugin")
 
 
 def run(pytester: pytest.Pytester, *more: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess(*PLUGIN, "-p", "no:cacheprovider", *more, timeout=120)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *more, timeout=120)
 
 
 def test_it_loads_nothing_until_it_is_used(pytester: pytest.Pytester) -> None:

@@ -73,7 +73,7 @@ def export(
     result.path = path
     result.program = program.exported_program
     result.guards = log.guards
-    result.inputs = _inputs(program, parameters, args, kwargs)
+    result.inputs = _inputs(program, parameters, args, kwargs, asked=bool(more.get("input_names")))
     return result
 
 
@@ -125,9 +125,12 @@ def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> An
 
 
 def _inputs(
-    program: Any, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    program: Any, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any], asked: bool
 ) -> dict[str, str]:
-    """The graph's inputs by leaf: user inputs come in the order of the flattened arguments, None included."""
+    """The graph's inputs by leaf: user inputs come in the order of the flattened arguments, None included.
+
+    `asked`: the call has given names of its own to them.
+    """
     names = []
     for name, value in named(parameters, args, kwargs):
         flat = pytree.tree_leaves(value)
@@ -135,9 +138,9 @@ def _inputs(
         names += [next(labels) if leaf is not None else "" for leaf in flat]
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
     inputs = [(a.name, name) for a, name in zip(specs, names, strict=False) if not isinstance(a, ConstantArgument)]
-    given = [value.name for value in program.model.graph.inputs]  # renamed where one is an output too
-    if len(given) != len(inputs):
-        given = [name for name, _ in inputs]
+    given = [name for name, _ in inputs]  # one that is an output too has another name in the file: nobody can know it
+    if asked and len(program.model.graph.inputs) == len(inputs):
+        given = [value.name for value in program.model.graph.inputs]
     return {label: name for label, (_, name) in zip(given, inputs, strict=True) if name}
 
 

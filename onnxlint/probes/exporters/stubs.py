@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -14,19 +14,26 @@ from torch.onnx._internal.torchscript_exporter import jit_utils
 from torch.onnx._internal.torchscript_exporter import utils as internals
 
 from onnxlint.probes.exporters import Frames, Refusal, first_line
-from onnxlint.probes.exporters.torchscript import located_nodes, packed
+from onnxlint.probes.exporters.torchscript import inputs_and_axes, located_nodes, packed
 from onnxlint.probes.graph import jit_frames
 
 _STUB = "onnxlint::Refused"
 
 
 def refused_operators(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: int, root: str
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[str, Mapping[int, str]],
+    opset: int,
+    root: str,
 ) -> list[Refusal] | None:
     """Each operator that has no lowering, or one that fails, at each of its lines. `model` may be changed by it.
 
     Costs about one export. None where the model cannot even be traced.
     """
+    inputs, axes = inputs_and_axes(model, parameters, args, kwargs, dynamic)
     traced = False
     found: dict[tuple[str, Frames], Refusal] = {}
     lower = internals._run_symbolic_function
@@ -61,7 +68,16 @@ def refused_operators(
         contextlib.suppress(Exception),  # the exporter's own error is known; this run is for what else there is
     ):
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, packed(args, kwargs), io.BytesIO(), dynamo=False, verbose=True, opset_version=opset)
+        torch.onnx.export(
+            model,
+            packed(args, kwargs),
+            io.BytesIO(),
+            dynamo=False,
+            verbose=True,
+            opset_version=opset,
+            input_names=list(inputs),
+            dynamic_axes=axes,
+        )
     return list(found.values()) if traced else None
 
 

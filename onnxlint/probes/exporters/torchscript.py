@@ -58,15 +58,9 @@ def export(
 ) -> Export:
     """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
     result = Export("torchscript")
-    formatted, names = arguments(model, parameters, args, kwargs)
-    found = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
+    found, axes = inputs_and_axes(model, parameters, args, kwargs, dynamic)
     given = leaves(parameters, args, kwargs)
     result.constants = {name: leaf for name, leaf in found.items() if name not in given}
-    axes = {
-        name: dict(axes_of(name, dynamic))
-        for name, leaf in found.items()
-        if isinstance(leaf, torch.Tensor) and axes_of(name, dynamic)
-    }
     path = folder / "torchscript.onnx"
 
     def run() -> None:
@@ -134,6 +128,24 @@ def arguments(
             formatted.append(parameter.default)
             names.append(name)
     return tuple(formatted), names
+
+
+def inputs_and_axes(
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[str, Mapping[int, str]],
+) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
+    """The graph's inputs by name, in order, and `dynamic_axes` for those that have any."""
+    formatted, names = arguments(model, parameters, args, kwargs)
+    found = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
+    axes = {
+        name: dict(axes_of(name, dynamic))
+        for name, leaf in found.items()
+        if isinstance(leaf, torch.Tensor) and axes_of(name, dynamic)
+    }
+    return found, axes
 
 
 def is_input(leaf: Any) -> bool:
