@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import TYPE_CHECKING, Any
 
 from onnxlint.flow.candidates import Candidate, forward_parameters
@@ -34,10 +35,10 @@ def candidate(engine: Interpreter, model: Value, inputs: Value, given: dict[str,
     given_args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     fed = list(zip(_every_parameter(unit), given_args, strict=False))
     specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, given, i)) is not None}
-    values = {n: v.literal for n, v in fed if isinstance(v, Const) and isinstance(v.literal, (bool, int, float, str))}
+    values = {n: v.literal for n, v in fed if isinstance(v, Const) and _writable(v.literal)}
     reason = None
     if arguments is None:
-        reason = "the export call builds it with arguments that the source does not tell"
+        reason = "its constructor is given arguments that the source does not tell"
     elif len(specs) + len(values) < len(given_args) or len(given_args) < len(parameters):
         reason = "the shapes of the export's example inputs cannot be told from the source"
     return Candidate(
@@ -90,7 +91,7 @@ class _Untold(Exception):
 
 
 def _plain(engine: Interpreter, v: Value) -> Any:
-    if isinstance(v, Const) and (v.literal is None or isinstance(v.literal, (bool, int, float, str))):
+    if isinstance(v, Const) and (v.literal is None or _writable(v.literal)):
         return v.literal
     if isinstance(v, Tuple):
         return [_plain(engine, i) for i in v.items]
@@ -101,6 +102,11 @@ def _plain(engine: Interpreter, v: Value) -> Any:
         if inner is not None:
             return {TARGET: _named(v.object.cls), **inner}
     raise _Untold
+
+
+def _writable(literal: object) -> bool:
+    """Whether configuration and scripts can spell it: `1e999` is infinity, which neither JSON nor Python can."""
+    return isinstance(literal, (bool, int, str)) or (isinstance(literal, float) and math.isfinite(literal))
 
 
 def _every_parameter(unit: FunctionUnit) -> list[str]:
@@ -153,6 +159,6 @@ def _written_out(t: Tensor) -> tuple[int | float, ...]:
 def _numbers(literal: Any) -> list[int | float]:
     if isinstance(literal, (list, tuple)):
         return [number for item in literal for number in _numbers(item)]
-    if not isinstance(literal, (int, float)):
+    if not isinstance(literal, (int, float)) or not _writable(literal):
         raise TypeError(literal)
     return [literal]

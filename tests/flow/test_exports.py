@@ -182,7 +182,15 @@ def test_an_exported_model_is_built_with_the_arguments_that_the_script_gives() -
 
 def test_arguments_that_the_source_does_not_tell_leave_the_model_unbuilt() -> None:
     found = candidate("import json\ntorch.onnx.export(Net(Settings(**json.load(open('s')))), torch.randn(1, 8), 'm')")
-    assert found.reason == "the export call builds it with arguments that the source does not tell"
+    assert found.reason == "its constructor is given arguments that the source does not tell"
+
+
+def test_a_number_that_has_no_spelling_is_not_taken_over() -> None:
+    assert candidate("torch.onnx.export(Net(Settings(1e999)), torch.randn(1, 8), 'm.onnx')").reason is not None
+    call = "torch.onnx.export(Net(Settings()), (torch.randn(1, 4), torch.tensor([1e999, 2.0])), 'm.onnx')"
+    found = candidate(call)
+    assert isinstance(found.inputs, Mapping)
+    assert found.inputs["lengths"].values == ()
 
 
 def test_numbers_that_the_call_writes_out_are_the_example() -> None:

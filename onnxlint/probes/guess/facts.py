@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import torch
 from torch import nn
 
 from onnxlint.probes.guess import conventions as say
@@ -195,8 +194,3 @@ def _layers(model: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequenc
 
 def _unique(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(values))
-
-
-def dtype_of(tensor: torch.Tensor) -> str:
-    """The name of a dtype, as specs write it."""
-    return str(tensor.dtype).removeprefix("torch.")
