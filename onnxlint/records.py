@@ -161,7 +161,8 @@ class Evidence:
     `frames` are the user's frames, innermost first; the first is the line at fault. `symptom` is the outcome
     that this observation led to in that exporter; `max_abs` and `max_rel` are None where no values were compared.
     `repro` is the path of a stand-alone script that shows it again. `runtime` names the runtime it was seen in; empty
-    where that is ONNX Runtime on the CPU, or none. `sides` tells who agrees with whom on that input.
+    where that is ONNX Runtime on the CPU, or none. `sides` tells who agrees with whom on that input. `reduced`: the
+    input that `variation` names was made small, and detail and errors are those of what is left of it.
     """
 
     model: str
@@ -176,6 +177,7 @@ class Evidence:
     repro: str | None = None
     runtime: str = ""
     sides: Sides | None = None
+    reduced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

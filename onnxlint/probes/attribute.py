@@ -10,6 +10,7 @@ from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.engines import DEFAULT, ORT, RuntimeRefused, Setup
 from onnxlint.probes.issue import UPSTREAM, write_issue
+from onnxlint.probes.observe import divergences
 from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
@@ -171,20 +172,30 @@ class _Keeper:
     def _record(self, e: Explanation) -> Evidence:
         script, shown = self._script(e)
         gap = shown.difference if shown is not None else None
+        reduced = shown is not None and e.trial is not None and shown is not e.trial
         return Evidence(
             self.probe.name,
             self.found.export.exporter,
             e.cause,
             Outcome.NONDETERMINISTIC if e.cause is Cause.RANDOM else self.outcome,
             e.frames,
-            _brief(e.detail),
+            _brief(self._told(e, shown.run) if reduced and shown is not None else e.detail),
             e.trial.run.label if e.trial is not None else e.label,
             gap.max_abs if gap is not None else None,
             gap.max_rel if gap is not None else None,
             script,
             self._runtime(e),
             self._sides(e, shown, script),
+            reduced,
         )
+
+    def _told(self, e: Explanation, run: Run) -> str:
+        """What went otherwise at the place, on an input that was made small; as it was where that is not seen again."""
+        if e.cause not in (Cause.BRANCH, Cause.ESCAPE):
+            return e.detail
+        again = divergences(self.eager.base.observation, [run.observation])
+        alike = [d.detail for d in again if d.frames[:1] == e.frames[:1] and d.detail.split()[0] == e.detail.split()[0]]
+        return alike[0] if alike else e.detail
 
     def _sides(self, e: Explanation, shown: Trial | None, script: str | None) -> Sides | None:
         """Who agrees with whom on the input that is shown; for the first few inputs, since every side is asked."""

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -20,10 +19,8 @@ from onnxlint.records import Probe
 
 _TRIES = 60  # runs of eager and of the export, for each counterexample
 _SECONDS = 2.0
-_CLEAR = 0.1  # of the relative error that was found, which a smaller counterexample has to show
+_CLEAR = 0.5  # of the relative error that was found, which a smaller counterexample has to show
 _DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
-
-Leaves = list[Any]
 
 
 def shrink(probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None) -> Trial:
@@ -130,7 +127,7 @@ class _Shrinker:
         return True
 
     def _faint(self, smaller: Trial) -> bool:
-        """Whether most of the error is gone, against the size of the answer: nobody is convinced by what is left."""
+        """Whether half of the error is gone, against the size of the answer: nobody is convinced by what is left."""
         found, left = self.whole.difference, smaller.difference
         if found is None or left is None or found.max_rel is None or left.max_rel is None:
             return False

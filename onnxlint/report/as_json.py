@@ -72,6 +72,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "max_rel": _finite(evidence.max_rel),
         "repro": evidence.repro,
         **({"runtime": evidence.runtime} if evidence.runtime else {}),
+        **({"reduced": True} if evidence.reduced else {}),
         **({"sides": to_json(evidence.sides)} if evidence.sides is not None else {}),
         "cause": evidence.cause.value,
         "detail": evidence.detail,

@@ -177,6 +177,7 @@ def variation(evidence: Evidence) -> str:
     told = _LAYOUT.sub(lambda found: _LAYOUTS.get(found[1], found[0]), told)
     told = _SEARCHED.sub(r"an input that the search found for \1", told)
     told = clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
+    told = f"{told} (reduced)" if evidence.reduced else told
     return f"{told} in {evidence.runtime}" if evidence.runtime and told else told
 
 

@@ -71,6 +71,11 @@ class NumberThreshold(nn.Module):
         return x * 3
 
 
+class ScaledByNumber(nn.Module):
+    def forward(self, x):
+        return x * x.max().item()  # here
+
+
 class Unreachable(nn.Module):
     def forward(self, x):
         if x.square().sum() < 0:  # here

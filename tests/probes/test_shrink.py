@@ -46,6 +46,16 @@ def test_one_row_and_one_value_are_left(tmp_path: Path) -> None:
     assert exit_code(script, "found.npz") == 1
 
 
+def test_the_evidence_tells_of_the_input_that_is_left(tmp_path: Path) -> None:
+    result = run_probe(probe("ScaledByNumber", tmp_path))
+    (evidence,) = [e for e in result.evidence if e.exporter == "torchscript"]
+    assert (evidence.cause, evidence.reduced) == (Cause.ESCAPE, True)
+    assert evidence.repro is not None
+    data = np.load(Path(FOLDER, evidence.repro).parent / "inputs.npz")
+    (x,) = (data[name] for name in data if name.startswith("input"))
+    assert evidence.detail == f"`item` gives 2.0 on the example and {float(x.max())} on this input"
+
+
 def test_a_count_keeps_what_the_branch_needs(tmp_path: Path) -> None:
     _, inputs = kept("Count", tmp_path, inputs="counted")
     x, steps = inputs.values()
