@@ -97,17 +97,20 @@ def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explan
         mine = causes.computed_wrong(probe.root, eager, found, alone[0]) or [_unplaced(eager, probe, alone[0])]
         rest = found.of_the_graph()
         return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
+    example = _on_the_example(eager, found)
+    first = causes.computed_wrong(probe.root, eager, found, example) if example is not None else []
     explanations = causes.lost_inputs(probe.root, eager, found)
     scalars = [e for e in explanations if "Python" in e.detail]
     if found.export.exporter == "torchscript":
         kept = causes.frozen(probe.root, eager, found)
         explanations = scalars + kept if kept else explanations
     else:
-        explanations += causes.guarded(found)
+        explanations += causes.guarded(found if example is None else found.otherwise_than(example))
     if eager.stateful:
         second = [trial for trial in found.failing if trial.calls > 1]
         explanations += causes.mutating(eager, probe.root, (second or found.failing)[0])
-    for trial in _open(eager, found, explanations):
+    explanations = first + explanations
+    for trial in () if explanations else found.failing_at_once[:1]:
         if found.export.exporter == "torchscript" and trial.run is not eager.base:
             more = causes.constants(probe.root, eager, trial)
         else:
@@ -126,13 +129,10 @@ def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
     return _somewhere(eager, probe, trial.message, cause, trial)[0]
 
 
-def _open(eager: Eager, found: Confirmation, explanations: list[Explanation]) -> list[Trial]:
-    """One failing trial of each kind that nothing explains yet; the example above all."""
-    failing = [trial for trial in found.failing if trial.calls == 1]
-    base = [trial for trial in failing if trial.run is eager.base]
-    if base and not eager.stateful:  # wrong on the example itself: nothing that was frozen explains that
-        return base
-    return [] if explanations else failing[:1]
+def _on_the_example(eager: Eager, found: Confirmation) -> Trial | None:
+    """The trial of the example where that fails: nothing that was frozen explains it, and it comes first."""
+    failing = [] if eager.stateful else [trial for trial in found.failing_at_once if trial.run is eager.base]
+    return failing[0] if failing else None
 
 
 def _somewhere(

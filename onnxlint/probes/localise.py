@@ -81,12 +81,14 @@ def wrong_before(
 
 
 def _through_views(record: _Record, theirs: _Values, index: int) -> int:
-    """From a wrong value back to the first view on its way that is nowhere in the graph: a window, a slice."""
+    """From a wrong value back to the first view on its way that is not in the graph where it is made: a window."""
     while True:
         views = [
             i
             for i in record.inputs[index]
-            if record.view[i] and theirs.made_at(record.frames[i]) and not theirs.has(record.values[i], ())
+            if record.view[i]
+            and theirs.made_at(record.frames[i])
+            and not theirs.has(record.values[i], record.frames[i])
         ]
         if not views:
             return index
@@ -123,6 +125,8 @@ def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -
         same = not strict and record.view[index] and all(matched[i] for i in record.inputs[index])
         # What only looks at a wrong value is wrong too, unless its own site made it: not if it just looks like another.
         matched.append(same or theirs.has(value, record.frames[index], only_here=record.view[index]))
+    for index in _wrong_answers(record, theirs, outputs):  # though the value may stand elsewhere, as that of an input
+        matched[index] = False
     waiting = [index for index in record.producers(outputs) if not matched[index]]
     seen, first = set(waiting), set()
     while waiting:
@@ -133,6 +137,15 @@ def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -
         waiting += [i for i in before if i not in seen]
         seen.update(before)
     return sorted(first)
+
+
+def _wrong_answers(record: _Record, theirs: _Values, outputs: Any) -> list[int]:
+    """The operators that make an output in whose place the graph has another value."""
+    made = [leaf for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+    if len(made) != len(theirs.answers):
+        return []
+    wrong = [value for value, answer in zip(made, theirs.answers, strict=True) if not _alike(answer, _wanted(value))]
+    return record.producers(wrong)
 
 
 def _places(record: _Record, indices: list[int]) -> list[Frames]:
@@ -208,6 +221,7 @@ class _Values:
     def __init__(self) -> None:
         self._by_shape: dict[tuple[int, ...], list[tuple[Any, Site | None]]] = {}
         self._sites: set[Site] = set()
+        self.answers: list[Any] = []  # those of the graph's outputs, in their order
 
     def add(self, array: Any, site: Site | None = None) -> None:
         """Keep one array."""
@@ -227,17 +241,29 @@ class _Values:
         """
         site = _site(frames)
         depth = next((n for n in (2, 1) if site is not None and site[:n] in self._sites), 0)
-        if value.is_complex():
-            value = torch.view_as_real(value.resolve_conj())
-        wanted = value.detach().cpu().to(torch.float64).numpy()
-        finite = np.abs(wanted[np.isfinite(wanted)])
-        eps = torch.finfo(value.dtype).eps if value.is_floating_point() else 0.0
-        far = max(_CLOSE, _ROUNDED * eps) * float(finite.max(initial=0.0))
+        wanted = _wanted(value)
         return any(
-            np.allclose(array, wanted, rtol=0.0, atol=far, equal_nan=True)
-            for array, place in self._by_shape.get(wanted.shape, ())
+            _alike(array, wanted)
+            for array, place in self._by_shape.get(wanted[0].shape, ())
             if (not only_here if place is None or site is None or not depth else place[:depth] == site[:depth])
         )
+
+
+def _wanted(value: torch.Tensor) -> tuple[Any, float]:
+    """A value of eager's as an array, and how far another may be from it."""
+    if value.is_complex():
+        value = torch.view_as_real(value.resolve_conj())
+    wanted = value.detach().cpu().to(torch.float64).numpy()
+    finite = np.abs(wanted[np.isfinite(wanted)])
+    eps = torch.finfo(value.dtype).eps if value.is_floating_point() else 0.0
+    return wanted, max(_CLOSE, _ROUNDED * eps) * float(finite.max(initial=0.0))
+
+
+def _alike(array: Any, wanted: tuple[Any, float]) -> bool:
+    value, far = wanted
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or array.shape != value.shape:
+        return False
+    return bool(np.allclose(array, value, rtol=0.0, atol=far, equal_nan=True))
 
 
 def _site(frames: Frames) -> Site | None:
@@ -247,6 +273,7 @@ def _site(frames: Frames) -> Site | None:
 def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, engine: Engine) -> _Values:
     """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
     sites: dict[str, Site | None] = {value.name: None for value in model.graph.output}
+    answers = len(sites)
     for node in model.graph.node:
         sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, root))))
     known = {value.name for value in model.graph.output}
@@ -259,6 +286,8 @@ def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, 
     names = [value.name for value in model.graph.output]
     for name, array in zip(names, engine.run(engine.open(serialized, optimized=False), feeds), strict=True):
         found.add(array, sites[name])
+        if len(found.answers) < answers:
+            found.answers.append(array)
     for array in feeds.values():
         found.add(array)
     for tensor in model.graph.initializer:

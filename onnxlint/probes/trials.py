@@ -18,6 +18,7 @@ from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.vary import Variation
 from onnxlint.records import Probe
 
+MORE = 10.0  # times the difference on the example: another cause is at work
 EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
 
 
@@ -46,6 +47,11 @@ class Trial:
         """Whether the export and eager disagree here."""
         return self.result is not Result.AGREES
 
+    def tells_more_than(self, other: Trial) -> bool:
+        """Whether it fails in another way, or by far more."""
+        gaps = [trial.difference.max_abs or 0.0 if trial.difference is not None else 0.0 for trial in (self, other)]
+        return self.result is not other.result or gaps[0] > MORE * gaps[1]
+
 
 @dataclass(slots=True)
 class Confirmation:
@@ -73,6 +79,11 @@ class Confirmation:
         return [trial for trial in self.trials if trial.fails]
 
     @property
+    def failing_at_once(self) -> list[Trial]:
+        """Those of them that need no second call."""
+        return [trial for trial in self.failing if trial.calls == 1]
+
+    @property
     def alone(self) -> list[Trial]:
         """Those of them in which another runtime agreed with eager: the graph is right there."""
         first = self.runtime.engines[:1] if self.runtime is not None else []
@@ -80,8 +91,14 @@ class Confirmation:
 
     def of_the_graph(self) -> Confirmation:
         """The same, with those counted as agreeing."""
-        alone = self.alone
-        return replace(self, trials=[Trial(t.run, Result.AGREES) if t in alone else t for t in self.trials])
+        return self._without(self.alone)
+
+    def otherwise_than(self, known: Trial) -> Confirmation:
+        """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
+        return self._without([trial for trial in self.failing if not trial.tells_more_than(known)])
+
+    def _without(self, trials: list[Trial]) -> Confirmation:
+        return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
 
 
 def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine] = (ORT,)) -> Confirmation:

@@ -22,6 +22,10 @@ def x285() -> tuple[torch.Tensor, ...]:
     return (torch.randn(2, 8, 5),)
 
 
+def x284() -> tuple[torch.Tensor, ...]:
+    return (torch.randn(2, 8, 4),)
+
+
 class Operators(nn.Module):
     """Five operators that neither exporter can lower."""
 
@@ -202,3 +206,34 @@ class Windows(nn.Module):
         windows = (x * 2).unfold(-2, 4, 2)  # here
         scaled = windows * 3
         return scaled + self.position
+
+
+class Transposed(nn.Module):
+    """TorchScript puts the windows of a negative axis in another order; what is read of them is a transposed view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = nn.Linear(4, 6)
+        self.mix = nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        windows = (x * 2).unfold(-2, 4, 2)  # here
+        turned = windows.transpose(-2, -3).contiguous()
+        return self.mix(self.project(turned).transpose(-1, -2))
+
+
+class Masked(nn.Module):
+    """`&` and `|` of masks have lowerings under another name; the operator after them has none."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = (x > 0) & (x < 2) | (x < -1) ^ (x > 3)
+        return torch.where(mask, x, 0.0) + torch.histc(x, bins=6, min=0, max=1)  # here
+
+
+class FiveDimensions(nn.Module):
+    """The translation of attention to ONNX takes four dimensions."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = x.reshape(x.shape[0], 1, 2, 4, 4) * 2
+        h = nn.functional.scaled_dot_product_attention(h, h, h)  # here
+        return h.flatten(1) + 1

@@ -56,12 +56,27 @@ def test_the_line_that_registers_a_buffer_in_forward_is_named(tmp_path: Path) ->
     assert set(named(result, "dynamo", MODULE)) == marked("Registering")
 
 
-def test_what_is_wrong_before_the_node_that_does_not_load_is_named(tmp_path: Path) -> None:
-    result = probe("Windows", tmp_path, "x285", exporters=("torchscript",))
+@pytest.mark.parametrize("model", ["Windows", "Transposed"])
+def test_what_is_wrong_before_the_node_that_does_not_load_is_named(model: str, tmp_path: Path) -> None:
+    result = probe(model, tmp_path, "x285", exporters=("torchscript",))
     assert outcomes(result)["torchscript"] == "runtime-error"
     found = named(result, "torchscript", MODULE)
-    assert set(found) == marked("Windows")
+    assert set(found) == marked(model)
     assert "further on" in next(iter(found.values()))[0].detail
+
+
+def test_operators_between_masks_are_not_taken_for_unsupported(tmp_path: Path) -> None:
+    result = probe("Masked", tmp_path, exporters=("torchscript",))
+    assert outcomes(result)["torchscript"] == "export-error"
+    assert set(named(result, "torchscript", MODULE)) == marked("Masked")
+
+
+def test_the_operator_whose_translation_raises_is_named(tmp_path: Path) -> None:
+    result = probe("FiveDimensions", tmp_path, "x284")
+    assert outcomes(result)["dynamo"] == "export-error"
+    found = named(result, "dynamo", MODULE)
+    assert set(found) == marked("FiveDimensions")
+    assert "only 4D" in next(iter(found.values()))[0].detail
 
 
 def test_dynamo_refuses_of_the_same_model_the_branch_alone(tmp_path: Path) -> None:

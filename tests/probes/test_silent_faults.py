@@ -64,6 +64,7 @@ TABLE = (
     Row("ThroughView", "wrong-values", "ok", {"torchscript": Cause.MISMATCH}, {"ONX705"}),
     Row("RepeatedRows", "wrong-values", "ok", {"torchscript": Cause.MISMATCH}, {"ONX705"}),
     Row("BatchStatistics", "ok", "wrong-values", {"dynamo": Cause.MISMATCH}, {"ONX705"}),
+    Row("DroppedEpsilon", "ok", "wrong-values", {"dynamo": Cause.MISMATCH}, {"ONX705"}),
     # inputs that vanish, and one whose values matter
     Row("LostMask", "wrong-values", "export-error", BRANCH_AND_REFUSAL, {"ONX703"}, {"inputs": "weighted"}),
     Row("LostFlag", *WRONG, both(Cause.INPUT_VANISHED), {"ONX708"}, {"inputs": "flagged", "vary": "other_flag"}),

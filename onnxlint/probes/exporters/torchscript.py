@@ -14,6 +14,7 @@ from unittest import mock
 import torch
 from torch.jit import TracerWarning
 from torch.onnx._internal.torchscript_exporter import utils as internals
+from torch.onnx._internal.torchscript_exporter.registration import registry
 
 from onnxlint.probes.exporters import (
     Conversion,
@@ -241,13 +242,19 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
             graph, names = internals.unconvertible_ops(model, args, opset_version=opset)
         except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
             return []
+    refused = {name for name in names if not registry.is_registered_op(_plain(name), opset)}
     found: dict[tuple[str, Any], Refusal] = {}
     for node in nodes(graph):
-        if node.kind() in names:
+        if node.kind() in refused:
             frames = torchscript_frames(node.sourceRange(), root)
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
             found.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
     return list(found.values())
+
+
+def _plain(name: str) -> str:
+    """What the exporter looks up for an operator: of `add_` it is `add`, of `__and__` it is `__and_`."""
+    return name.removesuffix("_")
 
 
 def nodes(block: Any) -> Iterator[Any]:
