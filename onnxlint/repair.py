@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from onnxlint import session
 from onnxlint.changed import Changed
-from onnxlint.fix.edits import apply_edits, choose, written_lines
+from onnxlint.edits import apply_edits, written_lines
+from onnxlint.fix.choose import choose
 from onnxlint.fix.site import parsed
 from onnxlint.fix.write import Change, unwritable
 from onnxlint.probing import Watcher

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from onnxlint.fix.edits import apply_edits
+from onnxlint.edits import apply_edits
 from onnxlint.fix.site import Page, Site, parsed
 from onnxlint.records import Finding, Fix, Safety
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-from onnxlint.fix.edits import Lines
+from onnxlint.edits import Lines
 from onnxlint.records import Edit, Finding, Fix, Safety, Span
 
 N = TypeVar("N", bound=ast.AST)

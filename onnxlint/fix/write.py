@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnxlint.atomic import replace_file
-from onnxlint.fix.edits import Lines
+from onnxlint.edits import Lines
 
 
 @dataclass(frozen=True, slots=True)

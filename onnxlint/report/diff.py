@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.text import Text
 
-from onnxlint.records import Edit, Fix
+from onnxlint.records import Fix
+from onnxlint.report.hunks import edited
 from onnxlint.report.words import visible
 
 _LONGEST = 12  # lines of a diff that are shown
@@ -16,39 +17,11 @@ _LONGEST = 12  # lines of a diff that are shown
 def fix_diff(fix: Fix, sources: Callable[[str], list[str]]) -> Iterator[Text]:
     """The lines that the edits remove and add, file by file; edits that do not fit the source give nothing."""
     lines: list[Text] = []
-    for path in dict.fromkeys(edit.path for edit in fix.edits):
-        before = [line.rstrip("\r\n") for line in sources(path)]
-        edited = apply_edits(before, [edit for edit in fix.edits if edit.path == path])
-        if edited is not None:
-            lines += _changes(before, edited)
+    for _, before, after in edited(fix, sources):
+        lines += _changes(before, after)
     yield from lines[:_LONGEST]
     if len(lines) > _LONGEST:
         yield Text.styled(f"… {len(lines) - _LONGEST} more lines", "dim")
-
-
-def apply_edits(lines: Sequence[str], edits: Sequence[Edit]) -> list[str] | None:
-    """The lines after the edits; None where one lies outside the text or two overlap."""
-    text = "\n".join(lines)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-
-    def offset(place: tuple[int, int]) -> int:
-        line, column = place
-        if line == len(lines) + 1 and column <= 1:
-            return len(text)
-        if not 1 <= line <= len(lines) or column > len(lines[line - 1]) + 1:
-            return -1
-        return starts[line - 1] + max(column, 1) - 1
-
-    limit = len(text)
-    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
-        first, after = offset(edit.start), offset(edit.end)
-        if first < 0 or not first <= after <= limit:
-            return None
-        text = text[:first] + edit.text + text[after:]
-        limit = first
-    return text.split("\n")
 
 
 def _changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Text]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from onnxlint.config import ModelConfig, Settings
-from onnxlint.fix.edits import apply_edits, choose
+from onnxlint.edits import apply_edits
+from onnxlint.fix.choose import choose
 from onnxlint.pipeline import run_check
 from onnxlint.records import Finding, Safety
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onnxlint.edits import Lines, apply_edits, newline_of, written_lines
 from onnxlint.fix.calls import add_argument, drop_argument, set_argument
-from onnxlint.fix.edits import Lines, apply_edits, choose, newline_of, written_lines
+from onnxlint.fix.choose import choose
 from onnxlint.fix.site import Page, Site
 from onnxlint.records import Edit, Finding, Fix, Safety, Severity, Span
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint.fix.edits import apply_edits
+from onnxlint.edits import apply_edits
 from onnxlint.fix.site import Page, Site
 from onnxlint.records import Edit, Finding, Safety, Severity, Span
 
