@@ -14,9 +14,10 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED, INTERRUPTED
 from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
-from onnxlint.cli.output import MACHINE_FORMATS, deliver, encode, tell, wants_color, width, write_file
+from onnxlint.cli.output import deliver, encode, tell, wants_color, width, write_file
 from onnxlint.config import INLINE
 from onnxlint.records import ModelStatus, Report, Severity, VerdictKind
+from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
     from onnxlint.changed import Changed

@@ -17,10 +17,10 @@ from onnxlint.config_runtimes import parse_runtime
 from onnxlint.config_values import parse_memory
 from onnxlint.globs import Glob, fault_of
 from onnxlint.records import EXPORTERS, OPENVINO
+from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FORMATS = ("full", "concise", "json", "sarif", "github")
 COLORS = ("auto", "always", "never")
 _LIST = "CODE[,CODE]"
 _SECONDS = click.FloatRange(min=0, min_open=True)

@@ -11,8 +11,7 @@ import click
 
 from onnxlint.atomic import replace_file
 from onnxlint.cli import FAILED, silence_stdout
-
-MACHINE_FORMATS = frozenset({"json", "sarif"})  # always UTF-8, whatever the terminal is
+from onnxlint.report import MACHINE_FORMATS
 
 
 def wants_color(choice: str = "auto") -> bool:

@@ -12,8 +12,9 @@ import click
 from onnxlint.cli import INTERRUPTED
 from onnxlint.cli.check import Asked, conclude
 from onnxlint.cli.options import CHECK_ALONE, config_options, run_options
-from onnxlint.cli.output import MACHINE_FORMATS, tell
+from onnxlint.cli.output import tell
 from onnxlint.records import EXPORTERS, Diagnostic
+from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
     from onnxlint.config import Settings

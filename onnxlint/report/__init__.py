@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from onnxlint.catalogue import Rule
 from onnxlint.records import Report
 
-FORMATS = ("full", "concise", "json", "sarif", "github")
+FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit")
+MACHINE_FORMATS = frozenset({"json", "sarif", "gitlab", "rdjson", "junit"})  # always UTF-8, whatever the terminal is
 
 
 def render(
@@ -67,6 +68,18 @@ def render(
             from onnxlint.report.github import github
 
             return github(shown, whole, show_all=show_all)
+        case "gitlab":
+            from onnxlint.report.gitlab import gitlab
+
+            return gitlab(shown, whole)
+        case "rdjson":
+            from onnxlint.report.rdjson import rdjson
+
+            return rdjson(shown, whole, sources)
+        case "junit":
+            from onnxlint.report.junit import junit
+
+            return junit(shown, whole)
     raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
 
 

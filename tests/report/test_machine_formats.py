@@ -1,4 +1,4 @@
-"""What other programs read: JSON and SARIF against their schemas, GitHub's commands parsed back."""
+"""What other programs read: each format against its published schema, GitHub's commands parsed back."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ import pytest
 import report_samples as samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 import onnxlint.report
-from onnxlint.records import Evidence, Finding, Fix, Report, Step, VerdictKind
+from onnxlint.records import Evidence, Finding, Fix, Report, Severity, Span, Step, VerdictKind
 from onnxlint.report import render
 
 OUR_SCHEMA = json.loads((Path(onnxlint.report.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 SARIF_SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
 OURS = jsonschema.Draft202012Validator(OUR_SCHEMA)
 SARIF = jsonschema.Draft4Validator(SARIF_SCHEMA)
+
+SCHEMAS = Path(__file__).parent / "schemas"
+RDJSON = jsonschema.Draft4Validator(json.loads((SCHEMAS / "rdjson.json").read_text(encoding="utf-8")))
+GITLAB = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "gitlab-code-quality.json").read_text(encoding="utf-8")))
+JUNIT = etree.XMLSchema(etree.parse(SCHEMAS / "junit-10.xsd"))
 
 REPORTS = pytest.mark.parametrize("name", sorted(samples.REPORTS))
 
@@ -236,3 +242,93 @@ def test_no_text_from_outside_breaks_a_format(
         assert page.endswith("no model probed; 0.0 s\n")
         assert "\x1b" not in page
         assert "\r" not in page
+
+
+def as_rdjson(report: Report) -> list[dict[str, Any]]:
+    result = json.loads(machine(report, "rdjson"))
+    RDJSON.validate(result)
+    return list(result["diagnostics"])
+
+
+@REPORTS
+def test_rdjson_fits_the_published_schema(name: str) -> None:
+    told = as_rdjson(samples.REPORTS[name])
+    assert all(d["message"] and d["severity"] in ("ERROR", "WARNING", "INFO") for d in told)
+    assert len([d for d in told if "code" in d]) == len(samples.REPORTS[name].findings)
+
+
+def test_rdjson_counts_columns_in_bytes() -> None:
+    (found,) = (d for d in as_rdjson(Report((at("src/models/wide.py", Span("src/models/wide.py", 3, 13, 3, 22)),))))
+    line = samples.sources("src/models/wide.py")[2].encode()
+    where = found["location"]["range"]
+    assert line[where["start"]["column"] - 1 : where["end"]["column"] - 1].decode() == "view(4, -"
+    (found,) = as_rdjson(Report((at("gone.py", Span("gone.py", 3, 10, 3, 14)),)))
+    assert found["location"]["range"] == {"start": {"line": 3}}
+
+
+def test_rdjson_suggests_the_lines_of_a_fix() -> None:
+    (found,) = (d for d in as_rdjson(samples.REPORTS["whole"]) if d.get("code", {}).get("value") == "ONX101")
+    (suggestion,) = found["suggestions"]
+    assert suggestion["range"] == {"start": {"line": 10}, "end": {"line": 12}}
+    assert suggestion["text"] == "        return torch.where(n > 0, h * 2, h * 3)"
+    assert [place["location"]["range"]["start"]["line"] for place in found["related_locations"]] == [6, 3, 10]
+
+
+def as_gitlab(report: Report) -> list[dict[str, Any]]:
+    issues: list[dict[str, Any]] = json.loads(machine(report, "gitlab"))
+    GITLAB.validate(issues)
+    return issues
+
+
+@REPORTS
+def test_gitlab_gets_what_it_documents(name: str) -> None:
+    issues = as_gitlab(samples.REPORTS[name])
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues)
+    assert all(not issue["location"]["path"].startswith(("/", "./")) for issue in issues)
+
+
+def test_gitlab_tells_alike_findings_apart_and_keeps_what_it_called_them() -> None:
+    one = at("m.py", Span("m.py", 3, 1, 3, 5))
+    alone, both = as_gitlab(Report((one,))), as_gitlab(Report((one, at("m.py", Span("m.py", 9, 1, 9, 5)))))
+    assert alone[0]["fingerprint"] == both[0]["fingerprint"] != both[1]["fingerprint"]
+
+
+def test_gitlab_says_how_bad_it_is() -> None:
+    severities = {issue["check_name"]: issue["severity"] for issue in as_gitlab(samples.REPORTS["whole"])}
+    assert severities["ONX101"] == "critical"
+
+
+def as_junit(report: Report) -> etree._Element:
+    root = etree.fromstring(machine(report, "junit").encode())
+    JUNIT.assertValid(root)
+    return root
+
+
+@REPORTS
+def test_junit_fits_the_schema_of_jenkins(name: str) -> None:
+    report = samples.REPORTS[name]
+    root = as_junit(report)
+    cases = root.findall("testsuite/testcase")
+    assert int(root.get("tests")) == len(cases) > 0
+    assert int(root.get("failures")) == len(root.findall("testsuite/testcase/failure"))
+    for finding in report.findings:
+        failed = [c for c in cases if str(c.get("name")).startswith(f"{finding.code} ")]
+        assert any(c.find("failure") is not None for c in failed) or finding.severity is Severity.NOTE
+
+
+def test_junit_has_a_case_for_each_model_and_exporter() -> None:
+    models = as_junit(samples.REPORTS["whole"]).find("testsuite[@name='models']")
+    assert models is not None
+    found = {(c.get("classname"), c.get("name")): [child.tag for child in c] for c in models}
+    assert found["src.models.gate:Gate", "TorchScript"] == ["failure"]
+    assert ["skipped"] in found.values()
+
+
+def test_hostile_text_stays_text_in_xml() -> None:
+    hostile = dataclasses.replace(samples.CONFIRMED, message="]]><x>&\x1b[31m\x00\ud800", symbol="<a b='\u2028'>")
+    (case,) = as_junit(Report((hostile,))).findall("testsuite[1]/testcase")
+    assert "<x>&" in str(case.find("failure").get("message"))
+
+
+def at(path: str, span: Span) -> Finding:
+    return dataclasses.replace(samples.CONFIRMED, span=span, fix=None, trace=())

@@ -12,7 +12,16 @@ from onnxlint.records import Report
 from onnxlint.report import FORMATS, explain_rule, render, rules_table
 
 Golden = Callable[[str, str], None]
-SUFFIX = {"full": "txt", "concise": "concise.txt", "json": "json", "sarif": "sarif", "github": "github.txt"}
+SUFFIX = {
+    "full": "txt",
+    "concise": "concise.txt",
+    "json": "json",
+    "sarif": "sarif",
+    "github": "github.txt",
+    "gitlab": "gitlab.json",
+    "rdjson": "rdjson.json",
+    "junit": "junit.xml",
+}
 
 
 def rendered(name: str, format: str, *, width: int = 100, color: bool = False, show_all: bool = False) -> str:

@@ -1,0 +1,65 @@
+"""GitLab's code quality report: the widget and the marks in the changes of a merge request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from onnxlint.records import Finding, Location, Report, Severity, VerdictKind
+from onnxlint.report import words
+
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
+
+
+def gitlab(report: Report, whole: Report) -> str:
+    """A list as docs.gitlab.com/ci/testing/code_quality describes it; a confirmed finding is critical."""
+    seen: Counter[str] = Counter()
+    issues = []
+    for issue in (*map(_finding, report.findings), *_failures(whole), *_diagnostics(report)):
+        seen[issue["fingerprint"]] += 1
+        if seen[issue["fingerprint"]] > 1:  # GitLab shows one issue for each fingerprint
+            issue["fingerprint"] = _digest(issue["fingerprint"], str(seen[issue["fingerprint"]]))
+        issues.append(issue)
+    return json.dumps(issues, indent=2, ensure_ascii=True) + "\n"
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    confirmed = finding.verdict is VerdictKind.CONFIRMED
+    severity = "critical" if confirmed else _SEVERITIES[finding.severity]
+    span = finding.span
+    issue = _issue(finding.code, words.sentence_of(finding), severity, span.path, span.line, finding.fingerprint)
+    issue["location"]["lines"]["end"] = max(1, span.line, span.end_line)
+    return issue
+
+
+def _failures(whole: Report) -> Iterator[dict[str, Any]]:
+    for model, exporter, result in words.unexplained(whole):
+        where = result.location or Location(model.path, model.line)
+        told = words.failure_sentence(model, exporter, result)
+        yield _issue("onnxlint", told, "major", where.path, where.line, _digest(model.name, exporter))
+
+
+def _diagnostics(report: Report) -> Iterator[dict[str, Any]]:
+    for diagnostic in report.diagnostics:
+        told = words.clean(diagnostic.message)
+        severity = "major" if diagnostic.level == "error" else "minor"
+        path = diagnostic.path or ""
+        yield _issue("onnxlint", told, severity, path, diagnostic.line or 1, _digest(path, told))
+
+
+def _issue(check: str, told: str, severity: str, path: str, line: int, fingerprint: str) -> dict[str, Any]:
+    """GitLab wants a place for everything: what has none stands at the root of the repository."""
+    return {
+        "description": told,
+        "check_name": check,
+        "fingerprint": fingerprint,
+        "severity": severity,
+        "location": {"path": words.clean(path) or ".", "lines": {"begin": max(1, line)}},
+    }
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
