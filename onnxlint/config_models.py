@@ -31,7 +31,8 @@ class ModelConfig:
     """One [[models]] table. `factory` and a string `inputs` are `module:attribute`; see DESIGN §4 of the docs.
 
     `arguments` are what the factory is called with, `values` the inputs that are no tensors. `eval` says that the
-    model is exported in evaluation mode, though it is not built in it.
+    model is exported in evaluation mode, though it is not built in it. `optional` asks for further ways to call it:
+    with an optional tensor that the inputs leave out, without one that they give.
     """
 
     factory: str
@@ -48,6 +49,7 @@ class ModelConfig:
     path: str = ""
     line: int = 0
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    optional: bool = False
 
 
 def models(node: Node) -> tuple[ModelConfig, ...] | None:
@@ -71,6 +73,7 @@ _MODEL: Mapping[str, Converter[Any]] = {
     "arguments": table_of(plain),
     "values": table_of(plain),
     "eval": truth,
+    "optional": truth,
 }
 
 

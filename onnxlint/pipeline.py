@@ -95,6 +95,7 @@ def run_check(
             text = {str(path): data.decode("latin-1") for path, data in overlay.items()}
             todo = replace(todo, probes=tuple(replace(probe, overlay=text) for probe in todo.probes))
             results = probing.run(todo.probes)
+            diagnostics += _untried(probing.over, todo)
             diagnostics += dict.fromkeys(notice for result in results for notice in result.notices)
             if also is not None and not probing.interrupted:
                 with nullcontext(pool) if isinstance(pool, ProbePool) else ProbePool() as here:
@@ -269,6 +270,16 @@ def _unplanned(todo: Plan) -> list[Diagnostic]:
             )
         )
     return found
+
+
+def _untried(over: Sequence[str], todo: Plan) -> list[Diagnostic]:
+    """What `max-models` left of the further ways to call models."""
+    if not over or todo.over:  # that it leaves models is told already
+        return []
+    assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
+    others = f"{over[0]} and {len(over) - 1} more are" if len(over) > 1 else f"{over[0]} is"
+    told = f"further ways to call models are found, and {others} not probed; --max-models {assumed + len(over)}"
+    return [Diagnostic("warning", f"{told} leaves room for them")]
 
 
 def find_candidates(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from itertools import islice
 from typing import Protocol
 
 from onnxlint.cache import Store, digest
 from onnxlint.config import Settings
 from onnxlint.probes.cluster import Cluster
 from onnxlint.probes.kept import Answers
+from onnxlint.probes.plan import further
 from onnxlint.probes.pool import ProbePool, environment
-from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, to_json
+from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe, ProbeResult, to_json
 
 
 class Watcher(Protocol):
@@ -37,7 +39,10 @@ def open_pool(settings: Settings) -> ProbePool | Cluster:
 
 
 class Probing:
-    """Runs probes. `unchanged` counts those that an earlier run knew, `interrupted` tells that Ctrl-C ended it."""
+    """Runs probes. `unchanged` counts those that an earlier run knew, `interrupted` tells that Ctrl-C ended it.
+
+    `over` names the further ways to call models that are more than `max_models`.
+    """
 
     def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Watcher | None) -> None:
         self._pool = pool
@@ -46,6 +51,7 @@ class Probing:
         self._answers = Answers(Store(None) if settings.debug else store, environment(), settings.scheduler or "")
         self.unchanged = 0
         self.interrupted = False
+        self.over: tuple[str, ...] = ()
 
     def warm(self) -> None:
         """Start what takes seconds before the probes are known, unless it looks as if none of them has to run."""
@@ -53,18 +59,46 @@ class Probing:
             self._pool.warm()
 
     def run(self, probes: Sequence[Probe]) -> list[ProbeResult]:
-        """Return the results in the order of the probes. On Ctrl-C it returns what is known by then."""
+        """Return the results in the order of the probes, each before the further ways to call its model.
+
+        On Ctrl-C it returns what is known by then.
+        """
+        if not probes:
+            return []
+        first = self._run("probing", probes)
+        ways = self._further(probes, first)
+        more = self._run("probing further ways to call models", [way for group in ways for way in group])
+        later = iter(more)
+        return [result for one, group in zip(first, ways, strict=True) for result in (one, *islice(later, len(group)))]
+
+    def _further(self, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> list[list[Probe]]:
+        """The probes of further ways, by the probe that found them; as many on assumed inputs as there is room for."""
+        room = self._settings.max_models - sum(probe.source == SYNTHESISED for probe in probes)
+        found: list[list[Probe]] = []
+        over: list[str] = []
+        for probe, result in zip(probes, results, strict=True):
+            ways = [] if self.interrupted else [further(probe, way) for way in result.ways]
+            if probe.source == SYNTHESISED:
+                kept = max(min(room, len(ways)), 0)
+                over += [way.name for way in ways[kept:]]
+                room -= kept
+                ways = ways[:kept]
+            found.append(ways)
+        self.over = tuple(over)
+        return found
+
+    def _run(self, stage: str, probes: Sequence[Probe]) -> list[ProbeResult]:
         if not probes:
             return []
         if self._progress is not None:
-            self._progress.stage("probing", len(probes))
+            self._progress.stage(stage, len(probes))
         found: dict[int, ProbeResult] = {}
         for number, probe in enumerate(probes):
             result = self._answers.get(probe)
             if result is not None:
                 found[number] = result
                 self._done(result)
-        self.unchanged = len(found)
+        self.unchanged += len(found)
         numbers = {id(probe): n for n, probe in enumerate(probes) if n not in found}  # two models may share a factory
         kept = True
         try:
@@ -78,7 +112,7 @@ class Probing:
                 self._done(result)
         except KeyboardInterrupt:
             self.interrupted = True
-        if kept and not self.interrupted:
+        if kept and not self.interrupted and not any(probe.way for probe in probes):
             self._answers.remember(self._plan(), probes)
         return [found.get(number) or _not_reached(probe) for number, probe in enumerate(probes)]
 

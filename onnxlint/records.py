@@ -260,6 +260,7 @@ class Probe:
     `runtimes` are those that run the exported files: `onnxruntime` is its CPU, others have their own names. `latency`
     asks for their speed.
     `timeout` is in seconds, `memory` in bytes. `ranges` maps a parameter to its least and greatest value.
+    `optional` asks for further ways to call the model, `way` tells that this is one: `with mask`, `without mask`.
     """
 
     name: str
@@ -288,6 +289,8 @@ class Probe:
     live: str | None = None
     runtimes: tuple[str, ...] = (ONNX_RUNTIME,)
     latency: bool = True
+    optional: bool = False
+    way: str = ""
 
     @property
     def asked_for(self) -> bool:
@@ -354,7 +357,10 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`)."""
+    """One model: what each exporter made of it, or why it was not probed and what would let us (`remedy`).
+
+    `way` tells that it is called in a further way: `with mask`, where another report has it without.
+    """
 
     name: str
     path: str
@@ -365,6 +371,23 @@ class ModelReport:
     exporters: Mapping[str, ExporterResult] = field(default_factory=dict)
     declared: bool = False
     assumed: Assumed | None = None
+    way: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A further way to call a model that was probed: `label` is `with mask` or `without mask`.
+
+    `inputs` and `values` are all that forward is given then; the rest is as in `Assumed`.
+    """
+
+    label: str
+    inputs: Mapping[str, TensorSpec]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    eval: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +408,7 @@ class ProbeResult:
     """What a worker sends back. `reached` maps a path to the lines of it that ran under the variations.
 
     `notices` tell what the model did to the machine around it; `depends` is None where the probe did not end well.
+    `ways` are further ways to call the model, each worth a probe of its own.
     """
 
     report: ModelReport
@@ -393,6 +417,7 @@ class ProbeResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[Diagnostic, ...] = ()
     depends: Depends | None = None
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,8 @@ def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeRes
 
     A model that died before it was built has not been probed; its exporters still say how it ended.
     """
+    if known is not None and death.stage == stages.WAYS:  # the probe itself was done
+        return known
     if known is None:
         declared = probe.asked_for
         known = ProbeResult(ModelReport(probe.name, probe.path, probe.line, ModelStatus.PROBED, declared=declared))

@@ -9,7 +9,8 @@ from pathlib import Path
 from onnxlint.config import ModelConfig, Settings
 from onnxlint.flow.candidates import Candidate
 from onnxlint.probes.frozen import Captured
-from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe
+from onnxlint.probes.nested import root
+from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe, Way
 from onnxlint.specs import format_spec
 
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
@@ -119,6 +120,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         memory=settings.memory,
         ranges=model.ranges,
         eval=model.eval,
+        optional=model.optional,
         runtimes=settings.runtimes,
         latency=settings.latency,
     )
@@ -131,6 +133,24 @@ def _found(settings: Settings, c: Candidate) -> Probe:
     probe = _declared(settings, model, c.path, c.line)
     roots = (c.root, *(p for p in probe.search_path if p != c.root))
     return replace(probe, source=c.source, search_path=roots, eval=c.eval)
+
+
+def further(probe: Probe, way: Way) -> Probe:
+    """The probe of a further way to call the model of a probe that is done."""
+    dims = {dim.name for spec in way.inputs.values() for dim in spec.dims}
+    return replace(
+        probe,
+        name=f"{probe.name} [{way.label}]",
+        way=way.label,
+        inputs=way.inputs,
+        values=way.values,
+        dynamic={name: axes for name, axes in probe.dynamic.items() if root(name) in map(root, way.inputs)},
+        sizes={dim: sizes for dim, sizes in way.sizes.items() if dim in dims},
+        ranges=way.ranges,
+        arguments=way.arguments,
+        eval=way.eval,
+        optional=False,
+    )
 
 
 def described(settings: Settings, c: Candidate) -> Probe:

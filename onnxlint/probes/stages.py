@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 BUILD = "building the model"
 GUESS = "looking for inputs that it takes"
+WAYS = "looking for further ways to call it"
 
 _listener: Callable[[str], None] | None = None
 

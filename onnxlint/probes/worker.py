@@ -21,6 +21,7 @@ from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
 from onnxlint.probes.exporters.opsets import other_opset
 from onnxlint.probes.guess.synthesise import synthesise
+from onnxlint.probes.guess.ways import find_ways
 from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.latency import latency
 from onnxlint.probes.outputs import compare_outputs
@@ -42,9 +43,12 @@ from onnxlint.records import (
     Outcome,
     Probe,
     ProbeResult,
+    Way,
 )
 
 _UNEXPLAINED = (Outcome.OK, Outcome.SKIPPED, Outcome.CRASH)  # outcomes for which no line of the model is to blame
+_WAYS_SHARE = 0.25  # of the time of the exports, for looking for further ways to call the model
+_WAYS_LEAST = 2.0  # seconds
 _EXPORT = {"torchscript": torchscript.export, "dynamo": dynamo.export}
 
 
@@ -95,7 +99,20 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
             _one_exporter(probe, eager, exporter, Path(scratch), sheet)
         if any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()) or eager.random:
             _beneath_chance(probe, Path(scratch), sheet)
-    return sheet.publish()
+    result = sheet.publish()
+    sheet.ways = _ways(probe, eager, sheet)
+    return sheet.publish() if sheet.ways else result
+
+
+def _ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:
+    """Further ways to call the model, where these are asked for and an export came of the one that was tried."""
+    ours = (sheet.assumed is not None or probe.optional) and not probe.way
+    exported = any(r.outcome not in (Outcome.EXPORT_ERROR, *_UNEXPLAINED[1:]) for r in sheet.results.values())
+    if not ours or not exported or eager.random or eager.stateful:
+        return ()
+    stages.stage(stages.WAYS)
+    seconds = _WAYS_SHARE * sum(result.seconds for result in sheet.results.values())
+    return find_ways(probe, eager.inference(), max(seconds, _WAYS_LEAST))
 
 
 def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
@@ -215,6 +232,7 @@ class _Sheet:
         self.evidence: list[Evidence] = []
         self.reached: dict[str, tuple[int, ...]] = {}
         self.assumed: Assumed | None = None
+        self.ways: tuple[Way, ...] = ()
         self.runtimes: list[Engine] = []
         self.unable: dict[str, str] = {}  # exporters that cannot write the opset, and why
 
@@ -242,13 +260,16 @@ class _Sheet:
             dict(self.results),
             declared=probe.asked_for,
             assumed=self.assumed,
+            way=probe.way,
         )
+        told = ["on assumed inputs"] if self.assumed is not None else []
+        told += [f"called {probe.way}"] if probe.way else []
         evidence = self.evidence
-        if self.assumed is not None:
-            evidence = [replace(e, detail=f"{e.detail} (on assumed inputs)") for e in evidence]
+        if told:
+            evidence = [replace(e, detail=f"{e.detail} ({', '.join(told)})") for e in evidence]
         level = "error" if len(self.unable) == len(probe.exporters) else "warning"
         notices = (*self.notices, *(Diagnostic(level, told) for told in self.unable.values()))
-        result = ProbeResult(report, tuple(evidence), self.reached, _versions(self.runtimes), notices)
+        result = ProbeResult(report, tuple(evidence), self.reached, _versions(self.runtimes), notices, ways=self.ways)
         self.send(result)
         return result
 

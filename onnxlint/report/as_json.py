@@ -109,6 +109,7 @@ def _model(model: ModelReport) -> dict[str, Any]:
         "reason": model.reason,
         "remedy": model.remedy,
         "declared": model.declared,
+        **({"way": model.way} if model.way else {}),
         **({"assumed": to_json(model.assumed)} if model.assumed is not None else {}),
         "exporters": {name: _exporter(result) for name, result in model.exporters.items()},
     }

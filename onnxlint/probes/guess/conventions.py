@@ -25,6 +25,8 @@ HEIGHT = re.compile(r"^(h|height|patch_height)$", re.IGNORECASE)
 WIDTH = re.compile(r"^(w|width|patch_width)$", re.IGNORECASE)
 POSITION = re.compile(r"(^|_)(position_ids|positions?|pos)$")
 
+ANSWER = re.compile(r"^(?!class_)(\w*_)?(labels?|label_ids|targets?)$|^(start|end)_positions$")
+
 FIRST = ("input_ids", "pixel_values", "input_values", "input_features", "inputs_embeds", "hidden_states", "x", "input")
 FIXED = {"use_cache": False}  # a cache in the output is no tensor: what is exported leaves it out
 

@@ -60,11 +60,11 @@ def find_inputs(bench: Bench) -> Found:
         return Found(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
     held = uses(model)
-    asked = [leaf for p in wanted for leaf in _asked(p, held.get(p.name))]
-    return _search(bench, facts, asked, {p.name: p for p in named}, fixed)
+    leaves = [leaf for p in wanted for leaf in asked(p, held.get(p.name))]
+    return _search(bench, facts, leaves, {p.name: p for p in named}, fixed)
 
 
-def _asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
+def asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
     """The tensors that a parameter stands for: one, or those that it holds."""
     if use is None:
         return [Asked(p.name, p.name, p.annotation)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from onnxlint.probes.guess.axes import find_axes
 from onnxlint.probes.guess.construct import find_arguments, required
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.guess.inputs import Found, find_inputs
+from onnxlint.probes.guess.repair import describe
 from onnxlint.probes.guess.trial import Bench
 from onnxlint.probes.guess.written import configuration, notes
 from onnxlint.records import TARGET, Assumed, Probe
@@ -33,8 +35,8 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     known = replace(known, eval=model.training)
     model.eval()
     stages.stage(stages.GUESS)
-    bench = Bench(model, TRIES, min(probe.timeout * SHARE, 30.0))
-    found = find_inputs(bench)
+    bench = Bench(model, TRIES, min(probe.timeout * SHARE, 30.0), ranges=dict(probe.ranges))
+    found = _known(bench, probe) if probe.way else find_inputs(bench)
     if found.guess is None:
         start = Assumed(inputs=_hint(found), arguments=arguments, eval=known.eval)
         raise ProbeFailure(_told(found), configuration(probe.factory, start))
@@ -51,10 +53,21 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
         eval=known.eval,
         ranges=bench.ranges,
     )
-    assumed = replace(assumed, notes=notes(assumed, shaped))
+    assumed = replace(assumed, notes=notes(assumed, shaped, probe.way))
     assumed = replace(assumed, config=configuration(probe.factory, assumed))
     taken = replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
     return taken, assumed
+
+
+def _known(bench: Bench, probe: Probe) -> Found:
+    """The inputs of a further way to call a model, which the probe of the model itself has found."""
+    assert isinstance(probe.inputs, Mapping)
+    guess: dict[str, Guess] = {
+        name: Slot(spec.dtype, tuple(dim.size or 1 for dim in spec.dims)) for name, spec in probe.inputs.items()
+    }
+    guess |= {name: Plain(value) for name, value in probe.values.items()}
+    trial = bench.run(guess)
+    return Found(guess if trial.error is None else None, (guess,), describe(trial.error))
 
 
 def _arguments(target: Any, factory: str) -> dict[str, Any]:

@@ -24,10 +24,12 @@ def configuration(factory: str, assumed: Assumed) -> str:
     return "\n".join(lines)
 
 
-def notes(assumed: Assumed, shaped: Shaped) -> tuple[str, ...]:
+def notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
     """What a user should look at, a line each."""
     runs = f"{assumed.tries} runs" if assumed.tries > 1 else "one run"
     found = [f"assumed by onnxlint after {runs} of the model; please check:"]
+    if way:
+        found.append(f"this is a further way to call it: {way}")
     if assumed.eval:
         found.append("eval: it is built in training mode, and exported in evaluation mode")
     if assumed.arguments:
