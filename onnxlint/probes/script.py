@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -23,6 +24,7 @@ from onnxlint.probes.isolate import ServerFailedError
 _BACKLOG = 128
 _LONGEST = 70  # characters of the folder for temporary files; an address has about a hundred
 _TICK = 0.1  # seconds between two looks at whether the program has ended
+_GRACE = 1.0  # seconds that a program has to end by a Ctrl-C that it got as well
 
 
 @dataclass(slots=True)
@@ -49,7 +51,8 @@ class Ran:
 def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
     """Run `python ARGUMENTS` to its end; its standard streams are ours, except that `stdout` replaces the output.
 
-    Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself.
+    Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself. Where no keyboard
+    can have sent it, it may be for us alone, and is passed on to a program that goes on.
     """
     ran = Ran()
     with contextlib.ExitStack() as opened:
@@ -64,7 +67,7 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
         environment = {**os.environ, **heirs.variables(address, os.getcwd(), before)}
         process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment)
         interrupted = opened.enter_context(_interrupts(process))
-        _listen(process, listener, waiting, ran)
+        _listen(process, listener, waiting, ran, _PassOn(process, interrupted))
         ran.status = process.wait()
         for key in list(waiting.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]  # they are all sockets
@@ -73,12 +76,12 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
 
 
 @contextlib.contextmanager
-def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Count Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
-    seen: list[int] = []
+def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[float]]:
+    """Note every Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
+    seen: list[float] = []
 
-    def note(number: int, _: FrameType | None) -> None:
-        seen.append(number)
+    def note(_: int, __: FrameType | None) -> None:
+        seen.append(time.monotonic())
         if len(seen) > 1:
             process.kill()
         if len(seen) > 2:
@@ -91,16 +94,52 @@ def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
+class _PassOn:
+    """Passes an interrupt on, once, that may be for us alone: a keyboard sends it to both, another process need not."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seen: Sequence[float]) -> None:
+        self._process = process
+        self._seen = seen
+        self._done = False
+
+    def __call__(self) -> None:
+        """Look whether there is anything to pass on."""
+        if not self._seen or self._done or time.monotonic() - self._seen[0] < _GRACE:
+            return
+        self._done = True
+        if not _at_keyboard() and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+
+def _at_keyboard() -> bool:
+    """Whether Ctrl-C on a terminal reaches this process, and so the program too."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
 def _short_folder() -> str | None:
     """Where the socket goes if the path of a temporary one is longer than an address may be."""
     return "/tmp" if len(tempfile.gettempdir()) > _LONGEST else None
 
 
 def _listen(
-    process: subprocess.Popen[bytes], listener: socket.socket, waiting: selectors.BaseSelector, ran: Ran
+    process: subprocess.Popen[bytes],
+    listener: socket.socket,
+    waiting: selectors.BaseSelector,
+    ran: Ran,
+    tick: Callable[[], None],
 ) -> None:
     """Take what the program and the processes that it starts send, until it has ended; those may go on without us."""
     while True:
+        tick()
         ended = process.poll() is not None
         ready = waiting.select(0 if ended else _TICK)
         for key, _ in ready:

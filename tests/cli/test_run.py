@@ -311,8 +311,11 @@ def test_two_exports_of_one_class_are_told_apart_by_their_lines(project: Path) -
     assert list(outcomes(report)) == ["nets:Good (ex.py:4)", "nets:Good (ex.py:4) #2", "nets:Good (ex.py:5)"]
 
 
-def interrupt(project: Path, marker: str) -> tuple[int, str, str]:
-    """Run the script; Ctrl-C once it has written a file: exit code, and both outputs."""
+def interrupt(project: Path, marker: str, *, alone: bool = False) -> tuple[int, str, str]:
+    """Run the script; Ctrl-C once it has written a file: exit code, and both outputs.
+
+    `alone`: onnxlint gets it, and the script does not.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "onnxlint", "run", "--output-format", "json", "ex.py"],
         cwd=project,
@@ -327,24 +330,39 @@ def interrupt(project: Path, marker: str) -> tuple[int, str, str]:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < until
             time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        if alone:
+            process.send_signal(signal.SIGINT)
+        else:
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         said, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     return process.returncode, said, errors
 
 
-def test_control_c_in_the_script_tells_what_was_not_checked(project: Path) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_control_c_in_the_script_tells_what_was_not_checked(project: Path, alone: bool) -> None:
     (project / "ex.py").write_text(
         "import pathlib, time, torch\nfrom nets import Good\n"
         "torch.onnx.export(Good(), (torch.ones(2, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
         "pathlib.Path('done').touch()\ntime.sleep(1000)\n"
     )
-    code, said, errors = interrupt(project, "done")
+    code, said, errors = interrupt(project, "done", alone=alone)
     assert (code, said) == (130, "")
     assert errors.splitlines()[-1] == (
         "onnxlint: interrupted; the script had exported nets:Good at ex.py:3 by then, and nothing of it was checked"
     )
+
+
+def test_a_program_that_catches_the_control_c_that_is_passed_on_is_checked(project: Path) -> None:
+    (project / "ex.py").write_text(
+        "import pathlib, time, torch\nfrom nets import Good\ntry:\n    pathlib.Path('done').touch()\n"
+        "    time.sleep(1000)\nexcept KeyboardInterrupt:\n"
+        "    torch.onnx.export(Good(), (torch.ones(2, 3), torch.ones(3)), 'good.onnx', dynamo=False)\n"
+    )
+    code, said, errors = interrupt(project, "done", alone=True)
+    assert code == 1, errors  # for what the static pass has to say of the call
+    assert [model["name"] for model in json.loads(said)["models"]] == ["nets:Good"]
 
 
 def test_control_c_in_a_probe_leaves_the_report_of_what_is_known(project: Path) -> None:
