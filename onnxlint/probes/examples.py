@@ -147,7 +147,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
         given, dynamic = declared, probe.dynamic
-    args, kwargs, parameters = _arrange(given, names, more, probe)
+    args, kwargs, parameters = _arrange(given, names, more, probe, _by_position(model, names))
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
@@ -321,10 +321,18 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
 
 
-def _keyword_only(model_names: list[str], given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _by_position(model: torch.nn.Module, names: list[str]) -> list[str]:
+    """Those of forward's parameters that can be given by position: not what stands behind a `*`."""
+    if not names:
+        return names
+    parameters = inspect.signature(model.forward).parameters
+    return [name for name in names if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+
+
+def _split(by_position: list[str], given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Split the given names into those that can go by position (no gap before them) and the rest."""
     front = []
-    for name in model_names:
+    for name in by_position:
         if name not in given:
             break
         front.append(name)
@@ -332,12 +340,12 @@ def _keyword_only(model_names: list[str], given: Mapping[str, Any]) -> tuple[lis
 
 
 def _arrange(
-    given: Any, names: list[str], more: bool, probe: Probe
+    given: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     """Positional arguments, keyword arguments and their names."""
     if isinstance(given, Mapping):
         _check_names(given, names, more, _place(probe), "inputs")
-        front, back = _keyword_only(names, given)
+        front, back = _split(by_position, given)
         return tuple(given[n] for n in front), {n: given[n] for n in back}, (*front, *back)
     if isinstance(given, torch.Tensor):
         given = (given,)
@@ -347,9 +355,12 @@ def _arrange(
             "return a tuple of positional arguments, or a dict by parameter name",
             _place(probe),
         )
-    if len(given) > len(names) and not more:
+    if len(given) > len(by_position) and not more:
+        remedy = "return a dict by parameter name" if len(by_position) < len(names) else None
         raise ProbeFailure(
-            f"there are {len(given)} example inputs, but forward takes {len(names)}", None, _place(probe)
+            f"there are {len(given)} example inputs, but forward takes {len(by_position)} by position",
+            remedy,
+            _place(probe),
         )
     extra = [f"input_{k}" for k in range(len(names), len(given))]
     return tuple(given), {}, (*names[: len(given)], *extra)

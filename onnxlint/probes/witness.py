@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import FrameType
@@ -25,6 +26,7 @@ _OURS = {"TMPDIR", strays.MARK}  # set anew for every probe
 _PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod")
 _METADATA = os.path.dirname(importlib.metadata.__file__)  # what is installed is asked for, and known otherwise
+_COMPILER = f"{os.sep}torch{os.sep}_inductor{os.sep}"
 _TOLD = 3  # places that one notice names
 
 
@@ -42,6 +44,7 @@ class Witness:
         self._before = dict(os.environ)
         self._modules = set(sys.modules)
         self._threads = set(threading.enumerate())
+        self._begun: weakref.WeakSet[threading.Thread] = weakref.WeakSet()  # by code of the user's
         self._read: dict[str, None] = {}
         self._wanted: dict[str, tuple[str, ...]] = {}  # modules that were looked for, and in which folders
         self._missing: dict[str, None] = {}
@@ -65,6 +68,8 @@ class Witness:
         self._watch_environment()
         self._watch_absence()
         self._watch_safetensors()
+        self._watch_saving()
+        self._watch_threads()
         sys.meta_path.insert(0, self)  # a finder that never finds
         sys.addaudithook(self._hear)
 
@@ -121,7 +126,7 @@ class Witness:
         real = os.path.realpath(path)
         if path.startswith((*self._own, *_DEVICES)) or f"{real}/".startswith((self._home, *self._own)):
             return
-        frame = _user()
+        frame = None if _compiling() else _user()
         if frame is not None and not (stamps.installed(frame.f_code.co_filename) and real.startswith(self._homes)):
             self._note("writes outside the working directory", real, frame)
 
@@ -159,10 +164,12 @@ class Witness:
     def _left_running(self) -> None:
         import psutil  # here, because it comes with the `dynamic` extra
 
-        threads = [t for t in threading.enumerate() if t not in self._threads and _of_user(t)]
+        threads = [t for t in threading.enumerate() if t not in self._threads and (t in self._begun or _of_user(t))]
         if threads:
             self._note("leaves a thread running", "", None)
         children = [c for c in psutil.Process().children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE]
+        if self._unseen:
+            children += strays.orphans(os.environ.get(strays.MARK, ""))
         if children:
             self._doubt("it starts other processes")
             some = "a process" if len(children) == 1 else "processes"
@@ -220,6 +227,33 @@ class Witness:
 
         safetensors.safe_open = safe_open  # type: ignore[misc,assignment]
 
+    def _watch_saving(self) -> None:
+        """The archives of `torch.save` are written by native code."""
+        from torch import serialization
+
+        native = serialization._open_zipfile_writer
+
+        @functools.wraps(native)
+        def opened(name_or_buffer: Any) -> Any:
+            path = _path(name_or_buffer) if isinstance(name_or_buffer, (str, os.PathLike)) else None
+            if path is not None and not getattr(self._inside, "on", False) and os.getpid() == self._pid:
+                self._write(path)
+            return native(name_or_buffer)
+
+        serialization._open_zipfile_writer = opened
+
+    def _watch_threads(self) -> None:
+        """Only the call tells whose thread it is: what it runs may be a function of the standard library."""
+        start = threading.Thread.start
+
+        @functools.wraps(start)
+        def started(thread: threading.Thread) -> None:
+            if not getattr(self._inside, "on", False) and _user() is not None:
+                self._begun.add(thread)
+            start(thread)
+
+        threading.Thread.start = started  # type: ignore[method-assign,assignment]
+
     def _depends(self) -> Depends:
         files = dict.fromkeys(self._read)
         for name in [name for name in sys.modules if name not in self._modules]:
@@ -273,6 +307,16 @@ def _user() -> FrameType | None:
             return None
         frame = frame.f_back
     return None
+
+
+def _compiling() -> bool:
+    """Whether torch's compiler does it, which keeps a cache below the temporary folder for whoever captures a graph."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_user_code(frame.f_code.co_filename):
+        if _COMPILER in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _of_user(thread: threading.Thread) -> bool:

@@ -223,7 +223,7 @@ SIZED = "def sized(): return torch.ones(2, 3), torch.ones(4)\n"
         ("", {"inputs": "declared:input"}, "has no attribute `input`"),
         ("def f(): return 3\n", {"inputs": "declared:f"}, "the example inputs are an `int`"),
         ("def f(): raise OSError('no file')\n", {"inputs": "declared:f"}, "raised: OSError: no file"),
-        ("def f(): return 1, 2, 3, 4\n", {"inputs": "declared:f"}, "4 example inputs, but forward takes 3"),
+        ("def f(): return 1, 2, 3, 4\n", {"inputs": "declared:f"}, "4 example inputs, but forward takes 2 by position"),
         ("", {"inputs": {"y": parse_spec("bool[2]")}}, "no parameter `y` that inputs names"),
         (SIZED, {"inputs": "declared:sized", "dynamic": {"y": {0: "n"}}}, "no parameter `y` that dynamic names"),
         (SIZED, {"inputs": "declared:sized", "dynamic": {"scale": {0: "n"}}}, "not among the example inputs"),

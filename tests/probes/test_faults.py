@@ -43,8 +43,10 @@ DEATHS = {  # outcome, what the detail says, the line that it names
 }
 NOTICES = {  # what is told of a model that is right otherwise, and the line that it names
     "leaves_a_child": ("leaves processes running, which onnxlint ended", 1),
+    "leaves_a_daemon": ("leaves a process running, which onnxlint ended", 1),
     "leaves_a_thread": ("leaves a thread running", 1),
     "leaves_processes": ("leaves processes running, which onnxlint ended", 1),
+    "saves_outside": ("writes outside the working directory: {}/saved_by_a_model.pt", 11),
     "uses_a_socket": ("opens a connection: 127.0.0.1:", 13),
     "writes_outside": ("writes outside the working directory: {}/written_by_a_model.txt", 13),
 }

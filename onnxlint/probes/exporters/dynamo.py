@@ -30,6 +30,7 @@ from onnxlint.probes.userspace import error_frames, python_frames, user_frames
 
 _SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
 _STEP = re.compile(r"\['?(?P<index>[^'\]]+)'?\]|\.(?P<attribute>\w+)")
+_TRANSLATED = re.compile(r"Error when translating node %(?P<node>\w+)")
 _STATIC = re.compile(r"inferred a static shape of \d+ for dimension (?P<where>inputs\S*?\.shape\[\d+\])")
 
 
@@ -281,10 +282,18 @@ class Log:
             chain.append(current)
             current = current.__cause__ or current.__context__
         for link in reversed(chain):
-            frames = error_frames(link, self.root) or python_frames(str(link), self.root)
+            frames = error_frames(link, self.root) or python_frames(str(link), self.root) or self._of_node(str(link))
             if frames:
                 return frames
         return ()
+
+    def _of_node(self, text: str) -> Frames:
+        """Where the node was made of which the translation says that it failed there."""
+        match = _TRANSLATED.match(text)
+        if match is None or self.decomposed is None:
+            return ()
+        made = (n.meta.get("stack_trace") for n in self.decomposed.graph.nodes if n.name == match["node"])
+        return python_frames(next(made, None), self.root)
 
     def untranslatable(self, opset: int) -> list[Refusal]:
         """Every operator of the decomposed graph that has no translation, at its line."""

@@ -85,6 +85,10 @@ def export(
         result.seconds = time.perf_counter() - began
         result.error = first_line(error)
         result.refusals = _refusals(error, root)
+        keywords = _by_keyword_only(model)
+        if keywords and isinstance(error, TypeError) and "positional argument" in str(error):
+            result.error += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
+            result.refusals = [Refusal(result.error, refusal.frames) for refusal in result.refusals]
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
         else:
@@ -226,6 +230,13 @@ def _value(tensor: torch.Tensor, value: Any) -> str:
         return f"{int(tensor.shape[0])} items"
     text = repr(value.tolist() if hasattr(value, "tolist") else value)
     return text if len(text) <= 200 else f"{text[:160]}… ({hash(text):x})"
+
+
+def _by_keyword_only(model: torch.nn.Module) -> str:
+    """The parameters of forward behind its `*`, to be read; empty where there are none."""
+    spelt = signature(model)
+    parameters = spelt.parameters.values() if spelt else ()
+    return ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
 
 
 def _refusals(error: Exception, root: str) -> list[Refusal]:

@@ -38,6 +38,7 @@ _GIVEN = tuple(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)",
         r"input (?:image )?(?:height|width|size) \(?(\d+).*?doesn't match (?:the )?model'?s? \D*?(\d+)",
         r"got (\d+)\D+expected (\d+)",
+        r"same number of columns\. X1: (\d+) X2: (\d+)",
     )
 )
 _BROADCAST = re.compile(r"dimension of length \d+ at (-\d+)!.*?Size\(\[([\d, ]*)\]\).*?broadcastable to \[([\d, ]*)\]")
