@@ -318,6 +318,10 @@ def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -
     feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **trial.run.leaves})
     if trial.result is Result.REFUSED:
         frames = _refusing_node(runtime, setup, feeds, root) or runtime.frames(trial.message, root)
+        if frames and found.export.exporter == "torchscript" and trial.run.sizes != eager.base.sizes:
+            # It loads, and runs on the example: what it refuses is the size, which the trace has kept somewhere before.
+            detail = f"a size of the example is kept by what is made here: {trial.message}"
+            return [Explanation(Cause.CONSTANT, frames, detail, trial)]
         if frames:
             return [Explanation(Cause.RUNTIME, frames, trial.message, trial)]
     model, run = eager.inference(), trial.run

@@ -187,6 +187,27 @@ def _integer_sampler(example: torch.Tensor, limit: int) -> Sampler:
     return sample
 
 
+def length_sampler(example: torch.Tensor, longest: int) -> Sampler:
+    """Samples of the lengths of rows: mostly with a row that is full, and sorted where the example is."""
+    values = example.tolist()
+    order = next((down for down in (True, False) if len(values) > 1 and values == sorted(values, reverse=down)), None)
+
+    def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
+        low, high = {"scaled": (longest // 2, longest), "negative": (1, longest // 2), "zeros": (1, 1)}.get(
+            mode, (1, longest)
+        )
+        drawn = torch.randint(max(low, 1), max(high, 1) + 1, shape)
+        if mode in ("equal", "constant"):
+            drawn = drawn[:1].expand(shape).clone()
+        elif mode == "edges":  # in no order: a model that wants one refuses it
+            return torch.where(torch.arange(*shape) % 2 == 0, 1, longest).to(example.dtype)
+        elif mode not in ("negative", "zeros", "small"):
+            drawn[:1] = longest
+        return (drawn if order is None else drawn.sort(descending=order).values).to(example.dtype)
+
+    return sample
+
+
 def _counts(wide: torch.Tensor) -> bool:
     """Positions: every row counts up by one."""
     return wide.dim() > 0 and wide.shape[-1] > 1 and bool((wide[..., 1:] - wide[..., :-1] == 1).all())

@@ -22,7 +22,7 @@ from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.engines import ORT, RuntimeRefused, Setup
 from onnxlint.probes.exporters import Export, first_line
 from onnxlint.probes.exporters.dynamo import call_form
-from onnxlint.probes.exporters.torchscript import arguments
+from onnxlint.probes.exporters.torchscript import Given, arguments
 from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.trials import Confirmation, Trial, bounds_of, expected
 from onnxlint.records import Fault, Probe, Sides
@@ -132,10 +132,11 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
             captured: Callable[..., Any] = program.module()
         else:
             model, kwargs = eager.fresh(), {}
-            args, _ = arguments(model, parameters, run.args, run.kwargs)
             example, _ = arguments(model, parameters, eager.base.args, eager.base.kwargs)
+            around = Given(model.eval(), example)
+            args = around.tensors(arguments(model, parameters, run.args, run.kwargs)[0])
             try:
-                captured = torch.jit.trace(model.eval(), example, check_trace=False, strict=False)
+                captured = torch.jit.trace(around, around.tensors(example), check_trace=False, strict=False)
             except Exception as error:  # noqa: BLE001 - the exporter can trace more than torch.jit.trace takes
                 answers.unknown[side] = f"torch.jit.trace does not take the model alone: {first_line(error)}"
                 return

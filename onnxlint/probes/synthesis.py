@@ -33,16 +33,41 @@ def tensors_for(
     Values keep to the `ranges` that are declared for a parameter.
     """
     chosen = choose_sizes(specs, sizes)
-    return {
-        name: _tensor(
-            word(name),
-            spec,
-            tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims),
-            model,
-            ranges.get(name, ranges.get(root(name))),
+    shapes = {n: tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims) for n, spec in specs.items()}
+    made = {}
+    for name, spec in specs.items():
+        bounds = ranges.get(name, ranges.get(root(name)))
+        longest = None if spec.values or bounds is not None else measured(name, spec.dtype, shapes)
+        made[name] = (
+            _tensor(word(name), spec, shapes[name], model, bounds)
+            if longest is None
+            else lengths(longest, shapes[name]).to(getattr(torch, spec.dtype))
         )
-        for name, spec in specs.items()
-    }
+    return made
+
+
+_LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
+
+
+def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
+    """The size of the axis that a tensor of lengths, one for every row, tells of; None where it is no such tensor.
+
+    That axis is the second of the input with as many rows: of one that shares a word with it, else of the first.
+    """
+    own, called = shapes[name], word(name).lower()
+    if not _LENGTHS.search(called) or not dtype.startswith("int") or len(own) != 1:
+        return None
+    others = [n for n, shape in shapes.items() if n != name and len(shape) > 1 and shape[0] == own[0]]
+    words = _stems(called)
+    others.sort(key=lambda other: not words & _stems(word(other).lower()))
+    return shapes[others[0]][1] if others else None
+
+
+def lengths(longest: int, shape: tuple[int, ...]) -> torch.Tensor:
+    """From the longest, which fills its row, down: so `pack_padded_sequence` wants them."""
+    drawn = torch.randint(1, longest + 1, shape)
+    drawn[:1] = longest
+    return drawn.sort(descending=True).values
 
 
 def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
@@ -99,7 +124,7 @@ def _mask(shape: tuple[int, ...]) -> torch.Tensor:
 def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
     """From (inclusive) and to (exclusive) for the integers of a parameter: the embedding that fits its name says."""
     lowered = name.lower()
-    if re.search(r"(^|_)(len|lens|length|lengths)($|_)", lowered):
+    if _LENGTHS.search(lowered):
         return 1, _SMALL + 1
     if "mask" in lowered:
         return 0, 2

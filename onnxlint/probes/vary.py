@@ -6,16 +6,17 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes.domains import Mode, is_mask, sampler
+from onnxlint.probes.domains import Mode, is_mask, length_sampler, sampler
 from onnxlint.probes.examples import Example, ProbeFailure, call, load, seed_everything
 from onnxlint.probes.exporters import leaves
 from onnxlint.probes.nested import word
-from onnxlint.probes.synthesis import integer_range
+from onnxlint.probes.synthesis import integer_range, measured
 from onnxlint.records import Probe
 
 DEFAULT_SIZES = (1, 3, 5)
@@ -203,6 +204,8 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
     """Vary the example itself: same structure and dtypes, each tensor within the domain its values suggest."""
     labels = leaves(example.parameters, example.args, example.kwargs)
     limits = {label: integer_range(word(label), model)[1] for label in labels}
+    shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
+    full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
@@ -217,7 +220,11 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
                     return value
                 axes = example.dynamic.get(label, {})
                 bounds = ranges.get(label, ranges.get(name))
-                shape = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(value.shape))
+                shape = _resized(tuple(value.shape), axes, sizes)
+                if bounds is None and label in full and (id(value), shape) not in made:
+                    now = {n: _resized(s, example.dynamic.get(n, {}), sizes) for n, s in shapes.items()}
+                    longest = int(full[label] * (measured(label, _dtype(value), now) or 1))
+                    made[id(value), shape] = length_sampler(value.cpu(), longest)(shape, mode).to(value.device)
                 if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
                     made[id(value), shape] = sampler(value.cpu(), limit, bounds)(shape, mode).to(value.device)
                 return made[id(value), shape]
@@ -232,3 +239,21 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
         return tuple(values[:front]), dict(zip(example.kwargs, values[front:], strict=True))
 
     return make
+
+
+def _resized(shape: tuple[int, ...], axes: Mapping[int, str], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(shape))
+
+
+def _dtype(value: torch.Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _share(label: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> Fraction | None:
+    """Which part of an axis the lengths of rows go up to: all of it, or what a stride leaves. None: they are none."""
+    if label not in shapes or not value.numel():
+        return None
+    longest, most = measured(label, _dtype(value), shapes), int(value.max())
+    if not longest or not 0 < most <= longest or int(value.min()) < 0:
+        return None
+    return Fraction(most, longest) if 2 * most <= longest else Fraction(1)

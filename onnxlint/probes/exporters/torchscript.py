@@ -108,8 +108,29 @@ def trace(
     formatted, _ = arguments(model, parameters, args, kwargs)
     with warnings.catch_warnings(), conversions(found, root), torch.no_grad():
         warnings.simplefilter("ignore")
-        traced = torch.jit.trace(model, formatted, check_trace=False, strict=False)
+        around = Given(model, formatted)
+        traced = torch.jit.trace(around, around.tensors(formatted), check_trace=False, strict=False)
     return traced.inlined_graph, found
+
+
+class Given(torch.nn.Module):  # type: ignore[misc]
+    """A model with what its tracer does not take as an input given already: None, most often of a default."""
+
+    def __init__(self, model: torch.nn.Module, arguments: Sequence[Any]) -> None:
+        super().__init__()
+        self.model = model
+        self._held = {place: value for place, value in enumerate(arguments) if value is None}
+        self.train(model.training)
+
+    def tensors(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Of all arguments those that are left."""
+        return tuple(value for place, value in enumerate(arguments) if place not in self._held)
+
+    def forward(self, *tensors: Any) -> Any:
+        """Call the model with both."""
+        rest = iter(tensors)
+        every = range(len(tensors) + len(self._held))
+        return self.model(*(self._held[k] if k in self._held else next(rest) for k in every))
 
 
 def packed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
