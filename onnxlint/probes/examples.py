@@ -19,6 +19,7 @@ import torch
 from onnxlint.marks import ATTRIBUTE
 from onnxlint.probes import arguments as given_arguments
 from onnxlint.probes import snapshot
+from onnxlint.probes.containers import as_annotated
 from onnxlint.probes.exporters import leaves
 from onnxlint.probes.nested import nested, root
 from onnxlint.probes.synthesis import tensors_for
@@ -143,7 +144,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        given: Any = nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values})
+        given: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
         given, dynamic = declared, probe.dynamic

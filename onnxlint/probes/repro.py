@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from onnxlint.probes import portable
 from onnxlint.probes.arguments import spell
+from onnxlint.probes.containers import fields_of
 from onnxlint.probes.engines import DEFAULT, OnnxRuntime, Setup
 from onnxlint.probes.examples import Example
 from onnxlint.probes.exporters import axes_of, named
@@ -325,4 +326,8 @@ def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> st
         if type(value) is list:
             return f"[{inner}]"
         return f"({inner},)" if len(value) == 1 else f"({inner})"
-    raise _Unwritable(type(value).__qualname__)
+    kind = type(value)
+    if fields_of(kind) and "<" not in kind.__qualname__:
+        given = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))
+        return f'importlib.import_module("{kind.__module__}").{kind.__qualname__}({given})'
+    raise _Unwritable(kind.__qualname__)

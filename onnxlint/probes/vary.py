@@ -228,11 +228,13 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
                 if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
                     made[id(value), shape] = sampler(value.cpu(), limit, bounds)(shape, mode).to(value.device)
                 return made[id(value), shape]
-            if type(value) is dict:
-                return {key: vary(item, f"{label}.{key}", name) for key, item in value.items()}
-            if type(value) in (list, tuple):
-                return type(value)(vary(item, f"{label}.{k}", name) for k, item in enumerate(value))
-            return value
+            if pytree.tree_is_leaf(value):
+                return value
+            flat, spec = pytree.tree_flatten(value)
+            names = iter(leaves([label], [value], {}))
+            return pytree.tree_unflatten(
+                [leaf if leaf is None else vary(leaf, next(names), name) for leaf in flat], spec
+            )
 
         values = [vary(value, name, name) for name, value in zip(example.parameters, example.values, strict=True)]
         front = len(example.args)

@@ -122,7 +122,17 @@ def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> An
         label = next(labels) if leaf is not None else ""
         axes = axes_of(label, dynamic) if isinstance(leaf, torch.Tensor) else {}
         shapes.append(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None)
-    return pytree.tree_unflatten(shapes, spec)
+    return _grown(spec, iter(shapes))
+
+
+def _grown(spec: pytree.TreeSpec, shapes: Iterator[Any]) -> Any:
+    """The tree of a spec; what somebody has registered with pytree is a list there, as torch.export asks."""
+    if spec.is_leaf():
+        return next(shapes)
+    grown = [_grown(child, shapes) for child in spec.children()]
+    if spec.type not in pytree.BUILTIN_TYPES:
+        return grown
+    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(grown, spec.context)
 
 
 def _inputs(

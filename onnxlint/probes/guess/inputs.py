@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import nn
 
+from onnxlint.probes.containers import parameters
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, of_layer, read_facts
 from onnxlint.probes.guess.repair import describe, of_rank, repairs
@@ -47,16 +48,16 @@ def find_inputs(bench: Bench) -> Found:
     """Search for arguments that forward takes."""
     model = bench.model
     try:
-        signature = inspect.signature(model.forward)
+        takes = parameters(model)
     except (TypeError, ValueError):
         return Found(None, (), "its forward has no signature")
     facts = read_facts(model)
-    named = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    if any(p.kind is p.POSITIONAL_ONLY for p in signature.parameters.values()):
+    named = [p for p in takes if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if any(p.kind is p.POSITIONAL_ONLY for p in takes):
         return Found(None, (), "its forward has parameters that can only be passed by position")
     wanted = _wanted(model, named)
     if not wanted:
-        open_ended = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        open_ended = any(p.kind is p.VAR_POSITIONAL for p in takes)
         return Found(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
     held = uses(model)

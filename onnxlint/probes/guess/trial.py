@@ -22,6 +22,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from onnxlint.probes.containers import as_annotated
 from onnxlint.probes.examples import seed_everything
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.nested import nested
@@ -116,7 +117,7 @@ class Bench:
         if mode is not None:
             labelled = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in labelled.items()}
         trial = Trial()
-        arguments = nested(labelled)
+        arguments = as_annotated(self.model, nested(labelled))
         began = time.monotonic()
         with _watched(trial, labelled), torch.no_grad():
             try:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
+import typing
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
+from onnxlint.probes import containers
+
 USUAL = 3  # items of a list that nothing counts
 _MOST = 12
+_ANY = ("first", "second")  # the keys of a dict that is asked for none by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +35,23 @@ def uses(model: nn.Module) -> dict[str, Use]:
         parameters = inspect.signature(model.forward).parameters
     except (OSError, TypeError, SyntaxError, ValueError):
         return {}
-    found = {name: _use(name, str(p.annotation), tree, model) for name, p in parameters.items()}
+    notes = containers.noted(model)
+    found = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
     return {name: use for name, use in found.items() if use is not None}
 
 
-def _use(name: str, annotation: str, tree: ast.Module, model: nn.Module) -> Use | None:
+def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use | None:
+    fields = containers.fields_of(annotation)
+    if fields:
+        return Use(keys=tuple(fields))
     keys = list(dict.fromkeys(_keys(name, tree)))
     if keys:
         return Use(keys=tuple(keys))
+    origin = typing.get_origin(annotation)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return Use(keys=_ANY)
     layers = next(_walked(name, tree, model), ())
-    pieces = annotation.replace("typing.", "").lower()
+    pieces = str(annotation).replace("typing.", "").lower()
     listed = "tensor" in pieces and pieces.split("[")[0].rpartition(".")[2] in ("list", "sequence", "tuple", "iterable")
     if layers:
         return Use(count=len(layers), layers=layers)
@@ -58,6 +70,11 @@ def _keys(name: str, tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key))) if owner == name:
+                yield key
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="get" | "pop"),
+                args=[ast.Constant(value=str(key)), *_],
+            ) if owner == name:
                 yield key
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from onnxlint.probes.containers import fields_of, parameters
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, read_facts
@@ -35,7 +36,7 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
     if not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # which gives what it always gives
         return ()
     try:
-        parameters = inspect.signature(model.forward).parameters.values()
+        takes = parameters(model)
     except (TypeError, ValueError):
         return ()
     specs = probe.inputs
@@ -51,7 +52,7 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
         return ()
     outputs = values(first.output)
     given = {root(label) for label in base}
-    optional = [p for p in parameters if p.default is None and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    optional = [p for p in takes if p.default is None and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     found: list[Way] = []
     facts = read_facts(model)
     for p in sorted(optional, key=lambda p: not say.MASK.search(p.name.lower())):  # what is padded is what is run
@@ -72,7 +73,9 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
 
 def _may_be_tensor(p: inspect.Parameter) -> bool:
     """Whether a parameter may hold tensors and is no answer to compare with: a loss is exported by nobody."""
-    return (p.annotation is p.empty or "Tensor" in str(p.annotation)) and not say.ANSWER.search(p.name.lower())
+    note = p.annotation
+    told = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
+    return told and not say.ANSWER.search(p.name.lower())
 
 
 def _given(

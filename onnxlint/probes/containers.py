@@ -1,0 +1,88 @@
+"""Containers of tensors as forward annotates them: tuples, named tuples and dataclasses out of lists and dicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Union
+
+from torch import nn
+
+
+def noted(model: nn.Module) -> Mapping[str, Any]:
+    """What the parameters of forward are annotated with; strings where these name nothing that can be found."""
+    try:
+        return {name: present(note) for name, note in typing.get_type_hints(model.forward).items()}
+    except Exception:  # noqa: BLE001 - what an annotation says when it is evaluated is the user's
+        return dict(getattr(model.forward, "__annotations__", {}))
+
+
+def parameters(model: nn.Module) -> list[inspect.Parameter]:
+    """The parameters of forward with their annotations. Raises TypeError or ValueError where it has no signature."""
+    found = inspect.signature(model.forward).parameters.values()
+    notes = noted(model)
+    return [p.replace(annotation=notes.get(p.name, p.annotation)) for p in found]
+
+
+def present(annotation: Any) -> Any:
+    """An annotation without its None: `State` of `State | None`."""
+    if typing.get_origin(annotation) in (Union, UnionType):
+        kinds = [kind for kind in typing.get_args(annotation) if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 else annotation
+    return annotation
+
+
+def fields_of(annotation: Any) -> Mapping[str, Any]:
+    """The fields of a named tuple or a dataclass that have to be given, each with its annotation."""
+    if not isinstance(annotation, type):
+        return {}
+    if dataclasses.is_dataclass(annotation):
+        missing = dataclasses.MISSING
+        return {
+            f.name: f.type
+            for f in dataclasses.fields(annotation)
+            if f.init and f.default is missing and f.default_factory is missing
+        }
+    names = getattr(annotation, "_fields", None)
+    if issubclass(annotation, tuple) and isinstance(names, tuple):
+        defaults = getattr(annotation, "_field_defaults", {})
+        return {name: annotation.__annotations__.get(name, Any) for name in names if name not in defaults}
+    return {}
+
+
+def as_annotated(model: nn.Module, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of forward, what is a list or a dict made into the kind that its parameter is annotated with."""
+    if not any(isinstance(value, (list, dict)) for value in arguments.values()):
+        return dict(arguments)
+    notes = noted(model)
+    return {name: _made(present(notes.get(name)), value) for name, value in arguments.items()}
+
+
+def _made(annotation: Any, value: Any) -> Any:
+    if not isinstance(value, (list, dict)):
+        return value
+    fields = fields_of(annotation)
+    if fields and isinstance(value, dict):
+        return _built(annotation, (), {k: _made(present(fields.get(k)), v) for k, v in value.items()}, value)
+    if fields:
+        return _built(annotation, list(value), {}, value)
+    origin, inner = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
+    if isinstance(value, list):
+        kinds = [kind for kind in inner if kind is not Ellipsis] or [None]
+        items = [_made(present(kinds[min(n, len(kinds) - 1)]), item) for n, item in enumerate(value)]
+        return tuple(items) if origin is tuple else items
+    items_by_key = {k: _made(present(inner[-1]) if inner else None, v) for k, v in value.items()}
+    if isinstance(origin, type) and issubclass(origin, dict) and origin is not dict:
+        return _built(origin, (items_by_key,), {}, value)
+    return items_by_key
+
+
+def _built(kind: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], plain: Any) -> Any:
+    """An object of the user's class; what it was to be made of where that does not want it."""
+    try:
+        return kind(*args, **kwargs)
+    except Exception:  # noqa: BLE001 - the constructor is the user's; forward then says what is wrong
+        return plain
