@@ -81,6 +81,7 @@ def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence
 def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
     """What refused the file or the example: the checker, or one of the runtimes."""
     explanations = causes.drawn(eager, None, probe.root) if eager.random else []
+    found = causes.of_a_plain_node(eager, found)
     places = found.runtime.places(found.refusal, probe.root) if found.runtime is not None else []
     lines = {(frames[0].path, frames[0].line) for frames in places if frames}
     wrong = causes.wrong_before_it_fails(probe.root, eager, found) if lines else []

@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -283,6 +283,19 @@ def _refusing_node(runtime: Runtime, setup: Setup, feeds: Mapping[str, object], 
     except RuntimeRefused as refused:
         return runtime.frames(str(refused), root)
     return ()
+
+
+def of_a_plain_node(eager: Eager, found: Confirmation) -> Confirmation:
+    """The same with the message of a run without optimizations, where only that names a node of the file."""
+    runtime, setup = found.runtime, found.refusing
+    if runtime is None or setup is None or not setup.engine.plain or runtime.node_of(found.refusal) is not None:
+        return found
+    try:
+        feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **eager.base.leaves})
+        runtime.run(feeds, Setup(setup.engine, optimized=False))
+    except RuntimeRefused as refused:
+        return replace(found, refusal=str(refused)) if runtime.node_of(str(refused)) is not None else found
+    return found
 
 
 def wrong_before_it_fails(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:

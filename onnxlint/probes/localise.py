@@ -48,7 +48,10 @@ def first_divergences(
     record, outputs = _recorded(model, args, kwargs, root)
     # Mostly a view is right where its whole is. Where that leaves nothing wrong, a view itself must be: `squeeze()`.
     for strict in (False, True):
-        places = _places(record, _first_wrong(record, theirs, outputs, strict))
+        matched = _matched(record, theirs, strict)
+        for index in _wrong_answers(record, theirs, outputs):  # the value may stand elsewhere, as that of an input
+            matched[index] = False
+        places = _places(record, _first_wrong(record, matched, record.producers(outputs)))
         if places:
             return places
     return []
@@ -70,14 +73,34 @@ def wrong_before(
     in no node, nobody can tell whether it is wrong or part of another.
     """
     graph = onnx.load(str(exported))
+    site = next((_site(onnx_frames(one, root)) for one in graph.graph.node if one.name == node), None)
     _keep_way_to(graph.graph, node)
     try:
         theirs = _intermediates(graph, feeds, root, engine)
     except RuntimeRefused:
         return []
     record, outputs = _recorded(model, args, kwargs, root)
-    wrong = [index for index in _first_wrong(record, theirs, outputs, False) if theirs.made_at(record.frames[index])]
+    matched = _matched(record, theirs, strict=False)
+    start = _first_unmatched(record, matched, site) or record.producers(outputs)
+    wrong = [index for index in _first_wrong(record, matched, start) if _leaves_wrong(record, theirs, index)]
     return _places(record, [_through_views(record, theirs, index) for index in wrong])
+
+
+def _first_unmatched(record: _Record, matched: list[bool], site: Site | None) -> list[int]:
+    """What eager does the first time that it is at a site and gets values that the graph has not.
+
+    The graph was cut off there: of what comes later, and of what goes elsewhere, it has nothing.
+    """
+    there = [site is not None and _site(frames) == site for frames in record.frames]
+    first = next((index for index, here in enumerate(there) if here and not matched[index]), None)
+    if first is None:
+        return []
+    begin, end = first, first
+    while begin > 0 and there[begin - 1]:
+        begin -= 1
+    while end < len(there) and there[end]:
+        end += 1
+    return list(range(begin, end))
 
 
 def _through_views(record: _Record, theirs: _Values, index: int) -> int:
@@ -87,12 +110,25 @@ def _through_views(record: _Record, theirs: _Values, index: int) -> int:
             i
             for i in record.inputs[index]
             if record.view[i]
-            and theirs.made_at(record.frames[i])
             and not theirs.has(record.values[i], record.frames[i])
+            and _leaves_wrong(record, theirs, i)
         ]
         if not views:
             return index
         index = views[0]
+
+
+def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
+    """Whether the last value that the graph has from the line of an operator is none of those eager has there.
+
+    Else what eager does there in the end is part of a later node, such as one of two transpositions.
+    """
+    last = theirs.last_at(record.frames[index], record.values[index].dtype.is_floating_point)
+    return last is not None and not any(
+        _alike(last, _wanted(value))
+        for value, frames in zip(record.values, record.frames, strict=True)
+        if frames[:1] == record.frames[index][:1]
+    )
 
 
 def _keep_way_to(graph: onnx.GraphProto, name: str) -> None:
@@ -119,15 +155,19 @@ def _recorded(
     return record, outputs
 
 
-def _first_wrong(record: _Record, theirs: _Values, outputs: Any, strict: bool) -> list[int]:
+def _matched(record: _Record, theirs: _Values, strict: bool) -> list[bool]:
+    """Which of eager's values the graph has."""
     matched: list[bool] = []
     for index, value in enumerate(record.values):
         same = not strict and record.view[index] and all(matched[i] for i in record.inputs[index])
         # What only looks at a wrong value is wrong too, unless its own site made it: not if it just looks like another.
         matched.append(same or theirs.has(value, record.frames[index], only_here=record.view[index]))
-    for index in _wrong_answers(record, theirs, outputs):  # though the value may stand elsewhere, as that of an input
-        matched[index] = False
-    waiting = [index for index in record.producers(outputs) if not matched[index]]
+    return matched
+
+
+def _first_wrong(record: _Record, matched: list[bool], start: list[int]) -> list[int]:
+    """From some operators back over unmatched values to the first of them."""
+    waiting = [index for index in start if not matched[index]]
     seen, first = set(waiting), set()
     while waiting:
         index = waiting.pop()
@@ -221,6 +261,7 @@ class _Values:
     def __init__(self) -> None:
         self._by_shape: dict[tuple[int, ...], list[tuple[Any, Site | None]]] = {}
         self._sites: set[Site] = set()
+        self._last: dict[tuple[Line, bool], Any] = {}
         self.answers: list[Any] = []  # those of the graph's outputs, in their order
 
     def add(self, array: Any, site: Site | None = None) -> None:
@@ -229,10 +270,12 @@ class _Values:
             self._by_shape.setdefault(array.shape, []).append((array, site))
             if site is not None:
                 self._sites |= {site, site[:1]}
+                self._last[site[0], array.dtype.kind == "f"] = array
 
-    def made_at(self, frames: Frames) -> bool:
-        """Whether anything is known to come from a line."""
-        return (_site(frames) or ())[:1] in self._sites
+    def last_at(self, frames: Frames, floating: bool) -> Any:
+        """The last array that is known to come from a line, None if there is none."""
+        site = _site(frames)
+        return self._last.get((site[0], floating)) if site is not None else None
 
     def has(self, value: torch.Tensor, frames: Frames, *, only_here: bool = False) -> bool:
         """Whether an array holds this value: one of the same site if any is known to come from there, or of its line.

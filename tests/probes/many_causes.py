@@ -22,6 +22,10 @@ def x285() -> tuple[torch.Tensor, ...]:
     return (torch.randn(2, 8, 5),)
 
 
+def x268() -> tuple[torch.Tensor, ...]:
+    return (torch.randn(2, 6, 8),)
+
+
 def x284() -> tuple[torch.Tensor, ...]:
     return (torch.randn(2, 8, 4),)
 
@@ -237,3 +241,21 @@ class FiveDimensions(nn.Module):
         h = x.reshape(x.shape[0], 1, 2, 4, 4) * 2
         h = nn.functional.scaled_dot_product_attention(h, h, h)  # here
         return h.flatten(1) + 1
+
+
+class Merged(nn.Module):
+    """TorchScript makes one transposition of two, and a wrong one: it does not know how many dimensions there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.key = nn.Linear(8, 8)
+        self.query = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = torch.repeat_interleave(x, repeats=x.shape[1] % 2 + 2, dim=-2)
+        rows = torch.cat([x, rows.reshape(x.shape[0], -1, 8)], dim=-2)
+        mask = torch.zeros_like(rows[..., 0])[:, None, None]
+        keys = self.key(rows).view(x.shape[0], -1, 2, 4).transpose(1, 2)
+        queries = self.query(rows).view(x.shape[0], -1, 2, 4).transpose(1, 2)
+        scores = torch.matmul(queries, keys.transpose(-1, -2)) / 2  # here
+        return (scores + mask).softmax(-1)

@@ -79,6 +79,15 @@ def test_the_operator_whose_translation_raises_is_named(tmp_path: Path) -> None:
     assert "only 4D" in next(iter(found.values()))[0].detail
 
 
+def test_the_node_that_fails_is_named_where_the_runtime_has_merged_it_with_others(tmp_path: Path) -> None:
+    dynamic = {"x": {0: "batch", 1: "tokens"}}
+    merged = hazard("Merged", tmp_path, "x268", dynamic, exporters=("torchscript",), module=MODULE)
+    result = run_probe(merged)
+    assert outcomes(result)["torchscript"] == "runtime-error"
+    assert "MatMulScaleFusion" in result.report.exporters["torchscript"].detail
+    assert set(named(result, "torchscript", MODULE)) == marked("Merged")
+
+
 def test_dynamo_refuses_of_the_same_model_the_branch_alone(tmp_path: Path) -> None:
     result = probe("Mixed", tmp_path)
     assert set(named(result, "dynamo", MODULE)) == marked("Mixed", "# both")
