@@ -40,13 +40,28 @@ class _Search:
         self._engine = engine
         self._left = _STEPS
         self._makers = {name: node for node in model.graph.node for name in node.output}
+        self._known: dict[str, bool] = {}
+        self._fed = {value.name for value in model.graph.input}  # what depends on an input: no folded weight does
+        for node in model.graph.node:
+            if self._fed.intersection(node.input):
+                self._fed.update(node.output)
 
     def first(self) -> Any:
         """The node; None if the outputs are the same. Raises RuntimeRefused where the graph does not run at all."""
         wrong = next((v.name for v in self._model.graph.output if self._differs(v.name)), None)
         if wrong is None or wrong not in self._makers:
             return None
-        way = self._way_to(wrong)
+        node = self._makers[wrong]
+        while True:  # the way is no chain: another input may be wrong already
+            node = self._halved(node)
+            before = [self._makers[n] for n in node.input if n in self._makers and self._differs(n)]
+            if not before:
+                return node
+            node = before[0]
+
+    def _halved(self, last_node: Any) -> Any:
+        """From a node that is wrong back to one where the node before it on the way, as they stand, is right."""
+        way = [node for node in self._way_to(last_node.output[0]) if self._fed.intersection(node.output)]
         right = -1  # the last on the way that is known to be right; what follows is halved
         last = len(way) - 1
         while last - right > 1:
@@ -55,12 +70,7 @@ class _Search:
                 last = middle
             else:
                 right = middle
-        node = way[last]
-        while True:  # the way is no chain: another input may be wrong already
-            before = [self._makers[n] for n in node.input if n in self._makers and self._differs(n)]
-            if not before:
-                return node
-            node = before[0]
+        return way[last] if way else last_node
 
     def _way_to(self, name: str) -> list[Any]:
         wanted = {name}
@@ -73,9 +83,14 @@ class _Search:
 
     def _differs(self, name: str) -> bool:
         """Whether optimizations change a value; what fails with them alone is changed too."""
-        self._left -= 1
-        if self._left < 0:
-            return False
+        if name not in self._known:
+            self._left -= 1
+            if self._left < 0:
+                return False
+            self._known[name] = self._asked(name)
+        return self._known[name]
+
+    def _asked(self, name: str) -> bool:
         plain = self._value(name, optimized=False)
         try:
             found = self._value(name, optimized=True)
