@@ -24,7 +24,7 @@ from onnxlint.probes.trials import Confirmation, Result, Trial, differs
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Cause, Location
 
-_TRACES = 3  # failing inputs that are traced again to see what the first trace froze
+_TRACES = 4  # failing inputs that are traced again to see what the first trace froze
 _BRANCHING = ("bool", "in")
 
 
@@ -93,15 +93,33 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
         for place in strong or candidates:
             explanation = Explanation(place.cause, place.frames, place.detail, trial)
             chosen.setdefault(_line(place.frames[0]), explanation)
-    return list(chosen.values())
+    explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
+    needless = [line for line, trials in explained.items() if _shown_by_others(found, trials, [*explained.values()])]
+    return [chosen[line] for line in sorted(chosen, key=lambda line: -len(explained[line])) if line not in needless]
+
+
+def _shown_by_others(found: Confirmation, trials: list[Trial], others: list[list[Trial]]) -> bool:
+    """Whether another place explains these trials and more, some of which the runtime refuses at the same nodes."""
+    wider = [more for more in others if len(more) > len(trials) and all(trial in more for trial in trials)]
+    nodes = _refusing_nodes(found, trials)
+    if None in nodes:
+        return False
+    return any(nodes <= _refusing_nodes(found, [trial for trial in more if trial not in trials]) for more in wider)
+
+
+def _refusing_nodes(found: Confirmation, trials: list[Trial]) -> set[str | None]:
+    """The names of the nodes at which the runtime refuses trials; None for one that ran, or that names no node."""
+    assert found.runtime is not None
+    nodes = [found.runtime.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
+    return {node.name if node is not None else None for node in nodes}
 
 
 def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) -> list[Trial]:
-    """The failing inputs worth a trace: the last with other sizes, and those that the eager runs do not explain."""
+    """The failing inputs worth a trace: the last with other sizes, those that eager does not explain, other sizes."""
     strong = [place for place in places if not place.labels & passing]
     sizes = [t for t in failing if t.run.kind == "sizes"]
     rest = [t for t in failing if not any(t.run.label in place.labels for place in strong)]
-    chosen = {t.run.label: t for t in (*sizes[-1:], *(t for t in rest if t.run.kind == "sizes"), *rest)}
+    chosen = {t.run.label: t for t in (*sizes[-1:], *(t for t in rest if t.run.kind == "sizes"), *rest, *sizes)}
     return list(chosen.values())[:_TRACES]
 
 

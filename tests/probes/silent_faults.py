@@ -311,3 +311,18 @@ class ExportingOnly(nn.Module):
         if x.sum() > 0:  # torchscript
             return x * 2.0
         return x * 3.0
+
+
+class FrozenBesideBranch(nn.Module):
+    """A frozen size stops every other length; that one of 1 goes through another arm has no part in it.
+
+    The mask that is not given is an argument of None to the tracer.
+    """
+
+    def forward(self, x, mask=None):
+        causal = x.shape[1] > 0
+        length = int(x.shape[1])  # torchscript
+        if x.shape[1] == 1 and causal:
+            causal = False
+        h = torch.sin(x).reshape(-1, length, 1) * 2
+        return h if mask is None else h * mask

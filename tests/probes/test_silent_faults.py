@@ -55,6 +55,14 @@ TABLE = (
     # a dimension of 1, or of the example's size, for ever
     Row("Squeezed", "ok", "shape-error", {"dynamo": Cause.RUNTIME}, {"ONX706"}, ONE),
     Row("Unflattened", "shape-error", "ok", {"torchscript": Cause.MISMATCH}, {"ONX705"}),
+    Row(
+        "FrozenBesideBranch",
+        "shape-error",
+        "ok",
+        {"torchscript": Cause.ESCAPE},
+        {"ONX704"},
+        {"dynamic": LENGTH},
+    ),
     # modes and chance
     Row("ActiveDropout", *CHANCE, both(Cause.RANDOM), {"ONX707"}),
     Row("NeverEvaluated", "ok", "nondeterministic", {"dynamo": Cause.RANDOM}, {"ONX707"}),
