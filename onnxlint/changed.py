@@ -43,7 +43,7 @@ def changed_since(revision: str, folder: Path) -> Changed:
     Renamed files keep their unchanged lines; files that git does not know yet are new as a whole. Where lines were
     only removed, those on both sides of the gap count as changed. Raises ChangedError.
     """
-    top = Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
+    top = toplevel(folder)
     if revision.startswith("-"):
         raise ChangedError(f"`{revision}` is no revision")
     commit = _git(top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
@@ -54,6 +54,11 @@ def changed_since(revision: str, folder: Path) -> Changed:
         if name:
             lines[Path(os.path.realpath(top / name))] = EVERY_LINE
     return Changed(lines)
+
+
+def toplevel(folder: Path) -> Path:
+    """The root of git's working tree around a folder. Raises ChangedError where there is none."""
+    return Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
 
 
 _DIFF = (

@@ -27,7 +27,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("proof",),
     ("repair",),
     ("api",),
-    ("cli", "integrations"),
+    ("integrations",),
+    ("cli",),
     ("__main__", "__init__"),
 )
 # Files that are parts of one room though they stand side by side.

@@ -26,6 +26,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "init": "Declare the models of a project, with inputs that they take.",
         "explain": "Explain one rule: what, why, bad and good code.",
         "repro": "Run a counterexample that a check has kept, or list them.",
+        "review": "Check, and post what is found as a review of a pull request.",
         "rules": "List every rule.",
         "run": "Run an export script and check what it exports.",
     }

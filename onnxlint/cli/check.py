@@ -22,6 +22,7 @@ from onnxlint.report import MACHINE_FORMATS
 if TYPE_CHECKING:
     from onnxlint.changed import Changed
     from onnxlint.scopes import Request, Scope
+    from onnxlint.session import Session
 
 STDIN = Path("-")
 
@@ -63,6 +64,11 @@ class Asked:
     def stdin(self) -> bool:
         """Whether the file to check comes from standard input."""
         return STDIN in self.paths
+
+    @property
+    def show_all(self) -> bool:
+        """Whether notes and findings that were not reproduced are shown as well."""
+        return bool(self["show"] == "all")
 
     def fault(self) -> str | None:
         """Return what is wrong with the flags together, or None."""
@@ -140,20 +146,7 @@ def check(asked: Asked) -> int:
 
         return fixes.run(asked, scopes, changed, unkept, overlay)
 
-    from onnxlint import session  # after the mistakes in the flags, which need not wait for it
-    from onnxlint.report.progress import open_progress
-    from onnxlint.report.words import hidden
-
-    show_all = asked["show"] == "all"
-    with open_progress(quiet=asked["quiet"]) as progress:
-        done = session.run(
-            scopes,
-            progress=progress,
-            changed=changed,
-            overlay=overlay,
-            fresh=asked["write_baseline"],
-            shown=lambda finding: show_all or not hidden(finding),
-        )
+    done = examine(asked, scopes, changed, overlay)
     report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
     if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
         if report.interrupted:
@@ -161,9 +154,9 @@ def check(asked: Asked) -> int:
         from onnxlint.cli import actions
 
         if asked["write_baseline"]:
-            return actions.write_baselines(report, done.ledgers, show_all)
+            return actions.write_baselines(report, done.ledgers, asked.show_all)
         if asked["add_noqa"]:
-            return actions.add_noqa(report, scopes, asked["reason"] or "", show_all)
+            return actions.add_noqa(report, scopes, asked["reason"] or "", asked.show_all)
         report, code = actions.prune_baselines(report, done.ledgers)
         if code:
             return code
@@ -171,6 +164,23 @@ def check(asked: Asked) -> int:
     if report.interrupted:
         tell("onnxlint: interrupted; the report says what was known by then")
     return INTERRUPTED if report.interrupted else code
+
+
+def examine(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, overlay: Mapping[Path, bytes]) -> Session:
+    """Run every scope, with progress on the terminal. `overlay` is what is read for some files."""
+    from onnxlint import session  # after the mistakes in the flags, which need not wait for it
+    from onnxlint.report.progress import open_progress
+    from onnxlint.report.words import hidden
+
+    with open_progress(quiet=asked["quiet"]) as progress:
+        return session.run(
+            scopes,
+            progress=progress,
+            changed=changed,
+            overlay=overlay,
+            fresh=asked["write_baseline"],
+            shown=lambda finding: asked.show_all or not hidden(finding),
+        )
 
 
 def conclude(
@@ -181,7 +191,7 @@ def conclude(
     It goes to standard error where it is said `aside`, since standard output is for something else.
     """
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
-    sources = _lines(overlay)
+    sources = lines_of(overlay)
     from onnxlint.report import render, statistics
     from onnxlint.repros import remember
 
@@ -192,15 +202,14 @@ def conclude(
     form = asked["output_format"]
 
     def rendered(color: bool) -> str:
-        show_all = asked["show"] == "all"
         if asked["statistics"]:
-            return statistics(report, show_all=show_all, machine=form == "json")
+            return statistics(report, show_all=asked.show_all, machine=form == "json")
         return render(
             report,
             form,
             color=color,
             width=width(),
-            show_all=show_all,
+            show_all=asked.show_all,
             sources=sources,
             catalogue=load_catalogue(),
             quiet=asked["quiet"],
@@ -220,7 +229,7 @@ def conclude(
     return FAILED if fault is not None else code
 
 
-def _lines(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
+def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
     """Return what knows the lines of a file: as they were checked, not as they are on the disk."""
     from onnxlint.source.parse import given_lines, source_lines
 

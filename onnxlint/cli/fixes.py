@@ -35,7 +35,7 @@ def run(
     from onnxlint.cli.check import conclude
     from onnxlint.report.progress import open_progress
 
-    show_all = asked["show"] == "all"
+    show_all = asked.show_all
     with open_progress(quiet=asked["quiet"]) as progress:
         done = repair(
             scopes,

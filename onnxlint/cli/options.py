@@ -143,12 +143,25 @@ CHECK_ALONE = frozenset(
 )
 
 
-def run_options(command: F) -> F:
-    """Add the flags of `check` that mean something for what a script exports."""
-    for option, name in zip(reversed(_CHECK), reversed(_names(_CHECK)), strict=True):
-        if name not in CHECK_ALONE:
-            command = option(command)
-    return command
+# Flags of `check` that `review` has not got: what changed, the pull request tells, and it writes no files.
+REVIEW_LACKS = frozenset(
+    {
+        *("changed_since", "write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason"),
+        *("watch", "stdin_filename", "statistics"),
+    }
+)
+
+
+def options_without(names: frozenset[str]) -> Callable[[F], F]:
+    """Add the flags of `check` but these, for a command that has other ones beside them."""
+
+    def add(command: F) -> F:
+        for option, name in zip(reversed(_CHECK), reversed(_names(_CHECK)), strict=True):
+            if name not in names:
+                command = option(command)
+        return command
+
+    return add
 
 
 def _names(options: Sequence[Callable[[Any], Any]]) -> list[str]:

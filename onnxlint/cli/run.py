@@ -11,7 +11,7 @@ import click
 
 from onnxlint.cli import INTERRUPTED
 from onnxlint.cli.check import Asked, conclude
-from onnxlint.cli.options import CHECK_ALONE, config_options, run_options
+from onnxlint.cli.options import CHECK_ALONE, config_options, options_without
 from onnxlint.cli.output import tell
 from onnxlint.records import EXPORTERS, Diagnostic
 from onnxlint.report import MACHINE_FORMATS
@@ -29,7 +29,7 @@ _STDERR = 2
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @config_options
-@run_options
+@options_without(CHECK_ALONE)
 def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any) -> int:
     """Run SCRIPT as `python SCRIPT ARGUMENTS` does, and check what it exports, as it exports it.
 
@@ -60,7 +60,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
         raise click.UsageError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
     alone = asked["output_format"] in MACHINE_FORMATS and asked["output_file"] is None
     ran = run_program([*(["-m"] if module else []), script, *arguments], _STDERR if alone else None)
-    show_all = asked["show"] == "all"
+    show_all = asked.show_all
     captured = Captured(ran.snapshots)
     if ran.interrupted:
         captured.close()

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from onnxlint.records import Finding, Location, Report, Severity, VerdictKind
 from onnxlint.report import words
+from onnxlint.report.fingerprints import digest, distinct
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
 
 
 def gitlab(report: Report, whole: Report) -> str:
     """A list as docs.gitlab.com/ci/testing/code_quality describes it; a confirmed finding is critical."""
-    seen: Counter[str] = Counter()
-    issues = []
-    for issue in (*map(_finding, report.findings), *_failures(whole), *_diagnostics(report)):
-        seen[issue["fingerprint"]] += 1
-        if seen[issue["fingerprint"]] > 1:  # GitLab shows one issue for each fingerprint
-            issue["fingerprint"] = _digest(issue["fingerprint"], str(seen[issue["fingerprint"]]))
-        issues.append(issue)
+    issues = [*map(_finding, report.findings), *_failures(whole), *_diagnostics(report)]
+    for issue, fingerprint in zip(issues, distinct([i["fingerprint"] for i in issues]), strict=True):
+        issue["fingerprint"] = fingerprint  # GitLab shows one issue for each
     return json.dumps(issues, indent=2, ensure_ascii=True) + "\n"
 
 
@@ -39,7 +34,7 @@ def _failures(whole: Report) -> Iterator[dict[str, Any]]:
     for model, exporter, result in words.unexplained(whole):
         where = result.location or Location(model.path, model.line)
         told = words.failure_sentence(model, exporter, result)
-        yield _issue("onnxlint", told, "major", where.path, where.line, _digest(model.name, exporter))
+        yield _issue("onnxlint", told, "major", where.path, where.line, digest(model.name, exporter))
 
 
 def _diagnostics(report: Report) -> Iterator[dict[str, Any]]:
@@ -47,7 +42,7 @@ def _diagnostics(report: Report) -> Iterator[dict[str, Any]]:
         told = words.clean(diagnostic.message)
         severity = "major" if diagnostic.level == "error" else "minor"
         path = diagnostic.path or ""
-        yield _issue("onnxlint", told, severity, path, diagnostic.line or 1, _digest(path, told))
+        yield _issue("onnxlint", told, severity, path, diagnostic.line or 1, digest(path, told))
 
 
 def _issue(check: str, told: str, severity: str, path: str, line: int, fingerprint: str) -> dict[str, Any]:
@@ -59,7 +54,3 @@ def _issue(check: str, told: str, severity: str, path: str, line: int, fingerpri
         "severity": severity,
         "location": {"path": words.clean(path) or ".", "lines": {"begin": max(1, line)}},
     }
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

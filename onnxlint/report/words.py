@@ -227,8 +227,8 @@ def count(amount: int, noun: str) -> str:
     return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
 
 
-def summary(report: Report, *, show_all: bool) -> str:
-    """The one line at the end: what was found, what was looked at, how long it took."""
+def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
+    """The one line at the end: what was found, what was looked at and, where `timed`, how long it took."""
     shown = [finding for finding in report.findings if show_all or not hidden(finding)]
     concealed = len(report.findings) - len(shown)
     tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
@@ -240,7 +240,8 @@ def summary(report: Report, *, show_all: bool) -> str:
     failures = len(unexplained(report))
     if failures:
         found += f", {count(failures, 'export')} failed without a finding"
-    return f"{found} in {count(report.files, 'file')}; {_models(report)}; {seconds(report.seconds)}"
+    took = f"; {seconds(report.seconds)}" if timed else ""
+    return f"{found} in {count(report.files, 'file')}; {_models(report)}{took}"
 
 
 def fixes(report: Report, *, show_all: bool) -> str:
@@ -304,14 +305,20 @@ def cut(text: str, limit: int) -> str:
 
 def sentence_of(finding: Finding) -> str:
     """The finding in one paragraph of plain text, for formats that have no room for a frame."""
-    parts = [clean(finding.message).rstrip(".") + "."]
+    told = (f"{name}: {what}." for name, what in effects_of(finding))
+    return " ".join([clean(finding.message).rstrip(".") + ".", *told])
+
+
+def effects_of(finding: Finding) -> list[tuple[str, str]]:
+    """What became of it in each exporter of which something is known: the exporter's name, and a predicate."""
+    found = []
     for exporter in exporters_of(finding):
         outcome, measured = outcome_of(finding, exporter)
         if outcome is None or (outcome is Outcome.OK and not measured):
             continue
         name = exporter_name(exporter) + ("" if measured else " (expected)")
-        parts.append(f"{name}: {effect(finding, exporter)}{_measure(finding, exporter)}.")
-    return " ".join(parts)
+        found.append((name, effect(finding, exporter) + _measure(finding, exporter)))
+    return found
 
 
 def _measure(finding: Finding, exporter: str) -> str:

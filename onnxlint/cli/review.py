@@ -1,0 +1,197 @@
+"""`onnxlint review`: check, and post what is found as a review of a pull request on GitHub."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.cli import FAILED, INTERRUPTED
+from onnxlint.cli.check import Asked, conclude, examine, lines_of
+from onnxlint.cli.options import REVIEW_LACKS, config_options, options_without
+from onnxlint.cli.output import deliver, tell, width
+from onnxlint.records import Report
+
+if TYPE_CHECKING:
+    from onnxlint.integrations.review.post import Reviewer
+
+_TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+_NEEDED = ("githubkit", "unidiff")
+
+
+@click.command("review")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
+@click.option("--repo", metavar="OWNER/NAME", help="The repository [GITHUB_REPOSITORY].")
+@click.option(
+    "--pull", type=click.IntRange(min=1), metavar="N", help="The pull request [that of the workflow's event]."
+)
+@click.option(
+    "--max-comments",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Comment on no more lines than these; the worst come first, the others stand in the summary.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be posted, as JSON, and post nothing.")
+@config_options
+@options_without(REVIEW_LACKS)
+def command(
+    paths: tuple[Path, ...], repo: str | None, pull: int | None, max_comments: int, dry_run: bool, **flags: Any
+) -> int:
+    """Check the models under PATHS, and post what is found as one review of a pull request on GitHub.
+
+    What the pull request shows gets a comment at its line, with a suggestion where there is a fix; all else stands in
+    the summary. Nothing is said twice. The token is read from GITHUB_TOKEN or GH_TOKEN; where it may not write, as in
+    a workflow for a fork, the findings are printed as annotations instead.
+
+    Exit code: as of `check`; 2 as well where GitHub does not take the review.
+    """
+    if not all(map(importlib.util.find_spec, _NEEDED)):
+        raise click.UsageError("githubkit is not installed; pip install 'onnxlint[review]'")
+    target = _target(repo, pull)
+    asked = Asked(paths or (Path(),), {**dict.fromkeys(REVIEW_LACKS), **flags})
+    if asked.stdin:
+        raise click.UsageError("a review is of files, not of standard input")
+    from onnxlint.scopes import with_writable_repro_dir
+
+    scopes, unkept = with_writable_repro_dir(asked.scopes())
+    done = examine(asked, scopes, None, {})
+    report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
+    code = conclude(report, asked, scopes, {}, aside=dry_run)
+    if report.interrupted:
+        tell("onnxlint: interrupted; nothing is posted of half a run")
+        return INTERRUPTED
+    return max(code, _post(report, asked, target, max_comments, dry_run))
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A pull request: number 0 where the workflow runs for none. `head` is its commit, as far as the event tells it."""
+
+    repository: str
+    number: int
+    head: str
+    token: str = dataclasses.field(repr=False)
+
+
+def _target(repo: str | None, pull: int | None) -> _Target:
+    """Find the pull request by the flags, else by what GitHub Actions tells of its event."""
+    repository = repo or os.environ.get("GITHUB_REPOSITORY", "")
+    if not _REPOSITORY.fullmatch(repository):
+        raise click.UsageError(f"--repo OWNER/NAME: {f'`{repository}` is none' if repository else 'it is not known'}")
+    event = _event()
+    number, head = _of_event(event)
+    if pull is not None and pull != number:
+        number, head = pull, ""
+    if not number and not event:
+        raise click.UsageError("--pull N: it is not known which pull request this is")
+    token = next((os.environ[name] for name in _TOKENS if os.environ.get(name)), "")
+    return _Target(repository, number, head, token)
+
+
+def _event() -> dict[str, Any]:
+    """What GITHUB_EVENT_PATH holds; empty outside of GitHub Actions."""
+    path = os.environ.get("GITHUB_EVENT_PATH")
+    if not path:
+        return {}
+    try:
+        event = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"GITHUB_EVENT_PATH: {path} cannot be read: {error}") from error
+    return event if isinstance(event, dict) else {}
+
+
+def _of_event(event: dict[str, Any]) -> tuple[int, str]:
+    """Number and head of the pull request that an event tells of: its own, or that of the workflow run before."""
+    pull = event.get("pull_request")
+    if not isinstance(pull, dict):
+        run = event.get("workflow_run")
+        pulls = run.get("pull_requests") if isinstance(run, dict) else None
+        pull = pulls[0] if isinstance(pulls, list) and pulls and isinstance(pulls[0], dict) else {}
+    head = pull.get("head")
+    sha = head.get("sha") if isinstance(head, dict) else None
+    number = pull.get("number")
+    return (number if isinstance(number, int) else 0), (sha if isinstance(sha, str) else "")
+
+
+def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: bool) -> int:
+    """Post the review, or say why not; the exit code that follows from that."""
+    from onnxlint.integrations.review import ReviewError
+
+    if not target.number:
+        return _annotate(report, asked, "this workflow runs for no pull request")
+    if not target.token:
+        return _annotate(report, asked, "there is no token in GITHUB_TOKEN or GH_TOKEN")
+    try:
+        reviewer = _reviewer(asked, target, most)
+        if dry_run:
+            draft = reviewer.draft(report)
+            changed = None if draft.changed is None else dict(zip(("review", "body"), draft.changed, strict=True))
+            return deliver(json.dumps({"review": draft.payload, "summary": changed}, indent=2) + "\n", "json")
+        told = reviewer.post(report)
+    except ReviewError as error:
+        if error.forbidden:
+            return _annotate(report, asked, str(error))
+        tell(f"onnxlint: {error}")
+        return FAILED
+    tell(f"onnxlint: pull request {target.number} of {target.repository}: {told}")
+    return 0
+
+
+def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
+    from onnxlint.integrations.review.github import Pull
+    from onnxlint.integrations.review.post import Reviewer
+
+    api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
+    pull = Pull(target.repository, target.number, target.token, api)
+    return Reviewer(
+        pull,
+        _root(asked.paths),
+        target.head or pull.head(),
+        os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
+        most,
+        lines_of({}),
+        lambda message: tell(f"onnxlint: {message}"),
+        asked.show_all,
+    )
+
+
+def _root(paths: Sequence[Path]) -> Path:
+    """The top of the repository: git's, or the folder that GitHub Actions checked it out to."""
+    from onnxlint.changed import ChangedError, toplevel
+
+    first = paths[0] if paths[0].is_dir() else paths[0].parent
+    try:
+        return toplevel(first)
+    except ChangedError:
+        return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def _annotate(report: Report, asked: Asked, why: str) -> int:
+    """Print the findings as annotations, which need no token that may write."""
+    from onnxlint.report import render
+
+    tell(f"onnxlint: no review is posted, the findings are annotations: {why}")
+    if asked["output_format"] == "github" and asked["output_file"] is None:
+        return 0  # they stand there already
+    told = render(
+        report,
+        "github",
+        color=False,
+        width=width(),
+        show_all=asked.show_all,
+        sources=None,
+        catalogue=load_catalogue(),
+        quiet=asked["quiet"],
+    )
+    return deliver(told, "github")

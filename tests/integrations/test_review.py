@@ -1,0 +1,299 @@
+"""`onnxlint review` against GitHub's published description of its interface, on the diffs of a real repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from github_double import PACKAGES, Double, PullRequest, github
+from node_packages import node_modules
+
+from onnxlint.integrations.review.comments import fingerprint_of, is_summary
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
+TOKEN = "ghs_that_nobody_may_see"
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+GATE = HEAD + "class Gate(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+BRANCH = GATE.replace("        return x * 2\n", "        if x.sum() > 0:\n            return x * 2\n        return x\n")
+OLD = HEAD + "class Old(nn.Module):\n    def forward(self, x):\n        return x + float(x.sum())\n"
+SQUEEZE = HEAD + "class Cut(nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return y.squeeze()\n"
+
+
+@pytest.fixture(scope="module")
+def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
+    with github(node_modules(tmp_path_factory, *PACKAGES), tmp_path_factory.mktemp("github")) as running:
+        yield running
+
+
+@pytest.fixture
+def service(double: Double) -> Double:
+    """The same, as new."""
+    double.pull.__init__(double.pull.examples)  # type: ignore[misc]
+    return double
+
+
+def git(folder: Path, *args: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "core.autocrlf=false"]
+    done = subprocess.run(["git", *identity, *args], cwd=folder, check=True, capture_output=True)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def commit(folder: Path, files: dict[str, str | bytes | None]) -> str:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            path.unlink()
+        else:
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "x", "--allow-empty")
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def show(folder: Path, base: str, pull: PullRequest) -> None:
+    """Let the pull request show what git says of the change since `base`, as GitHub does."""
+    pull.files.clear()
+    pull.head = git(folder, "rev-parse", "HEAD").strip()
+    for line in git(folder, "diff", "-M", "--name-status", base).splitlines():
+        kind, *names = line.split("\t")
+        text = git(folder, "diff", "-M", base, "--", *names)
+        at = text.find("@@ ")
+        status = {"A": "added", "D": "removed", "M": "modified", "R": "renamed"}[kind[0]]
+        patch = text[at:].removesuffix("\n") if at >= 0 else None
+        pull.file(names[-1], patch, status=status, changes=0 if kind == "R100" else 3)
+
+
+def repository(folder: Path, before: dict[str, str | bytes | None]) -> str:
+    git(folder, "init", "-q")
+    return commit(folder, before)
+
+
+def review(
+    folder: Path, service: Double, *flags: str, token: str | None = TOKEN, event: dict[str, Any] | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "GH_"))}
+    environment |= {"GITHUB_API_URL": service.api, "GITHUB_REPOSITORY": "octo/models"}
+    environment |= {} if token is None else {"GITHUB_TOKEN": token}
+    place = ["--pull", "1"]
+    if event is not None:
+        (folder.parent / "event.json").write_text(json.dumps(event))
+        environment["GITHUB_EVENT_PATH"] = str(folder.parent / "event.json")
+        place = []
+    command = [sys.executable, "-m", "onnxlint", "review", "--static-only", "--no-cache", *place, *flags, "."]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert TOKEN not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def suggestion(body: str) -> list[str] | None:
+    found = re.search(r"^```suggestion\n(.*?)\n?^```$", body, re.S | re.M)
+    return found[1].split("\n") if found else None
+
+
+def test_the_service_refuses_what_github_would(service: Double) -> None:
+    wrong = {"event": "PRAISE", "body": "x", "comments": [{"path": "a.py"}]}
+    status, answer = service.ask("POST", "/repos/octo/models/pulls/1/reviews", wrong)
+    assert status == 422
+    assert {fault["location"][-1] for fault in answer["validation"]} == {"event", "0"}
+    assert service.pull.reviews == []
+
+
+def test_a_comment_stands_at_its_line_with_what_to_write_instead(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"src/gate.py": GATE})
+    commit(tmp_path, {"src/gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service)
+    assert done.returncode == 1, done.stderr
+    (posted,) = service.pull.comments
+    assert (posted["path"], posted["start_line"], posted["line"]) == ("src/gate.py", 7, 9)
+    assert (posted["side"], posted["start_side"]) == ("RIGHT", "RIGHT")
+    assert suggestion(posted["body"]) == ["        return torch.where(x.sum() > 0, x * 2, x)"]
+    assert "ONNX" not in posted["body"].partition("\n")[0].replace("ONX101", "")
+    (made,) = service.pull.reviews
+    assert is_summary(made["body"])
+    assert service.pull.tokens == {f"token {TOKEN}"} or service.pull.tokens == {f"Bearer {TOKEN}"}
+
+
+def test_a_suggestion_does_what_the_fix_does(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"cut.py": GATE})
+    commit(tmp_path, {"cut.py": SQUEEZE + BRANCH.removeprefix(HEAD)})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    lines = (tmp_path / "cut.py").read_text().split("\n")
+    for posted in sorted(service.pull.comments, key=lambda c: -c["line"]):
+        replaced = suggestion(posted["body"])
+        if replaced is not None:
+            first = posted.get("start_line") or posted["line"]
+            lines[first - 1 : posted["line"]] = replaced
+    fix = [sys.executable, "-m", "onnxlint", "check", "--static-only", "--fix", "--unsafe-fixes", "cut.py"]
+    subprocess.run(fix, cwd=tmp_path, capture_output=True, check=False)
+    assert "\n".join(lines) == (tmp_path / "cut.py").read_text() != SQUEEZE + BRANCH.removeprefix(HEAD)
+
+
+def test_nothing_is_said_twice(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    service.pull.asked.clear()
+    again = review(tmp_path, service)
+    assert "nothing new to say" in again.stderr
+    assert {method for method, _ in service.pull.asked} == {"GET"}
+    commit(tmp_path, {"gate.py": "# A line that moves the others.\n" + BRANCH, "cut.py": SQUEEZE})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    assert [c["path"] for c in service.pull.comments] == ["gate.py", "cut.py"]
+    first, second = service.pull.reviews
+    assert is_summary(first["body"])
+    assert not is_summary(second["body"])
+    assert "2 stand at their lines" in first["body"]
+    commit(tmp_path, {"gate.py": GATE, "cut.py": None})
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service)
+    assert done.returncode == 0
+    assert len(service.pull.reviews) == 2
+    assert "othing found" in service.pull.reviews[0]["body"]
+
+
+def test_only_lines_that_the_diff_shows_are_commented_on(tmp_path: Path, service: Double) -> None:
+    far = "".join(f"X{i} = {i}\n" for i in range(40))
+    base = repository(tmp_path, {"a.py": OLD + far, "other.py": OLD})
+    commit(tmp_path, {"a.py": OLD + far + BRANCH.removeprefix(HEAD)})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    (posted,) = service.pull.comments
+    assert posted["line"] > 40
+    (made,) = service.pull.reviews
+    assert "2 not on lines that this pull request shows" in made["body"]
+    assert f"/octo/models/blob/{service.pull.head}/a.py#L7" in made["body"]
+
+
+def test_a_pull_request_that_has_nothing_to_do_with_it_hears_nothing(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"a.py": OLD, "notes.txt": "x\n"})
+    commit(tmp_path, {"notes.txt": "y\n"})
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service)
+    assert done.returncode == 1
+    assert (service.pull.reviews, service.pull.comments) == ([], [])
+
+
+def test_renames_deletions_binary_files_and_carriage_returns(tmp_path: Path, service: Double) -> None:
+    crlf = GATE.replace("\n", "\r\n").encode()
+    before: dict[str, str | bytes | None] = {"old name.py": GATE, "gone.py": OLD, "win.py": crlf, "blob.bin": b"\0\1"}
+    base = repository(tmp_path, before | {"moved.py": OLD})
+    after: dict[str, str | bytes | None] = {"old name.py": None, "ñew/name.py": BRANCH, "gone.py": None}
+    after |= {"blob.bin": b"\0\2", "win.py": BRANCH.replace("\n", "\r\n"), "moved.py": None, "there.py": OLD}
+    git(tmp_path, "config", "core.quotePath", "false")
+    commit(tmp_path, after)
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service)
+    assert {(c["path"], c.get("start_line"), c["line"]) for c in service.pull.comments} == {
+        ("win.py", 7, 9),
+        ("ñew/name.py", 7, 9),
+    }, done.stderr
+    assert "`blob.bin`" in service.pull.reviews[0]["body"]
+
+
+def test_the_worst_come_first_and_the_others_stand_in_the_summary(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"notes.txt": "x\n"})
+    names = [f"m{i}.py" for i in range(6)]
+    commit(tmp_path, dict.fromkeys(names, SQUEEZE) | {"z.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service, "--max-comments", "3")
+    assert [c["path"] for c in service.pull.comments] == ["z.py", "m0.py", "m1.py"]
+    assert "4 not on lines" in service.pull.reviews[0]["body"]
+    review(tmp_path, service, "--max-comments", "3")
+    assert len(service.pull.comments) == 3
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_fork_gets_annotations(tmp_path: Path, service: Double, status: int) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    service.pull.refuses = status
+    done = review(tmp_path, service, "--output-format", "sarif", "--output-file", "o.sarif", "--debug")
+    assert done.returncode == 1
+    assert "::error file=gate.py,line=7" in done.stdout
+    assert "no review is posted" in done.stderr
+    assert json.loads((tmp_path / "o.sarif").read_text())["runs"][0]["results"]
+
+
+def test_without_a_token_or_a_pull_request_there_are_annotations(tmp_path: Path, service: Double) -> None:
+    repository(tmp_path, {"gate.py": BRANCH})
+    for done in (review(tmp_path, service, token=None), review(tmp_path, service, event={"ref": "refs/heads/main"})):
+        assert done.returncode == 1
+        assert "::error file=gate.py,line=7" in done.stdout
+    assert service.pull.asked == []
+
+
+def test_a_wrong_token_is_told(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    service.pull.refuses = 401
+    done = review(tmp_path, service, "--debug")
+    assert done.returncode == 2
+    assert "401" in done.stderr
+
+
+def test_the_event_of_the_workflow_says_which_pull_request(tmp_path: Path, service: Double) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    base = repository(folder, {"gate.py": GATE})
+    head = commit(folder, {"gate.py": BRANCH})
+    show(folder, base, service.pull)
+    review(folder, service, event={"pull_request": {"number": 1, "head": {"sha": head}}})
+    assert len(service.pull.comments) == 1
+    assert ("GET", "/repos/octo/models/pulls/1") not in service.pull.asked
+
+
+def test_another_commit_on_the_disk_is_not_commented_on(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    (tmp_path / "gate.py").write_text("# what the merge brought\n" + BRANCH)
+    review(tmp_path, service)
+    assert service.pull.comments == []
+    assert "1 not on lines" in service.pull.reviews[0]["body"]
+
+
+def test_comments_that_github_does_not_take_go_into_the_summary(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    service.pull.rejects = {("gate.py", 9)}
+    done = review(tmp_path, service)
+    assert done.returncode == 1, done.stderr
+    assert "must be part of the diff" in done.stderr
+    assert service.pull.comments == []
+    assert "1 not on lines" in service.pull.reviews[0]["body"]
+
+
+def test_a_dry_run_posts_nothing(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service, "--dry-run")
+    (comment,) = json.loads(done.stdout)["review"]["comments"]
+    assert fingerprint_of(comment["body"]) is not None
+    assert {method for method, _ in service.pull.asked} == {"GET"}
+
+
+@pytest.mark.parametrize("flags", [("--repo", "x"), ("--repo", "a/b/c"), ("--pull", "0")])
+def test_wrong_flags_are_told_before_any_check(tmp_path: Path, service: Double, flags: tuple[str, ...]) -> None:
+    repository(tmp_path, {"gate.py": BRANCH})
+    done = review(tmp_path, service, *flags)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert flags[0] in done.stderr
