@@ -15,6 +15,7 @@ from typing import Any, TypeVar, Union, cast
 T = TypeVar("T")
 
 EXPORTERS = ("torchscript", "dynamo")
+DECLARED = "config"  # the source of a probe that the configuration declares
 SYNTHESISED = "synthesised"  # the source of a probe whose inputs are ours, since nobody declared them
 TARGET = "_target_"  # in arguments: a table with this key stands for an object to build, `module:attribute`
 ONNX_RUNTIME = "onnxruntime"  # on the CPU; its other execution providers have names of their own

@@ -10,7 +10,7 @@ from onnxlint.config import ModelConfig, Settings
 from onnxlint.flow.candidates import Candidate
 from onnxlint.probes.frozen import Captured
 from onnxlint.probes.nested import root
-from onnxlint.records import SYNTHESISED, ModelReport, ModelStatus, Probe, Way
+from onnxlint.records import DECLARED, SYNTHESISED, ModelReport, ModelStatus, Probe, Way
 from onnxlint.specs import format_spec
 
 LISTED = 25  # models without a word on how to feed them: naming more would bury the rest of the report
@@ -103,7 +103,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
         factory=model.factory,
         path=path or model.path,
         line=line or model.line,
-        source="config",
+        source=DECLARED,
         inputs=model.inputs,
         dynamic=model.dynamic,
         sizes=model.sizes,

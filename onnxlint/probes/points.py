@@ -103,6 +103,20 @@ class Point:
 
         return self._mapped(change)
 
+    def drawn(self, number: int) -> Point:
+        """Another input of the same kind, every number of it by chance."""
+        chance = torch.Generator().manual_seed(number)
+
+        def change(index: int, leaf: torch.Tensor) -> torch.Tensor:
+            if not leaf.numel() or not leaf.is_floating_point():
+                return leaf
+            wide = leaf.detach().double()
+            spread = float(wide.std(correction=0)) or 1.0
+            made = torch.randn(leaf.shape, generator=chance, dtype=torch.float64) * spread + float(wide.mean())
+            return made.to(leaf.dtype).to(leaf.device)
+
+        return self._mapped(change)
+
     def _value(self, index: int, leaf: torch.Tensor, level: int, one: float, hint: float | None) -> Any:
         if hint is not None and not leaf.is_floating_point():
             least, most = self.whole[self.names[index]]

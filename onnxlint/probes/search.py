@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import torch
+from torch.utils import _pytree as pytree
+
 from onnxlint.probes import stages
 from onnxlint.probes.decisions import Decided, Decision, Site, decide
 from onnxlint.probes.eager import Eager, Run, execute, goes_its_own_way
@@ -25,8 +28,9 @@ _SITES = 8  # lines of one model that are searched for
 _STARTS = 3  # inputs that the gradient is followed from
 _STEPS = 10  # along the gradient, from each
 _TRIES = 60  # inputs by scaling and by chance, for each line
+_DRAWS = 15  # further inputs at random, for each line and size
 _SECONDS = 4.0  # for all lines of one model
-_FACTORS = (0.0, -1.0, 10.0, 0.1, 100.0, -100.0, 1e4)
+_FACTORS = (-1.0, 10.0, 0.1, 100.0, 0.01, -100.0, 1e4, 1e-3, 0.0)
 _TARGETS = (10.0, -10.0, 1e3, -1e3, 1e6, -1e6, 0.0)  # that numbers which became Python's are driven to
 _HINTS = 4  # constants of the code that are tried as values
 
@@ -69,6 +73,7 @@ class _Search:
         self.chance = random.Random(0)
         self.until = time.monotonic() + _SECONDS
         self.tries = 0
+        self.turned: set[Site] = set()  # by the last round of a loop or by zeros alone
 
     def run(self) -> list[Branch]:
         found = []
@@ -84,17 +89,25 @@ class _Search:
     # What there is to move ------------------------------------------------------------------------------------------
 
     def _unmoved(self) -> dict[Site, Run]:
-        """The lines whose truth values are the same in every run, with a run that comes there."""
+        """The lines whose truth values are the same in every run, with a run that comes there.
+
+        What the last round of a loop answers does not count, since it would have ended anyway, nor do zeros.
+        """
         seen: dict[Site, set[tuple[str, ...]]] = {}
         first: dict[Site, Run] = {}
+        whole: dict[Site, set[tuple[str, ...]]] = {}
         for run in self.eager.accepted:
+            blank = run is not self.eager.base and _is_blank(run.args, run.kwargs)
             answers: dict[Site, list[str]] = {}
             for escape in run.observation.escapes:
                 if escape.frames and (escape.kind == "bool" or escape.value in ("True", "False")):
                     answers.setdefault((escape.frames[0].path, escape.frames[0].line), []).append(escape.value)
             for site, values in answers.items():
-                seen.setdefault(site, set()).add(tuple(values))
-                first.setdefault(site, run)
+                whole.setdefault(site, set()).add(tuple(values))
+                if not blank:
+                    seen.setdefault(site, set()).add(_rounds(values))
+                    first.setdefault(site, run)
+        self.turned = {site for site, answers in whole.items() if len(answers) > 1}
         return {site: first[site] for site, answers in seen.items() if len(answers) == 1}
 
     def _numbers(self) -> list[tuple[Site, Run]]:
@@ -112,13 +125,13 @@ class _Search:
     def _branch(self, site: Site, start: Run) -> Branch | None:
         self.tries = 0
         before = self._decided(start.args, start.kwargs)
-        answers = before.answers(site)
+        answers = _rounds(before.answers(site))
         if before.error is not None or not answers:
             return None
         frames = before.at(site)[0].frames
         refused = False
-        for args, kwargs in self._candidates(site, start, answers):
-            run = self._accepted(args, kwargs, start, f"search[{site[0]}:{site[1]}]")
+        for begin, args, kwargs in self._everywhere(site, start, answers):
+            run = self._accepted(args, kwargs, begin, f"search[{site[0]}:{site[1]}]")
             if run is None:
                 refused = True
                 continue
@@ -126,19 +139,48 @@ class _Search:
             return Branch(
                 frames, Fate.FLIPPED, f"an input that takes the other branch was found{self._told()}", run.label
             )
-        if refused:
+        if refused or site in self.turned:
             return None  # PyTorch itself refuses there: it checks its input, and an export need not
         return self._forced(site, start, frames)
 
     def _told(self) -> str:
         return f" ({self.tries} tried)"
 
-    def _candidates(self, site: Site, start: Run, answers: Sequence[bool]) -> Iterator[tuple[Any, Any]]:
+    def _everywhere(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Run, Any, Any]]:
+        """Inputs on which the line answers otherwise than on the run that each comes with; zeros last."""
+        blank: list[tuple[Any, Any]] = []  # zeros take a branch, and often come to the same behind it: last of all
+        for args, kwargs in self._candidates(site, start, answers):
+            if _is_blank(args, kwargs):
+                blank.append((args, kwargs))
+            else:
+                yield start, args, kwargs
+        if self.probe.vary is None:
+            yield from self._drawn(site, start)
+        for args, kwargs in blank:
+            yield start, args, kwargs
+
+    def _drawn(self, site: Site, start: Run) -> Iterator[tuple[Run, Any, Any]]:
+        """Inputs all of whose numbers are drawn, of the start's sizes and of the least that there are."""
+        least = min(self.eager.accepted, key=lambda run: sum(_elements(leaf) for leaf in run.leaves.values()))
+        for begin in (start, least):
+            point = Point(self.eager, begin, self.probe.ranges)
+            usual = _rounds(self._decided(*point.arguments()).answers(site))
+            for number in range(_DRAWS if point.floats and usual else 0):
+                if self._spent():
+                    return
+                args, kwargs = point.drawn(number).arguments()
+                decided = self._decided(args, kwargs)
+                if decided.error is None and _rounds(decided.answers(site)) != usual:
+                    yield begin, args, kwargs
+
+    def _candidates(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
         """Inputs on which the line answers otherwise, likeliest first; the first that eager accepts is taken."""
 
         def flips(args: Any, kwargs: Any) -> bool:
             decided = self._decided(args, kwargs)
-            return decided.answers(site) != answers if decided.error is None else _raised_behind(decided, site, answers)
+            if decided.error is not None:
+                return _raised_behind(decided, site, answers)
+            return _rounds(decided.answers(site)) != answers
 
         if self.probe.vary is not None:
             for args, kwargs in more_of(self.probe, self.eager.example, _TRIES // 2):
@@ -171,7 +213,7 @@ class _Search:
         run = execute(model, self.eager.example, variation, self.probe.root)
         return run if run.observation.error is None else None
 
-    def _downhill(self, site: Site, start: Run, answers: Sequence[bool]) -> Iterator[tuple[Any, Any]]:
+    def _downhill(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
         """Follow the gradient of the nearest test's margin until it changes its sign."""
         point = Point(self.eager, start, self.probe.ranges)
         if not point.floats:
@@ -183,17 +225,17 @@ class _Search:
             decided = self._decided(args, kwargs, gradients=True)
             if decided.error is not None:
                 return
-            if decided.answers(site) != list(answers):
+            if _rounds(decided.answers(site)) != answers:
                 yield point.arguments()
                 return
             near = _nearest(decided.at(site))
             if near is None or not point.step(near, moving, _beyond(near)):
                 return
         args, kwargs = point.arguments()
-        if self._decided(args, kwargs).answers(site) != list(answers):
+        if _rounds(self._decided(args, kwargs).answers(site)) != answers:
             yield args, kwargs
 
-    def _by_scale_and_chance(self, site: Site, start: Run, answers: Sequence[bool]) -> Iterator[tuple[Any, Any]]:
+    def _by_scale_and_chance(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
         """Scaled, constant and mixed inputs; from those that come nearest to the other answer, the next are made."""
         point = Point(self.eager, start, self.probe.ranges)
         for factor in _FACTORS:
@@ -209,7 +251,7 @@ class _Search:
             args, kwargs = candidate.arguments()
             decided = self._decided(args, kwargs)
             here = min((d.distance for d in decided.at(site)), default=float("inf"))
-            if decided.error is None and decided.answers(site) != list(answers):
+            if decided.error is None and _rounds(decided.answers(site)) != answers:
                 yield args, kwargs
             elif decided.error is None and here <= distance:
                 best, distance = candidate, here
@@ -251,7 +293,22 @@ class _Search:
                 return
 
 
-def _raised_behind(decided: Decided, site: Site, answers: Sequence[bool]) -> bool:
+def _is_blank(args: Any, kwargs: Any) -> bool:
+    """Whether all numbers that go in are zeros."""
+    floats = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    return bool(floats) and not any(bool(t.any()) for t in floats)
+
+
+def _elements(leaf: Any) -> int:
+    return int(leaf.numel()) if hasattr(leaf, "numel") else 0
+
+
+def _rounds(answers: Sequence[Any]) -> tuple[Any, ...]:
+    """What a line answered, round by round; the last of several rounds is left out, after which a loop ends anyway."""
+    return (*answers[:-1], len(answers)) if len(answers) > 1 else tuple(answers)
+
+
+def _raised_behind(decided: Decided, site: Site, answers: tuple[Any, ...]) -> bool:
     """Whether a run that raised had answered otherwise before."""
     mine = decided.answers(site)
     return any(a != b for a, b in zip(mine, answers, strict=False))

@@ -21,6 +21,7 @@ from onnxlint.records import Probe
 
 DEFAULT_SIZES = (1, 3, 5)
 _LONG = 16  # from this size on, a dim is rather a length than a count: it is halved, doubled and made odd instead
+_FEW = 8  # a short one is shorter by this: fewer than any count that the code takes of it
 MOST_SIZES = 4  # per dim: each costs one eager run and one run of every exported graph
 
 MODES: tuple[tuple[Mode, int], ...] = (
@@ -146,7 +147,7 @@ def example_sizes(example: Example) -> dict[str, int]:
 def size_changes(
     sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Labels and sizes: one dim at a time, then all dims moved together."""
+    """Labels and sizes: one dim at a time, then all dims moved together, then all long ones made short."""
     together = dict(sizes)
     for dim, size in sizes.items():
         others = [s for s in dict.fromkeys(declared.get(dim) or _usual(size)) if s != size][:MOST_SIZES]
@@ -156,6 +157,9 @@ def size_changes(
             together[dim] = others[-1]
     if sum(together[dim] != sizes[dim] for dim in sizes) > 1:
         yield "all-sizes", together
+    small = {n: size if declared.get(n) or size < _LONG else max(size // _FEW, 2) for n, size in sizes.items()}
+    if small != sizes:
+        yield "small-sizes", small
     equal = _equal(sizes, declared)
     if equal and len(set(together.values())) == len(together):
         yield "equal-sizes", equal

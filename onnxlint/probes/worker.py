@@ -20,7 +20,7 @@ from onnxlint.probes.engines import Engine, engines
 from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import dynamo, first_line, torchscript
 from onnxlint.probes.exporters.opsets import other_opset
-from onnxlint.probes.guess.synthesise import synthesise
+from onnxlint.probes.guess.synthesise import synthesise, unfed
 from onnxlint.probes.guess.ways import find_ways
 from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.latency import latency
@@ -65,6 +65,7 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
     sheet = _Sheet(probe, publish)
     try:
         stages.stage(stages.BUILD)
+        probe = unfed(probe)
         if probe.source == SYNTHESISED:
             sheet.assumed = Assumed()
             probe, sheet.assumed = synthesise(probe)

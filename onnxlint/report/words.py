@@ -173,6 +173,7 @@ def variation(evidence: Evidence) -> str:
     """On which input it was seen, in words; empty where that does not matter."""
     told = re.sub(r"^example\b", "the example", evidence.variation)
     told = re.sub(r"^all-sizes$", "other sizes of every dim", told)
+    told = re.sub(r"^small-sizes$", "short sizes of every dim", told)
     told = re.sub(r"^equal-sizes$", "equal sizes of two dims", told)
     told = _LAYOUT.sub(lambda found: _LAYOUTS.get(found[1], found[0]), told)
     told = _SEARCHED.sub(r"an input that the search found for \1", told)

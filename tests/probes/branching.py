@@ -149,3 +149,42 @@ class Small(nn.Module):
         if x.max() > 3.5:  # here
             return x * 2
         return x * 3
+
+
+class StopsWhenAllHaveEnded(nn.Module):
+    """A decoder: the rows rarely end together, but one row alone does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(4)  # of these weights no usual variation ends early
+        self.cell = nn.GRUCell(4, 4)
+        self.out = nn.Linear(4, 12)
+
+    def forward(self, x):
+        state, steps = x, []
+        done = torch.zeros(x.shape[0], dtype=torch.bool)
+        for _ in range(5):
+            state = self.cell(state, state)
+            steps.append(self.out(state))
+            done = done | (steps[-1].argmax(-1) == 0)
+            if done.all():  # here
+                break
+        return torch.stack(steps, 1)
+
+
+class Bright(nn.Module):
+    """Zeros take the other branch, and come to the same in it."""
+
+    def forward(self, x):
+        if x.max() > 1:  # here
+            x = x / 255
+        return x * 2
+
+
+def pixels() -> tuple[torch.Tensor, ...]:
+    return (torch.linspace(0.0, 255.0, 600).reshape(2, 300),)
+
+
+def rows() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return (torch.randn(12, 4),)

@@ -344,3 +344,22 @@ class Dropping(nn.Module):
 def evaluating():
     """The same as it is exported."""
     return Dropping().eval()
+
+
+class NeedsWidth(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.linear = nn.Linear(dim, 3)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class BringsItsExample(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 3)
+        self.example_input_array = torch.rand(2, 5)
+
+    def forward(self, x):
+        return self.linear(x)

@@ -13,10 +13,10 @@ from onnxlint.config import load_settings
 from onnxlint.probes.arguments import build, spell
 from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
 from onnxlint.probes.guess.survey import survey
-from onnxlint.probes.guess.synthesise import synthesise
+from onnxlint.probes.guess.synthesise import synthesise, unfed
 from onnxlint.probes.pool import ProbePool
 from onnxlint.probes.worker import run_probe
-from onnxlint.records import EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.records import DECLARED, EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
 from onnxlint.specs import format_spec
 
 FOLDER = Path(__file__).parent
@@ -263,3 +263,16 @@ def test_a_script_spells_the_arguments_that_build_the_same() -> None:
     namespace: dict[str, object] = {}
     exec(f"import importlib\nmade = dict({spell(given)})", namespace)
     assert namespace["made"] == build(given) == {"dim": 3, "depth": (1, 2), "config": Fraction(1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("ByFirstLayer", SYNTHESISED), ("NeedsWidth", SYNTHESISED), ("BringsItsExample", "example_input_array")],
+)
+def test_a_declaration_without_inputs_takes_what_there_is(name: str, source: str) -> None:
+    assert unfed(replace(unknown(name), source=DECLARED)).source == source
+
+
+def test_a_declaration_with_inputs_is_left_as_it_is() -> None:
+    declared = replace(unknown("ByFirstLayer"), source=DECLARED, inputs="guessed:inputs")
+    assert unfed(declared) is declared

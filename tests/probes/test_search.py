@@ -76,6 +76,20 @@ def test_an_input_is_found_that_takes_the_other_branch(factory: str, inputs: str
     assert mine != [d.value for d in decide(eager.model, eager.base.args, {}, str(FOLDER)).decisions]
 
 
+def test_an_end_of_all_rows_before_the_last_round_is_found() -> None:
+    branches, eager = searched(probe("StopsWhenAllHaveEnded", inputs="rows"))
+    assert [branch.fate for branch in branches] == [Fate.FLIPPED]
+    assert eager.runs[-1].outputs[0].shape[1] < 5
+    assert eager.runs[-1].label.startswith("search[")
+
+
+def test_zeros_do_not_count_as_the_other_branch() -> None:
+    branches, eager = searched(probe("Bright", inputs="pixels", ranges={"x": (0.0, 255.0)}))
+    assert [branch.fate for branch in branches] == [Fate.FLIPPED]
+    found = eager.runs[-1].args[0]
+    assert 0 < float(found.max()) <= 1
+
+
 def test_a_number_that_python_read_is_driven_across_its_threshold() -> None:
     _, eager = searched(probe("NumberThreshold"))
     assert float(eager.runs[-1].args[0].max()) > 123456

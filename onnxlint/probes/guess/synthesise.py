@@ -16,11 +16,12 @@ from onnxlint.probes.guess.inputs import Found, find_inputs
 from onnxlint.probes.guess.repair import describe
 from onnxlint.probes.guess.trial import Bench
 from onnxlint.probes.guess.written import configuration, notes
-from onnxlint.records import TARGET, Assumed, Probe
+from onnxlint.records import DECLARED, SYNTHESISED, TARGET, Assumed, Probe
 from onnxlint.specs import format_spec
 
 TRIES = 60
 AXES = 80  # tries, once the example is known, to find the dynamic dims
+CONVENTIONS = ("example_input_array", "dummy_inputs")
 SHARE = 0.25  # of the probe's time
 
 
@@ -68,6 +69,20 @@ def _known(bench: Bench, probe: Probe) -> Found:
     guess |= {name: Plain(value) for name, value in probe.values.items()}
     trial = bench.run(guess)
     return Found(guess if trial.error is None else None, (guess,), describe(trial.error))
+
+
+def unfed(probe: Probe) -> Probe:
+    """Take what the model itself brings as its example, or what can be made up, where a declaration has no inputs."""
+    if probe.source != DECLARED or probe.inputs is not None:
+        return probe
+    try:
+        model = build_model(probe)
+    except ProbeFailure:
+        return replace(probe, source=SYNTHESISED)  # its constructor's arguments are looked for as well
+    for convention in CONVENTIONS:
+        if getattr(model, convention, None) is not None:
+            return replace(probe, source=convention)
+    return replace(probe, source=SYNTHESISED)
 
 
 def _arguments(target: Any, factory: str) -> dict[str, Any]:
