@@ -66,9 +66,10 @@ class Cause(StrEnum):
     RUNTIME = "runtime"  # ONNX checker or ONNX Runtime refused the node that was made here
     RANDOM = "random"  # two runs of the same input differ because of a draw here
     MUTATION = "mutation"  # the forward changed a parameter, buffer or attribute here
-    INPUT_VANISHED = "input-vanished"  # an input is not in the graph
+    INPUT_VANISHED = "input-vanished"  # an input is not in the graph; the export may be right all the same
     UNROLLED = "unrolled"  # the export is right, and a loop over an input's axis is written out here
     WEIGHTS = "weights"  # the export is right, and has a second copy of the weight that is used here
+    TABLE = "table"  # the export is right, and holds a large table that a fixed size of an input decided here
     EAGER = "eager"  # eager PyTorch itself raised here on a declared size
 
 

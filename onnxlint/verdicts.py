@@ -41,7 +41,8 @@ StatementLines = Callable[[str, int], tuple[int, int]]
 # These point at where an error shows, not at where it is made.
 CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.INPUT_VANISHED, Cause.EAGER})
 
-LARGE = frozenset({Cause.UNROLLED, Cause.WEIGHTS})  # the export is right, and larger than it had to be
+# The export is right, and larger than it had to be, or without an input that nothing depended on.
+LARGE = frozenset({Cause.UNROLLED, Cause.WEIGHTS, Cause.TABLE, Cause.INPUT_VANISHED})
 
 _GRAPH = ("ONX1", "ONX2", "ONX4")  # control flow, shapes, escapes and operators: what tracing loses
 _STATE = ("ONX304",)
@@ -68,6 +69,7 @@ COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
     Cause.EAGER: _GRAPH,
     Cause.UNROLLED: (),  # nothing is wrong
     Cause.WEIGHTS: (),
+    Cause.TABLE: (),
     Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX308", "ONX311", "ONX505"),
     # Batch statistics are state too.
     Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX308", "ONX406"),
@@ -123,6 +125,7 @@ _CODE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.EAGER: "ONX710",
     Cause.UNROLLED: "ONX711",
     Cause.WEIGHTS: "ONX712",
+    Cause.TABLE: "ONX713",
 }
 # At one statement these say the same, the first the most plainly: later ones join the first one that is there.
 _SAME_CAUSE = ("ONX703", "ONX704")
@@ -142,6 +145,7 @@ _MESSAGE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.EAGER: "PyTorch itself fails {here} on a size that was declared",
     Cause.UNROLLED: "the export writes out a loop {here}, a copy for every element of an input's axis",
     Cause.WEIGHTS: "the export holds a second copy of the weight that is used {here}",
+    Cause.TABLE: "the export holds a table that is computed {here} from a fixed size of an input",
 }
 _SPELT = {"torchscript": "TorchScript"}
 _CALLS_TOLD = 4  # of a stack that ends in a library: the innermost ones

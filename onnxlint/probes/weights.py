@@ -17,7 +17,7 @@ from onnxlint.records import Cause, Evidence, Location, Outcome, Probe
 
 _MOST = 2**31 - 1  # bytes of one protobuf message
 _LEAST = 2**20  # bytes of a copy that is worth a word
-_SHARE = 0.05  # of all weights
+SHARE = 0.05  # of all weights
 _READ = 2**30  # bytes beside the file, beyond which they are not read only to be compared
 
 
@@ -37,14 +37,13 @@ def copied(probe: Probe, found: Confirmation) -> list[Evidence]:
         return []
     model, total = found.runtime.model, weight_bytes(found.runtime.model)
     copies = list(copies_of(model, found.runtime.path.parent))
-    if sum(copy.size for copy in copies) < _SHARE * total:
+    if sum(copy.size for copy in copies) < SHARE * total:
         return []
     evidence = []
     for copy in copies:
         how = "once more, transposed," if copy.transposed else "once more"
         detail = (
-            f"the file holds `{copy.original}` {how} as `{copy.name}`: "
-            f"{_human(copy.size)} of {_human(total)} of weights"
+            f"the file holds `{copy.original}` {how} as `{copy.name}`: {human(copy.size)} of {human(total)} of weights"
         )
         frames = _user(model, copy.name, probe.root)
         exporter = found.export.exporter
@@ -88,7 +87,7 @@ def too_large(found: Confirmation, name: str) -> str:
         return ""
     files = _files(found.runtime.model.graph.initializer)
     return (
-        f"{name}, {found.export.exporter}: {_human(total)} of weights, more than the 2 GiB that an ONNX file holds: "
+        f"{name}, {found.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file holds: "
         f"they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
     )
 
@@ -117,5 +116,6 @@ def _user(model: onnx.ModelProto, name: str, root: str) -> tuple[Location, ...]:
     return next((frames for node in nodes if (frames := onnx_frames(node, root))), ())
 
 
-def _human(size: int) -> str:
+def human(size: int) -> str:
+    """A size as a person says it."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"

@@ -26,6 +26,7 @@ from onnxlint.probes.judge import eager_error, judge
 from onnxlint.probes.latency import latency
 from onnxlint.probes.outputs import compare_outputs
 from onnxlint.probes.search import search
+from onnxlint.probes.swallowed import tables, unread
 from onnxlint.probes.trials import Confirmation, confirm
 from onnxlint.probes.unrolled import unrolled
 from onnxlint.probes.weights import copied, too_large
@@ -155,7 +156,7 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
         sheet.notices.append(Diagnostic("error", f"{probe.name}: {detail}", probe.path or None, probe.line or None))
     sheet.publish()
     if outcome in _UNEXPLAINED:
-        sheet.evidence += [*unrolled(probe, eager, found), *copied(probe, found)] if outcome is Outcome.OK else []
+        sheet.evidence += _needless(probe, eager, found, sheet) if outcome is Outcome.OK else []
         return
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribute(probe, eager, found, outcome)
@@ -163,6 +164,12 @@ def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, shee
     sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds, speed)
     sheet.evidence += evidence
     sheet.publish()
+
+
+def _needless(probe: Probe, eager: Eager, found: Confirmation, sheet: _Sheet) -> list[Evidence]:
+    """What a right export has, or has not, that its user has to know. Inputs that we made up may well be needless."""
+    lost = unread(probe, eager, found) if sheet.assumed is None else []
+    return [*unrolled(probe, eager, found), *copied(probe, found), *tables(probe, eager, found), *lost]
 
 
 def _export_and_judge(
