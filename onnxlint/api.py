@@ -6,7 +6,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -37,7 +37,7 @@ _MOST_TOLD = 3  # failures that one line names
 _COUNTED = {"confirmed": {VerdictKind.CONFIRMED}, "suspected": {VerdictKind.CONFIRMED, VerdictKind.SUSPECTED}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """What was found. `str()` of it is the report; a notebook shows it as HTML.
 
@@ -87,6 +87,14 @@ class Result:
         told = [*dict.fromkeys(told), *self._errors()]
         more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
         return words.clean("; ".join([*told[:_MOST_TOLD], *more])) or "every export agrees with PyTorch"
+
+    def __repr__(self) -> str:
+        return f"<onnxlint.Result: {self.sentence}>"
+
+    def about(self, findings: Collection[Finding]) -> Result:
+        """The same with these findings alone, and all that was said of the models."""
+        kept = tuple(f for f in self.report.findings if f in findings)
+        return replace(self, report=replace(self.report, findings=kept))
 
     def _failures(self) -> list[tuple[str, str]]:
         """Every model and exporter that failed, in words, and the place of the finding that says why."""

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `onnxlint`, which checks models in tests. Loads nothing until a test uses it."""
+"""The pytest plugin: a fixture, a mark and `--onnxlint` check models in tests. It loads nothing until it is used."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from onnxlint.integrations.fixture import Linter
 
+_MARK = "exportable"
+
 
 @pytest.fixture(name="onnxlint")
 def linter() -> Linter:
@@ -16,3 +18,40 @@ def linter() -> Linter:
     from onnxlint.integrations.fixture import Linter
 
     return Linter()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the flag that makes a test of every declared model."""
+    group = parser.getgroup("onnxlint")
+    group.addoption("--onnxlint", action="store_true", help="check every model that the configuration declares")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marks known, and have the configuration collected where its models are asked for."""
+    told = "the test returns a model and what it is called with; it fails unless that survives the export to ONNX"
+    config.addinivalue_line("markers", f"{_MARK}(**settings): {told}")
+    config.addinivalue_line("markers", "onnxlint: the test checks a declared model")
+    if config.getoption("onnxlint", default=False):
+        from onnxlint.integrations.collect import add_configuration
+
+        add_configuration(config)
+
+
+def pytest_collect_file(file_path: object, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the models that a configuration file declares."""
+    if not parent.config.getoption("onnxlint", default=False):
+        return None
+    from onnxlint.integrations.collect import declared_models
+
+    return declared_models(str(file_path), parent)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object | None:
+    """Run a test that is marked, and check the model that it returns."""
+    mark = pyfuncitem.get_closest_marker(_MARK)
+    if mark is None:
+        return None
+    from onnxlint.integrations.marked import run_marked
+
+    return run_marked(pyfuncitem, mark)

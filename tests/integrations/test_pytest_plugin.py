@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
 pytest_plugins = ["pytester"]
+# Not imported to find out: pytester forgets what a test imported, and torch does not survive a second import.
+TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="there is no torch")
 
 
 def run(pytester: pytest.Pytester, *more: str) -> pytest.RunResult:
@@ -25,8 +29,8 @@ def test_it_loads_nothing_until_it_is_used(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
+@TORCH
 def test_the_fixture_checks_models(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("torch")
     pytester.makepyfile(
         """
         import torch
@@ -52,3 +56,124 @@ def test_the_fixture_checks_models(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*:Gate, TorchScript: wrong values (ONX101 at *", "*if x.sum() > 0:*"])
     assert "__tracebackhide__" not in result.stdout.str(), "the frames of onnxlint are not shown"
+
+
+GATE = """
+    import torch
+
+    class Gate(torch.nn.Module):
+        def forward(self, x):
+            if x.sum() > 0:
+                return x * 2
+            return x
+
+    class Plain(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+"""
+
+
+@pytest.mark.slow
+@TORCH
+def test_a_marked_test_fails_with_the_report(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(models=GATE)
+    pytester.makepyfile(
+        """
+        import pytest, torch
+        from models import Gate, Plain
+
+        pytestmark = pytest.mark.exportable(exporters="torchscript")
+
+        @pytest.fixture
+        def x():
+            return torch.ones(2, 3)
+
+        def test_good(x):
+            return Plain(), x
+
+        def test_by_name():
+            return Plain(), (), {"x": torch.ones(2, 3)}
+
+        def test_bad(x):
+            return Gate(), (x,)
+
+        def test_nothing():
+            pass
+
+        @pytest.mark.exportable(exporter="dynamo")
+        def test_settings(x):
+            return Plain(), x
+
+        def test_asserted(onnxlint, x):
+            assert onnxlint.check(Gate(), x, exporters="torchscript").ok
+            return Plain(), x
+        """
+    )
+    result = run(pytester, "--strict-markers")
+    result.assert_outcomes(passed=2, failed=4)
+    out = result.stdout.str()
+    assert "TorchScript: wrong values (ONX101 at " in out
+    assert "returns a model, (model, args) or (model, args, kwargs), not NoneType" in out
+    assert "there is no setting `exporter`" in out
+    assert "where False = <onnxlint.Result: " in out
+    assert "PytestReturnNotNoneWarning" not in out
+
+
+CONFIGURATION = """
+[[tool.onnxlint.models]]
+factory = "models:Gate"
+inputs = { x = "float32[batch, 3]" }
+exporters = ["torchscript"]
+
+[[tool.onnxlint.models]]
+factory = "models:Plain"
+inputs = { x = "float32[batch, 3]" }
+exporters = ["torchscript"]
+
+[[tool.onnxlint.models]]
+factory = "models:Gone"
+inputs = { x = "float32[batch, 3]" }
+"""
+
+
+@pytest.mark.slow
+@TORCH
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_every_declared_model_is_a_test(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    pytester.makepyfile(models=GATE)
+    pytester.makepyprojecttoml(CONFIGURATION)
+    pytester.makepyfile(test_other="def test_other(): pass")
+    result = run(pytester, "--onnxlint", "-v", *workers)
+    result.assert_outcomes(passed=2, failed=2)
+    out = result.stdout.str()
+    assert "models:Gate, TorchScript: wrong values (ONX101 at models.py:5)" in out
+    assert "models:Gone was not probed" in out
+    assert "Traceback" not in out
+    run(pytester, *workers).assert_outcomes(passed=1)
+
+
+@pytest.mark.slow
+@TORCH
+def test_declared_models_are_selected_like_tests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(models=GATE)
+    pytester.makepyprojecttoml(CONFIGURATION)
+    pytester.makepyfile(test_other="def test_other(): pass")
+    run(pytester, "--onnxlint", "-k", "Plain").assert_outcomes(passed=1, deselected=3)
+    run(pytester, "--onnxlint", "-m", "onnxlint", "--collect-only", "-q").stdout.fnmatch_lines(
+        ["pyproject.toml::models:Gate", "pyproject.toml::models:Plain", "pyproject.toml::models:Gone"]
+    )
+    run(pytester, "--onnxlint", "pyproject.toml::models:Plain").assert_outcomes(passed=1)
+
+
+def test_without_declared_models_it_says_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_other(): pass")
+    result = run(pytester, "--onnxlint")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--onnxlint: no configuration for * declares models*"])
+
+
+def test_a_mistake_in_the_configuration_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml("[[tool.onnxlint.models]]\nfactory = 3\n")
+    result = run(pytester, "--onnxlint")
+    result.assert_outcomes(errors=1)
+    assert "factory" in result.stdout.str()
