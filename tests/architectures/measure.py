@@ -35,6 +35,7 @@ MODULES = {
     "hf_text": "transformers, text",
     "hf_vision": "transformers, vision",
     "hf_other": "transformers, audio, video, series, pairs",
+    "hf_tasks": "transformers, detection, forecasting, encoders with decoders, recurrent",
     "from_timm": "timm",
     "from_vit_pytorch": "vit-pytorch",
     "from_diffusers": "diffusers",

@@ -182,7 +182,6 @@ class Log:
         self.failures: list[Exception] = []
         self.decomposed: Any = None
         self.captured = False
-        self.translated: Any = None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -190,7 +189,6 @@ class Log:
         log_guard, set_replacement = ShapeEnv._log_guard, ShapeEnv._set_replacement
         capture = _capture_strategies.CaptureStrategy.__call__
         prepare = _core._prepare_exported_program_for_export
-        lower = _core._handle_call_function_node_with_lowering
 
         def guard(env: Any, prefix: str, g: Any, forcing_spec: bool) -> None:
             if "suppressed" not in prefix:
@@ -217,17 +215,11 @@ class Log:
             self.decomposed = prepare(*args, **kwargs)
             return self.decomposed
 
-        def lowering(model: Any, node: Any, *args: Any, **kwargs: Any) -> None:
-            self.translated = node
-            lower(model, node, *args, **kwargs)
-            self.translated = None
-
         with (
             mock.patch.object(ShapeEnv, "_log_guard", guard),
             mock.patch.object(ShapeEnv, "_set_replacement", replace),
             mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
             mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
-            mock.patch.object(_core, "_handle_call_function_node_with_lowering", lowering),
             mock.patch.object(TracerBase, "_filter_traceback_frames", _from_forward_on),
         ):
             yield
@@ -260,11 +252,6 @@ class Log:
             found = self.untranslatable(opset)
             if found:
                 return found
-        if self.translated is not None:  # its translation raised
-            frames = python_frames(self.translated.meta.get("stack_trace"), self.root)
-            if frames:
-                told = f"`{self.translated.target}` cannot be translated to ONNX: {first_line(_root(error))}"
-                return [Refusal(told, frames)]
         reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
             Refusal(first_line(_root(error)), self._frames(error))
         ]
