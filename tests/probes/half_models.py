@@ -94,3 +94,12 @@ def half_planted() -> nn.Module:
 
 def brain_planted() -> nn.Module:
     return Planted().to(torch.bfloat16).eval()
+
+
+class Attending(nn.Module):
+    """TorchScript writes the scale of an attention in bfloat16 as a complex number."""
+
+    def forward(self, x):
+        heads = (x * 2).reshape(-1, 1, 2, 3)
+        heads = nn.functional.scaled_dot_product_attention(heads, heads, heads, scale=0.5)  # torchscript
+        return heads.flatten(1)

@@ -49,6 +49,13 @@ def test_an_error_in_half_precision_is_found_at_its_line(factory: str, inputs: s
 
 
 @pytest.mark.slow
+def test_what_the_exporter_cannot_write_in_bfloat16_is_named(tmp_path: Path) -> None:
+    result = probe("Attending", tmp_path, "brain", ("torchscript",))
+    assert outcomes(result) == {"torchscript": "export-error"}
+    assert set(named(result, "torchscript", MODULE)) == set(lines("Attending", "# torchscript", MODULE))
+
+
+@pytest.mark.slow
 def test_an_overflow_of_pytorch_alone_is_no_error(tmp_path: Path) -> None:
     result = probe("Overflow", tmp_path, "half", ("torchscript", "dynamo"))
     assert outcomes(result) == {"torchscript": "ok", "dynamo": "ok"}

@@ -27,6 +27,7 @@ from onnxlint.probes.exporters import (
     named,
     overloads,
     signature,
+    unwritable,
 )
 from onnxlint.probes.userspace import error_frames, torchscript_frames, user_frames
 
@@ -78,8 +79,14 @@ def export(
         )
 
     began = time.perf_counter()
+    graphs: list[Any] = []
     try:
-        with located_nodes(), _tracer_warnings(result.warnings, root), conversions(result.conversions, root):
+        with (
+            located_nodes(),
+            _tracer_warnings(result.warnings, root),
+            conversions(result.conversions, root),
+            unwritable.lowered(graphs),
+        ):
             run()
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
@@ -92,7 +99,8 @@ def export(
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
         else:
-            result.refusals = overloads.refused(error, run, root) or result.refusals
+            found_by = overloads.refused(error, run, root) or unwritable.refused(error, graphs, root)
+            result.refusals = found_by or result.refusals
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
