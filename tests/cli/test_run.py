@@ -384,3 +384,37 @@ def test_counterexamples_that_cannot_be_kept_where_they_should_be_are_elsewhere(
     assert outcomes(report)["nets:Gate"] == {"torchscript": "wrong-values"}
     assert ".onnxlint is not a folder; they are in" in errors(report)
     assert code == 2
+
+
+SILENT = """
+
+class Pinned(torch.nn.Module):
+    def forward(self, x):
+        rows = int(x.shape[0])  # pinned
+        return x.reshape(rows, -1) * 2
+
+
+class Equal(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[0] == 2:  # equal
+            return x * 2
+        return x * 3
+"""
+
+
+def test_a_range_that_automatic_dims_tighten_without_a_word_is_told_with_its_line(project: Path) -> None:
+    """The graph's input still says that the axis is dynamic, and no check in the graph says otherwise."""
+    (project / "nets.py").write_text(NETS + SILENT)
+    (project / "ex.py").write_text(
+        "import torch\nfrom torch.export import Dim\nfrom nets import Equal, Pinned\n"
+        "for model in (Pinned(), Equal()):\n"
+        "    torch.onnx.export(model.eval(), (torch.ones(2, 3, 3),), 'm.onnx', dynamo=True, verbose=False,\n"
+        "        dynamic_shapes={'x': {0: Dim.AUTO}})\n"
+    )
+    _, report, _ = run("ex.py", cwd=project)
+    assert outcomes(report) == {"nets:Pinned": {"dynamo": "shape-error"}, "nets:Equal": {"dynamo": "wrong-values"}}
+    text = (NETS + SILENT).splitlines()
+    marked = {("nets.py", n) for n, line in enumerate(text, 1) if line.endswith(("# pinned", "# equal"))}
+    told = {(f["path"], f["line"]): f["evidence"] for f in report["findings"] if f["verdict"] == "confirmed"}
+    assert told.keys() == marked
+    assert all({e["cause"] for e in evidence} == {"guard"} for evidence in told.values())
