@@ -56,7 +56,10 @@ class Op:
         if exporter not in self.lowering:
             return None
         lowest = self.lowering[exporter]
-        return lowest is not None and lowest <= opset
+        return lowest is not None and lowest <= max(opset, WRITES_FROM.get(exporter, 0))
+
+
+WRITES_FROM = {"dynamo": 18}  # the opset of what is translated; an older one is converted from it afterwards
 
 
 class OpTable:

@@ -293,3 +293,10 @@ def test_the_shipped_table_is_what_the_script_makes(table: OpTable) -> None:
     script = ROOT / ".ci" / "generate_ops.py"
     made = subprocess.run([sys.executable, "-W", "ignore", script, "--check"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
+
+
+@pytest.mark.parametrize("opset", [7, 15, 17, 18, 23])
+def test_what_dynamo_translates_it_translates_before_it_converts_to_an_older_opset(table: OpTable, opset: int) -> None:
+    assert known(table, "torch.arange").lowers("dynamo", opset) is True
+    assert known(table, "torch.median").lowers("dynamo", opset) is False
+    assert known(table, "torch.arange").lowers("torchscript", opset) is (opset >= 9)

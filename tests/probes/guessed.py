@@ -363,3 +363,13 @@ class BringsItsExample(nn.Module):
 
     def forward(self, x):
         return self.linear(x)
+
+
+class ByNarrowType(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 16)
+        self.linear = nn.Linear(16, 3).half()
+
+    def forward(self, input_ids: torch.IntTensor, weight: torch.HalfTensor):
+        return self.linear(self.embed(input_ids).half().mean(1) * weight)

@@ -276,3 +276,9 @@ def test_a_declaration_without_inputs_takes_what_there_is(name: str, source: str
 def test_a_declaration_with_inputs_is_left_as_it_is() -> None:
     declared = replace(unknown("ByFirstLayer"), source=DECLARED, inputs="guessed:inputs")
     assert unfed(declared) is declared
+
+
+def test_a_narrow_type_in_an_annotation_is_kept() -> None:
+    inputs = assumed("ByNarrowType").inputs
+    assert inputs["input_ids"].startswith("int32[batch=2, ")
+    assert inputs["weight"].startswith("float16[")

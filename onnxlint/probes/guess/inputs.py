@@ -25,6 +25,10 @@ DEPTH = 5  # repairs of repairs
 ALTERNATIVES = 4  # of each parameter besides the first
 
 
+_TYPES = {"Int": "int32", "Short": "int16", "Half": "float16", "Double": "float64", "BFloat16": "bfloat16"}
+_TYPED = re.compile(rf"\b({'|'.join(_TYPES)})Tensor\b")
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A tensor to make up. `label` says where it goes, `name` and `annotation` what it is; `layer` is to take it."""
@@ -140,7 +144,7 @@ def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
     found: list[Guess] = [*_of_its_layer(p, facts), *_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
     if main is None:
         found += facts.layers
-        if _is_integer(p):
+        if _is_integer(p) and not _TYPED.search(str(p.annotation)):
             found.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
     else:
         found += [main, *_like(main), *facts.layers[:3]] if isinstance(main, Slot) else list(facts.layers[:3])
@@ -184,6 +188,11 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
         return [Slot(_jaxtyped(note), shape) for shape in _shapes(dims, facts)]
     if "BoolTensor" in str(note):
         return [Slot("bool", (say.BATCH, facts.lengths[0]))]
+    typed = _TYPED.search(str(note))
+    if typed is not None:
+        dtype = _TYPES[typed.group(1)]
+        usual = [slot for slot in _by_name(p.name.lower(), facts, None) if isinstance(slot, Slot)]
+        return [Slot(dtype, slot.shape) for slot in usual or facts.layers[:3]]
     if "LongTensor" in str(note) and not say.TIME.match(p.name):
         return [Slot("int64", (say.BATCH, n)) for n in facts.lengths[:2]]
     return []
