@@ -5,17 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages, state
+from onnxlint.probes.costs import Costs, timed
 from onnxlint.probes.examples import Example, build_model, example_inputs
 from onnxlint.probes.exporters import leaves
 from onnxlint.probes.numerics import spread, tensors
 from onnxlint.probes.observe import Observation, clone, divergences, observe
-from onnxlint.probes.vary import Variation, example_sizes, variations
+from onnxlint.probes.vary import Variation, example_sizes, telling, variations
 from onnxlint.records import Probe
 
 EXAMPLE = "example"
@@ -45,7 +47,8 @@ class Eager:
     `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
     changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
     user's own `vary` did not make, and why. `held` are lines of Python that took chance out of the model first.
-    `coarse` is the eps of a precision that forward casts to by itself, 0 where that is not known.
+    `coarse` is the eps of a precision that forward casts to by itself, 0 where that is not known. `costs` is the clock,
+    `pace` the seconds of one run.
     """
 
     fresh: Callable[[], torch.nn.Module]
@@ -63,6 +66,8 @@ class Eager:
     lost: list[str] = field(default_factory=list)
     held: str = ""
     coarse: float = 0.0
+    costs: Costs = field(default_factory=Costs)
+    pace: float = 0.0
 
     def inference(self) -> torch.nn.Module:
         """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""
@@ -146,7 +151,7 @@ def _repeat(eager: Eager, root: str) -> None:
     again = Variation(EXAMPLE, eager.base.args, eager.base.kwargs)
     for seed in _SEEDS if eager.base.observation.draws else _SEEDS[:1]:
         model = eager.inference() if eager.mutated else eager.model
-        seen = observe(model, again.args, again.kwargs, root=root, seed=seed)
+        seen, eager.pace = timed(partial(observe, model, again.args, again.kwargs, root=root, seed=seed))
         if seen.error is None and not _same(eager.base.outputs, tensors(seen.outputs)):
             eager.random = True
             return
@@ -171,7 +176,8 @@ def _settle(eager: Eager, seen: Observation) -> None:
 
 
 def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
-    for variation in changes:
+    count = eager.costs.affordable(len(changes), eager.pace, "the model")
+    for variation in changes if count == len(changes) else telling(changes, count):
         model = eager.inference() if eager.mutated else eager.model
         stages.stage(f"running {variation.label} in eager PyTorch")
         run = execute(model, eager.example, variation, probe.root)

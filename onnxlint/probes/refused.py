@@ -17,7 +17,8 @@ from onnxlint.records import Cause, Location, Probe
 
 _BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
 _STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed", "FakeTensor")
-_SHARE = 0.1  # of the time for a model: where one export takes more, there is none for a second look
+_SHARE = 0.1  # of the time for a model, which a second look at a refused export may take
+_LEAST = 1.0  # seconds that it gets in any case: it names what stops the export
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -26,8 +27,10 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
     export = found.export
     stages.stage(f"looking for what else stops the {export.exporter} export")
     if export.exporter == "dynamo":
-        dear = export.seconds > _SHARE * probe.timeout
-        further = Beyond() if export.captured or dear else _beyond(probe, eager)
+        seconds = eager.costs.left(_SHARE * probe.timeout)
+        further = Beyond() if export.captured else _beyond(probe, eager, max(seconds, _LEAST))
+        if further.cut:
+            eager.costs.tell("what else stops the dynamo export was looked for no longer than the exports allow")
         reasons = [*export.refusals, *further.refusals]
         places = _in_the_way_of_dynamo(eager, found, further)
         places += _pinned(eager, further)
@@ -69,15 +72,14 @@ def _by_values(eager: Eager) -> list[Place]:
 # dynamo --------------------------------------------------------------------------------------------------------------
 
 
-def _beyond(probe: Probe, eager: Eager) -> Beyond:
+def _beyond(probe: Probe, eager: Eager, seconds: float) -> Beyond:
     example = eager.example
     # A size of 1 would be taken for a number, see _pinned.
     larger = (run for run in eager.accepted if all(size > 1 for size in run.sizes.values()))
     run = next(larger, eager.base)
     model = eager.fresh()
-    return beyond.carry_on(
-        model, example.parameters, clone(run.args), clone(run.kwargs), example.dynamic, probe.opset, probe.root
-    )
+    args, kwargs = clone(run.args), clone(run.kwargs)
+    return beyond.carry_on(model, example.parameters, args, kwargs, example.dynamic, probe.opset, probe.root, seconds)
 
 
 def _in_the_way_of_dynamo(eager: Eager, found: Confirmation, further: Beyond) -> list[Place]:

@@ -5,6 +5,7 @@ Only what no variation moved is looked for, so a model whose lines decide nothin
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages
+from onnxlint.probes.costs import LEAST
+from onnxlint.probes.cutoff import TooLong, cut_off
 from onnxlint.probes.decisions import Decided, Decision, Site, decide
 from onnxlint.probes.eager import Eager, Run, execute, goes_its_own_way
 from onnxlint.probes.numerics import Bounds, difference, precision
@@ -30,6 +33,8 @@ _STEPS = 10  # along the gradient, from each
 _TRIES = 60  # inputs by scaling and by chance, for each line
 _DRAWS = 15  # further inputs at random, for each line and size
 _SECONDS = 4.0  # for all lines of one model
+_SHARE = 0.7  # of the time that is left for all searches
+_SECOND = 1.0  # that it gets in any case: what it finds is the proof
 _FACTORS = (-1.0, 10.0, 0.1, 100.0, 0.01, -100.0, 1e4, 1e-3, 0.0)
 _TARGETS = (10.0, -10.0, 1e3, -1e3, 1e6, -1e6, 0.0)  # that numbers which became Python's are driven to
 _HINTS = 4  # constants of the code that are tried as values
@@ -71,19 +76,20 @@ class _Search:
         self.probe = probe
         self.eager = eager
         self.chance = random.Random(0)
-        self.until = time.monotonic() + _SECONDS
+        self.until = time.monotonic() + max(_SECOND, eager.costs.left(_SECONDS, _SHARE))
         self.tries = 0
         self.turned: set[Site] = set()  # by the last round of a loop or by zeros alone
 
     def run(self) -> list[Branch]:
         found = []
-        for site, start in list(self._unmoved().items())[:_SITES]:
-            stages.stage(f"looking for an input that takes the other branch at {site[0]}:{site[1]}")
-            branch = self._branch(site, start)
-            if branch is not None:
-                found.append(branch)
-        for site, start in self._numbers()[:_SITES]:
-            self._drive(site, start)
+        with contextlib.suppress(TooLong):  # what a run catches of it ends that run alone
+            for site, start in list(self._unmoved().items())[:_SITES]:
+                stages.stage(f"looking for an input that takes the other branch at {site[0]}:{site[1]}")
+                branch = self._branch(site, start)
+                if branch is not None:
+                    found.append(branch)
+            for site, start in self._numbers()[:_SITES]:
+                self._drive(site, start)
         return found
 
     # What there is to move ------------------------------------------------------------------------------------------
@@ -205,12 +211,14 @@ class _Search:
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         if not gradients:
             args, kwargs = clone((args, dict(kwargs)))
-        return decide(model, args, kwargs, self.probe.root, gradients=gradients, invert=invert)
+        with cut_off(self.until - time.monotonic() + LEAST):
+            return decide(model, args, kwargs, self.probe.root, gradients=gradients, invert=invert)
 
     def _accepted(self, args: Any, kwargs: Any, start: Run, label: str) -> Run | None:
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         variation = Variation(label, args, dict(kwargs), dict(start.sizes))
-        run = execute(model, self.eager.example, variation, self.probe.root)
+        with cut_off(self.until - time.monotonic() + LEAST):
+            run = execute(model, self.eager.example, variation, self.probe.root)
         return run if run.observation.error is None else None
 
     def _downhill(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
@@ -260,9 +268,9 @@ class _Search:
         looked = f"no input was found that takes the other branch{self._told()}"
         forced = self._decided(start.args, start.kwargs, invert=site)
         if forced.error is not None:
-            return Branch(
-                frames, Fate.OPEN, f"{looked}; forced that way, eager PyTorch raises {type(forced.error).__name__}"
-            )
+            late = isinstance(forced.error, TooLong)
+            told = "takes too long" if late else f"raises {type(forced.error).__name__}"
+            return Branch(frames, Fate.OPEN, f"{looked}; forced that way, eager PyTorch {told}")
         bounds = Bounds(self.probe.tolerance, self.eager.spread, precision(self.eager.model))
         gap = difference(list(forced.outputs), start.outputs, None, bounds)
         if gap is None:

@@ -11,6 +11,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages
+from onnxlint.probes.costs import LEAST
+from onnxlint.probes.cutoff import cut_off
 from onnxlint.probes.eager import Eager, Run, execute
 from onnxlint.probes.observe import clone, divergences
 from onnxlint.probes.trials import Confirmation, Trial, trial
@@ -19,6 +21,7 @@ from onnxlint.records import Probe
 
 _TRIES = 60  # runs of eager and of the export, for each counterexample
 _SECONDS = 2.0
+_SHARE = 0.3  # of the time that is left for all searches
 _CLEAR = 0.5  # of the relative error that was found, which a smaller counterexample has to show
 _DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
 
@@ -48,7 +51,7 @@ class _Shrinker:
         self.line = line
         self.shown = self._shows(failing.run)
         self.tries = 0
-        self.until = time.monotonic() + _SECONDS
+        self.until = time.monotonic() + eager.costs.left(_SECONDS, _SHARE)
 
     def run(self) -> Trial:
         """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
@@ -117,7 +120,8 @@ class _Shrinker:
         args, kwargs = pytree.tree_unflatten(changed, spec)
         variation = Variation(run.label, clone(args), clone(kwargs), {**run.sizes, **(sizes or {})}, run.kind)
         model = self.eager.inference() if self.eager.mutated else self.eager.model
-        smaller = execute(model, self.eager.example, variation, self.probe.root)
+        with cut_off(self.until - time.monotonic() + LEAST):
+            smaller = execute(model, self.eager.example, variation, self.probe.root)
         if smaller.observation.error is not None or self._shows(smaller) != self.shown:
             return False
         again = trial(self.probe, self.eager, self.found, smaller)

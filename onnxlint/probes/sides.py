@@ -33,6 +33,7 @@ PYTORCH = "PyTorch"
 REFERENCE = "ONNX reference"
 CAPTURED = {"torchscript": "traced graph", "dynamo": "exported program"}
 _SECONDS = 3.0  # for the reference evaluator: it is written in Python
+_SHARE = 0.2  # of the time that is left for all searches
 _LARGEST = 256 * 1024 * 1024  # bytes of a file that it is given
 
 
@@ -66,7 +67,7 @@ def sides(probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None) 
         return None  # an input that the arguments do not have: no side could be asked
     _captured(eager, found.export, run, answers)
     setups = _runtimes(found, feeds, answers)
-    _reference(runtime, feeds, answers)
+    _reference(runtime, feeds, answers, eager.costs.left(_SECONDS, _SHARE))
     groups = _groups(answers, run, _same_as(probe, eager, run))
     mine = groups[0]
     if not any(setup.title not in mine for setup in setups):
@@ -162,7 +163,7 @@ def _runtimes(found: Confirmation, feeds: Mapping[str, Any], answers: _Answers) 
     return asked.setups
 
 
-def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers) -> None:
+def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, seconds: float = _SECONDS) -> None:
     size = sum(os.path.getsize(entry) for entry in runtime.path.parent.iterdir() if entry.is_file())
     if size > _LARGEST:
         answers.unknown[REFERENCE] = f"the file of {size // 1024**2} MB is too large for an evaluator in Python"
@@ -172,10 +173,10 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers) ->
         return
     try:
         answers.given[REFERENCE] = in_time(
-            lambda: onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds)), _SECONDS
+            lambda: onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds)), seconds
         )
     except TimeoutError:
-        answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {_SECONDS:.0f} s"
+        answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {seconds:.1f} s"
     except Exception as error:  # noqa: BLE001 - it lacks operators and types, and fails in as many ways
         if answers.refused and isinstance(error, ValueError):  # a size: as the others say
             answers.refused[REFERENCE] = first_line(error)

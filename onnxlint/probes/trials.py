@@ -10,12 +10,13 @@ from typing import Any
 import torch
 
 from onnxlint.probes import numerics
+from onnxlint.probes.costs import timed
 from onnxlint.probes.eager import Eager, Run, execute, with_leaf
 from onnxlint.probes.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.exporters import Export
 from onnxlint.probes.observe import divergences, observe
 from onnxlint.probes.runtime import Runtime
-from onnxlint.probes.vary import Variation
+from onnxlint.probes.vary import Variation, telling
 from onnxlint.records import Probe
 
 MORE = 10.0  # times the difference on the example: another cause is at work
@@ -117,7 +118,10 @@ def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine
     plain = [answer for engine in engines if (answer := _first_run(probe, eager, found, engine, feeds)) is not None]
     if eager.random or found.random or not plain:
         return found
-    for run in eager.accepted:
+    first, pace = timed(lambda: trial(probe, eager, found, eager.base))
+    found.trials.append(first)
+    count = eager.costs.affordable(len(eager.runs), pace, f"the {export.exporter} export")
+    for run in eager.runs if count == len(eager.runs) else telling(eager.runs, count):
         found.trials.append(trial(probe, eager, found, run))
     if eager.stateful:
         second = Run(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 import torch
 from torch.utils import _pytree as pytree
@@ -39,8 +39,21 @@ SCOUTS: tuple[tuple[Mode, int], ...] = (("huge", 12), ("constant", 13))
 _MASK_MODES = tuple(mode for mode, _ in MASKS)
 LAYOUTS = ("strided", "expanded")
 _FURTHER = 100  # the first seed of those that are asked of the user's own `vary` beyond the usual ones
+Changed = TypeVar("Changed", bound="Change")
 Made = tuple[tuple[Any, ...], dict[str, Any]]
 _SEEDS = 1000  # variations draw from seeds that no example uses
+
+
+class Change(Protocol):
+    """What has other values than the example, or other sizes."""
+
+    @property
+    def kind(self) -> str:
+        """`values` or `sizes`."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The size of every dynamic dim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +106,21 @@ def variations(
     if failures and not found:
         raise failures[0]
     return found
+
+
+def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
+    """The most telling few: other values and other sizes by turns, every dim once before any comes twice."""
+    values = [change for change in changes if change.kind == "values"]
+    seen: dict[frozenset[str], int] = {}
+    ranked: list[tuple[int, Changed]] = []
+    for change in changes:
+        if change.kind == "sizes":
+            moved = frozenset(dim for dim, size in change.sizes.items() if size != changes[0].sizes.get(dim))
+            seen[moved] = seen.get(moved, 0) + 1
+            ranked.append((seen[moved], change))
+    sizes = [change for _, change in sorted(ranked, key=lambda pair: pair[0])]
+    turns = itertools.chain.from_iterable(itertools.zip_longest(values, sizes))
+    return [change for change in turns if change is not None][:count]
 
 
 def more_of(probe: Probe, example: Example, count: int) -> Iterator[Made]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,10 +16,11 @@ import torch
 
 from onnxlint.probes import disk, stages, still
 from onnxlint.probes.attribute import attribute, eager_evidence, searched_evidence
+from onnxlint.probes.costs import Costs
 from onnxlint.probes.eager import Eager, explore, prepare
 from onnxlint.probes.engines import Engine, engines
 from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
-from onnxlint.probes.exporters import dynamo, first_line, torchscript
+from onnxlint.probes.exporters import Export, dynamo, first_line, torchscript
 from onnxlint.probes.exporters.opsets import other_opset
 from onnxlint.probes.guess.synthesise import synthesise, unfed
 from onnxlint.probes.guess.ways import find_ways
@@ -47,6 +49,7 @@ from onnxlint.records import (
     Way,
 )
 
+_NEARLY = 1.5  # times the time that is left: an export that takes longer than that is not begun
 _UNEXPLAINED = (Outcome.OK, Outcome.SKIPPED, Outcome.CRASH)  # outcomes for which no line of the model is to blame
 _WAYS_SHARE = 0.25  # of the time of the exports, for looking for further ways to call the model
 _WAYS_LEAST = 2.0  # seconds
@@ -70,7 +73,10 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         if probe.source == SYNTHESISED:
             sheet.assumed = Assumed()
             probe, sheet.assumed = synthesise(probe)
-        eager = prepare(probe)
+        costs = Costs()
+        with costs.paying(stages.BUILD):
+            eager = prepare(probe)
+        eager.costs = costs
         if eager.base.observation.error is not None:
             return sheet.not_probed(_rejected_example(eager))
         stages.stage("running the variations in eager PyTorch")
@@ -92,15 +98,22 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         return sheet.publish()
     sheet.publish()
     sheet.runtimes = _runtimes(probe, sheet)
-    branches = search(probe, eager)
-    if sheet.assumed is None:
-        sheet.reached = eager.reached
-    sheet.evidence += searched_evidence(probe, branches)
-    with tempfile.TemporaryDirectory(prefix="onnxlint-") as scratch:
-        for exporter in probe.exporters if sheet.runtimes else ():
-            _one_exporter(probe, eager, exporter, Path(scratch), sheet)
+    with tempfile.TemporaryDirectory(prefix="onnxlint-") as folder:
+        scratch = Path(folder)
+        exports = []
+        for name in probe.exporters if sheet.runtimes else ():
+            with costs.paying(name):
+                exports.append(_export(probe, eager, name, scratch))
+        costs.exported = True
+        branches = search(probe, eager)
+        if sheet.assumed is None:
+            sheet.reached = eager.reached
+        sheet.evidence += searched_evidence(probe, branches)
+        for export in exports:
+            _one_exporter(probe, eager, export, scratch, sheet)
         if any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()) or eager.random:
-            _beneath_chance(probe, Path(scratch), sheet)
+            _beneath_chance(probe, costs, exports, scratch, sheet)
+    sheet.notices += [Diagnostic("warning", f"{probe.name}: {part}", probe.path, probe.line) for part in costs.cut]
     result = sheet.publish()
     sheet.ways = _ways(probe, eager, sheet)
     return sheet.publish() if sheet.ways else result
@@ -117,7 +130,7 @@ def _ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:
     return find_ways(probe, eager.inference(), max(seconds, _WAYS_LEAST))
 
 
-def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
+def _beneath_chance(probe: Probe, costs: Costs, before: Sequence[Export], scratch: Path, sheet: _Sheet) -> None:
     """What else is wrong with a model that drops at random: what it answers cannot be compared until that is still."""
     with still.held_still():
         stages.stage("running the example in eager PyTorch, dropout held still")
@@ -127,14 +140,18 @@ def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
             return
         if eager.base.observation.error is not None or eager.base.observation.draws:
             return
-        eager.held = still.SOURCE
+        eager.held, eager.costs = still.SOURCE, costs
         explore(probe, eager)
         if eager.random or eager.fixed:
             return
         search(probe, eager)
         known = {(e.exporter, e.cause, e.frames[:1]) for e in sheet.evidence}
-        for exporter in probe.exporters if sheet.runtimes else ():
-            found, outcome, _ = _export_and_judge(probe, eager, exporter, scratch, sheet.runtimes)
+        for first in before:
+            if costs.parts[first.exporter] > _NEARLY * costs.left(math.inf):
+                costs.tell(f"what else than dropout the {first.exporter} export gets wrong was not looked for")
+                continue
+            export = _export(probe, eager, first.exporter, scratch)
+            found, outcome, _ = _judged(probe, eager, export, scratch, sheet.runtimes)
             if outcome in _UNEXPLAINED:
                 continue
             for e in attribute(probe, eager, found, outcome):
@@ -143,9 +160,10 @@ def _beneath_chance(probe: Probe, scratch: Path, sheet: _Sheet) -> None:
             sheet.publish()
 
 
-def _one_exporter(probe: Probe, eager: Eager, exporter: str, scratch: Path, sheet: _Sheet) -> None:
-    found, outcome, detail = _export_and_judge(probe, eager, exporter, scratch, sheet.runtimes)
-    seconds = round(found.export.seconds, 3)
+def _one_exporter(probe: Probe, eager: Eager, export: Export, scratch: Path, sheet: _Sheet) -> None:
+    exporter = export.exporter
+    found, outcome, detail = _judged(probe, eager, export, scratch, sheet.runtimes)
+    seconds = round(export.seconds, 3)
     speed = latency(eager, found, probe.root) if probe.latency else None
     sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds, speed)
     large = too_large(found, probe.name)
@@ -172,31 +190,36 @@ def _needless(probe: Probe, eager: Eager, found: Confirmation, sheet: _Sheet) ->
     return [*unrolled(probe, eager, found), *copied(probe, found), *tables(probe, eager, found), *lost]
 
 
-def _export_and_judge(
-    probe: Probe, eager: Eager, exporter: str, scratch: Path, runtimes: Sequence[Engine]
-) -> tuple[Confirmation, Outcome, str]:
-    """One export, run on every input that eager accepts.
-
-    SKIPPED where the exporter cannot write the opset, CRASH where the disk had no room for the file.
-    """
+def _export(probe: Probe, eager: Eager, exporter: str, scratch: Path) -> Export:
     stages.stage(f"exporting with {exporter}")
     seed_everything()
     example = eager.example
-    export = _EXPORT[exporter](
+    folder = scratch / exporter
+    folder.mkdir(exist_ok=True)
+    return _EXPORT[exporter](
         eager.fresh(),
         example.parameters,
         example.args,
         example.kwargs,
         example.dynamic,
         probe.opset,
-        scratch,
+        folder,
         probe.root,
         example.options,
     )
+
+
+def _judged(
+    probe: Probe, eager: Eager, export: Export, scratch: Path, runtimes: Sequence[Engine]
+) -> tuple[Confirmation, Outcome, str]:
+    """An export, run on every input that eager accepts.
+
+    SKIPPED where the exporter cannot write the opset, CRASH where the disk had no room for the file.
+    """
     cannot = other_opset(export, probe.opset)
     if cannot:
         return Confirmation(export), Outcome.SKIPPED, cannot
-    stages.stage(f"running the {exporter} export in {_names(runtimes)}")
+    stages.stage(f"running the {export.exporter} export in {_names(runtimes)}")
     found = confirm(probe, eager, export, runtimes) if export.path else Confirmation(export)
     found = second_try(probe, eager, found, runtimes)
     failure = export.error if export.path is None else found.refusal

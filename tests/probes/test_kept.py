@@ -13,7 +13,7 @@ import pytest
 from onnxlint.cache import Store
 from onnxlint.probes.kept import KIND, Answers
 from onnxlint.probes.pool import ProbePool, environment
-from onnxlint.records import Cause, Evidence, Location, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.records import EXPORTERS, Cause, Diagnostic, Evidence, Location, ModelStatus, Outcome, Probe, ProbeResult
 
 pytestmark = pytest.mark.slow
 
@@ -209,12 +209,32 @@ def test_what_cannot_be_known_to_be_unchanged_is_not_kept(project: Project, body
     assert project.known() is None
 
 
-@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.CRASH, Outcome.SKIPPED])
+@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.CRASH])
 def test_what_may_be_better_next_time_is_not_kept(project: Project, outcome: Outcome) -> None:
     (result,) = project.pool.run([project.probe], jobs=1)
     cell = replace(result.report.exporters["dynamo"], outcome=outcome)
     result = replace(result, report=replace(result.report, exporters={"dynamo": cell}))
     assert not Answers(Store(project.store), environment()).put(project.probe, result)
+
+
+def test_an_exporter_that_cannot_write_the_opset_is_not_asked_again(project: Project) -> None:
+    probe = replace(project.probe, opset=25, exporters=EXPORTERS)
+    (result,) = project.pool.run([probe], jobs=1)
+    assert result.report.exporters["torchscript"].outcome is Outcome.SKIPPED
+    assert any("writes opsets" in notice.message for notice in result.notices)
+    assert Answers(Store(project.store), environment()).put(probe, result)
+    kept = Answers(Store(project.store), environment()).get(probe)
+    assert kept is not None
+    assert (kept.report, kept.notices) == (result.report, result.notices)
+
+
+def test_a_run_that_was_interrupted_or_had_no_runtime_is_not_kept(project: Project) -> None:
+    (result,) = project.pool.run([project.probe], jobs=1)
+    cell = replace(result.report.exporters["dynamo"], outcome=Outcome.SKIPPED)
+    skipped = replace(result, report=replace(result.report, exporters={"dynamo": cell}))
+    answers = Answers(Store(project.store), environment())
+    assert not answers.put(project.probe, replace(skipped, depends=None))
+    assert not answers.put(project.probe, replace(skipped, notices=(Diagnostic("error", "no such runtime"),)))
 
 
 def test_an_entry_that_is_no_result_is_no_entry(project: Project) -> None:

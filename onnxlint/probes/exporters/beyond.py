@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +19,10 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.onnx._internal.exporter import _capture_strategies, _core, _registration
 
+from onnxlint.probes.cutoff import TooLong
 from onnxlint.probes.exporters import Guard, Refusal, leaves
 from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, quiet
+from onnxlint.probes.exporters.translated import translatable
 from onnxlint.probes.userspace import user_frames
 from onnxlint.records import Location
 
@@ -27,11 +31,15 @@ _ARRAYS = {"numpy": "becomes a numpy array", "__array__": "becomes a numpy array
 
 @dataclass(slots=True)
 class Beyond:
-    """What the carried capture met. `complete`: it came to the end, so that nothing else stops dynamo."""
+    """What the carried capture met. `complete`: it came to the end, so that nothing else stops dynamo.
+
+    `cut`: it was ended for want of time.
+    """
 
     refusals: list[Refusal] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     complete: bool = False
+    cut: bool = False
 
 
 def carry_on(
@@ -42,8 +50,11 @@ def carry_on(
     dynamic: Mapping[str, Mapping[int, str]],
     opset: int,
     root: str,
+    seconds: float = math.inf,
 ) -> Beyond:
     """Every place at which the dynamo exporter stops, as far as the run can be carried on.
+
+    No step is begun that would take more than `seconds` of CPU time: `complete` is not set then.
 
     Reads of data are answered with the example's values, arrays are made of them, and operators without a translation
     are looked up in what was captured. Costs about one export. `model` may be changed by it.
@@ -51,15 +62,24 @@ def carry_on(
     args, kwargs = call_form(parameters, args, kwargs)
     shapes = dynamic_shapes(model, parameters, args, kwargs, dynamic)
     names = list(leaves(parameters, args, kwargs))
+    registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
     found = Beyond()
+    until = time.process_time() + seconds
+    step = 0.0  # what a capture takes, and to decompose it no less
     for tried in (shapes, None) if shapes else (None,):  # what pins a size ends the capture: then without any dynamic
+        if time.process_time() + step > until:
+            found.cut = True
+            break
         log, carrier = Log(root, names), _Carrier(root)
-        with quiet(), log.listening(), carrier.carrying():
+        with quiet(), log.listening(), carrier.carrying(), _ending(until):
+            began = time.process_time()
             captured = _capture_strategies.TorchExportNonStrictStrategy()(model, args, dict(kwargs), tried)
             program = captured.exported_program
-            if program is not None:
+            translated = program is not None and translatable(program, registry)
+            step = time.process_time() - began
+            late = program is not None and not translated and time.process_time() + step > until
+            if program is not None and not translated and not late:
                 with contextlib.suppress(Exception):  # what cannot be decomposed is the exporter's to name
-                    registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
                     _core._prepare_exported_program_for_export(program, registry=registry)
         found.refusals += carrier.refusals
         if not carrier.arrays:  # they have the example's sizes, which then fix all that they meet
@@ -67,10 +87,26 @@ def carry_on(
         if log.decomposed is not None:
             found.refusals += log.untranslatable(opset)
         found.guards = found.guards or log.guards
+        found.complete = program is not None and not late
+        found.cut = late or (program is None and time.process_time() > until)
         if program is not None:
-            found.complete = True
             break
     return found
+
+
+@contextlib.contextmanager
+def _ending(until: float) -> Iterator[None]:
+    """End a capture at the next call of a module after that time: there a model may raise, and everything is undone."""
+
+    def look(module: torch.nn.Module, _: Any) -> None:
+        if time.process_time() > until:
+            raise TooLong(f"no time is left for {type(module).__name__}")
+
+    handle = torch.nn.modules.module.register_module_forward_pre_hook(look)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 class _Carrier:

@@ -1,0 +1,78 @@
+"""What a probe may cost: what only adds evidence takes no more time than the exports themselves leave to it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+ANY = 2.0  # times what the bare exports take, for a whole probe: a little is kept back for what cannot be cut
+LEAST = 0.25  # seconds that every search gets, however quick the exports are
+RUNS = 4.0  # seconds for all variations in eager, and again for each exported file in its runtimes
+_RUNS_SHARE = 0.3  # of the time that is left for all searches
+_SHARED = 4.0  # times longer: what a busy machine may make of a run
+FEWEST = 6  # inputs that are run however slow the model is, the example among them
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What a call returns, and its seconds: those of the CPU, unless it waits for something else than its turn."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work()
+    return result, max(time.process_time() - cpu, (time.perf_counter() - wall) / _SHARED)
+
+
+@dataclass(slots=True)
+class Costs:
+    """The clock of one probe, in CPU seconds: what else the machine does must not decide what is found.
+
+    `bare` is what a user pays: the model built, the example run, the exports. `parts` are those by name.
+    `cut` are the parts that were left out or ended early for want of time, in words.
+    """
+
+    began: float = field(default_factory=time.process_time)
+    parts: dict[str, float] = field(default_factory=dict)
+    exported: bool = False
+    cut: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def paying(self, part: str) -> Iterator[None]:
+        """Count what is done inside as a part of the bare exports, of that name."""
+        began = time.process_time()
+        try:
+            yield
+        finally:
+            self.parts[part] = time.process_time() - began
+
+    @property
+    def bare(self) -> float:
+        """What the parts took together."""
+        return sum(self.parts.values())
+
+    def left(self, most: float, share: float = 1.0) -> float:
+        """The seconds that one search may take: `most`, or a share of what the exports leave to all of them.
+
+        All of `most` as long as nobody knows what the exports cost.
+        """
+        if not self.exported:
+            return most
+        spent = time.process_time() - self.began
+        return min(most, max(LEAST, share * (ANY * self.bare - spent)))
+
+    def affordable(self, wanted: int, pace: float, what: str) -> int:
+        """How many of so many inputs to run, at `pace` seconds each: all where they take less than RUNS seconds."""
+        count = max(
+            FEWEST, int(max(RUNS, self.left(math.inf, _RUNS_SHARE) if self.exported else 0.0) / max(pace, 1e-6))
+        )
+        if count < wanted:
+            self.tell(f"{what} was run on {count} of {wanted} inputs, since one run takes {pace:.1f} s")
+        return min(count, wanted)
+
+    def tell(self, part: str) -> None:
+        """Note what was left out."""
+        if part not in self.cut:
+            self.cut.append(part)
