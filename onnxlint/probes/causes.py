@@ -95,7 +95,24 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
             chosen.setdefault(_line(place.frames[0]), explanation)
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
     needless = [line for line, trials in explained.items() if _shown_by_others(found, trials, [*explained.values()])]
-    return [chosen[line] for line in sorted(chosen, key=lambda line: -len(explained[line])) if line not in needless]
+    near = _functions_refused(root, found, failing)
+
+    def last(line: tuple[str, int]) -> tuple[int, bool]:
+        here = _function(chosen[line].frames[0]) in near
+        return -len(explained[line]) - here, not here
+
+    return [chosen[line] for line in sorted(chosen, key=last) if line not in needless]
+
+
+def _functions_refused(root: str, found: Confirmation, failing: list[Trial]) -> set[tuple[str, str]]:
+    """The functions that made the nodes at which the runtime refuses trials."""
+    assert found.runtime is not None
+    nodes = [found.runtime.node_of(t.message) for t in failing if t.result is Result.REFUSED]
+    return {_function(frame) for node in nodes if node is not None for frame in graph.onnx_frames(node, root)[:1]}
+
+
+def _function(location: Location) -> tuple[str, str]:
+    return location.path, location.function.rpartition(".")[2]
 
 
 def _shown_by_others(found: Confirmation, trials: list[Trial], others: list[list[Trial]]) -> bool:

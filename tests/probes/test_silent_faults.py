@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +114,12 @@ def test_the_dynamic_pass_alone_names_cause_line_and_rule(row: Row, tmp_path: Pa
     findings = join((), [result], lambda _, line: (line, line), load_catalogue(), is_checked=lambda _: True)
     assert {finding.code for finding in findings} == row.codes
     assert all(finding.verdict is VerdictKind.CONFIRMED for finding in findings)
+
+
+def test_the_loop_whose_node_stops_the_run_comes_before_a_branch_elsewhere(tmp_path: Path) -> None:
+    probe = hazard("LoopBesideBranch", tmp_path, "x26", LENGTH, exporters=("torchscript",), module=MODULE)
+    result = run_probe(replace(probe, sizes={"length": (1, 3, 5)}))
+    assert outcomes(result)["torchscript"] == "shape-error"
+    location = result.report.exporters["torchscript"].location
+    assert location is not None
+    assert [location.line] == lines("LoopBesideBranch", "# the loop", MODULE)
