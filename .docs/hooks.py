@@ -1,0 +1,94 @@
+"""Pages of the documentation that are made of what the repository says anyway: README, contracts, contributing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from onnxlint.catalogue import Rule, load_catalogue
+from onnxlint.report.rules import FAMILIES
+from onnxlint.report.words import EXPORTER_NAMES, OUTCOME_SENTENCES
+
+EXPORTERS = {name: told for name, told in EXPORTER_NAMES.items() if name != "eager"}
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
+PAGES = {"README.md": "index.md", "rules/": "rules/index.md", ".github/CONTRIBUTING.md": "contributing.md"}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages."""
+    catalogue = load_catalogue()
+    pages = {
+        "index.md": _linked((ROOT / "README.md").read_text(encoding="utf-8"), Path()),
+        "contributing.md": _linked((ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8"), Path(".github")),
+        "rules/index.md": _index(catalogue),
+    }
+    pages |= {f"rules/{code}.md": _rule(rule) for code, rule in catalogue.items()}
+    for uri, text in pages.items():
+        files.append(File.generated(config, uri, content=text))
+    return files
+
+
+def _linked(text: str, folder: Path) -> str:
+    """Text of the repository in which links lead to pages; what is no page is named, not linked."""
+
+    def target(found: re.Match[str]) -> str:
+        path = (folder / found[1]).as_posix()
+        page = PAGES.get(path) or PAGES.get(path + "/")
+        rule = re.fullmatch(r"rules/(ONX\d+)-[\w-]+\.md", path)
+        if rule:
+            page = f"rules/{rule[1]}.md"
+        return f"]({page}{found[2] or ''})" if page else "](#)"
+
+    return LINK.sub(target, text).replace("](#)", "]")
+
+
+def _index(catalogue: Mapping[str, Rule]) -> str:
+    lines = ["# Rules", "", f"{len(catalogue)} rules. `onnxlint explain CODE` shows one in the terminal.", ""]
+    for family, rules in groupby(sorted(catalogue.values(), key=lambda r: r.code), key=lambda r: r.code[:4]):
+        lines += [f"## {family}: {FAMILIES[family]}", ""]
+        lines += ["| code | name | | TorchScript | dynamo | fix |", "|---|---|---|---|---|---|"]
+        for rule in rules:
+            effects = [_effect(rule, exporter) for exporter in EXPORTERS]
+            cells = [f"[{rule.code}]({rule.code}.md)", f"`{rule.name}`", rule.title, *effects, _promise(rule)]
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _effect(rule: Rule, exporter: str) -> str:
+    outcome: Any = rule.effects.get(exporter)
+    return OUTCOME_SENTENCES[outcome] if outcome is not None else "–"
+
+
+def _promise(rule: Rule) -> str:
+    return rule.fix.value if rule.fix is not None else "none"
+
+
+def _rule(rule: Rule) -> str:
+    """The contract under its code, with what becomes of it in a table."""
+    body = rule.text.partition(f"# {rule.title}")[2].strip()
+    rows = [f"| {name} | {_effect(rule, exporter)} |" for exporter, name in EXPORTERS.items()]
+    return "\n".join(
+        [
+            "---",
+            f"title: {rule.code} {rule.name}",
+            "---",
+            f"# {rule.code}: {rule.title}",
+            "",
+            f"`{rule.name}` · {rule.severity.value} · fix: {_promise(rule)}",
+            "",
+            "| exporter | what becomes of it |",
+            "|---|---|",
+            *rows,
+            "",
+            body,
+            "",
+        ]
+    )
