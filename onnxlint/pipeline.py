@@ -28,7 +28,7 @@ from onnxlint.paths import display_path
 from onnxlint.probes.frozen import Captured
 from onnxlint.probes.plan import Place, Plan, plan, plan_captured
 from onnxlint.probes.pool import ProbePool
-from onnxlint.probing import Probing, Watcher, open_pool
+from onnxlint.probing import Probing, Watcher, open_pool, recalled
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
@@ -56,27 +56,30 @@ def run_check(
     also: Also | None = None,
     shown: Callable[[Finding], bool] = lambda _: True,
     captured: Captured | None = None,
+    recall: bool = False,
 ) -> Report:
     """Check the files under `paths`: read, analyse, probe, and join what both passes say.
 
     `found` are the files, where the walk is done already. `overlay` maps resolved paths to bytes to read instead.
     `also` is called with the probes, once they have run, and the pool that ran them. Findings that are not `shown` get
     no fix: writing one takes longer than finding what it is for. `captured` are live models: they are probed, and no
-    others.
+    others. With `recall` nothing is probed, and what earlier runs know of the models counts.
     """
     began = time.monotonic()
     catalogue = load_catalogue()
     missing = missing_packages(settings)
-    dynamic = not settings.static_only and not missing
+    recall = recall and not settings.static_only and not missing
+    dynamic = not settings.static_only and not missing and not recall
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
-    opened = open_pool(settings) if captured is None else ProbePool(live=captured.servers)
+    live = captured.servers if captured is not None else {}
+    opened = ProbePool(live=live) if captured is not None or recall else open_pool(settings)
     with _without_collector(), opened as pool:
         lasting = store if captured is None else Store(None)  # what live models hang on nobody can look up
         probing = Probing(pool, settings, lasting, progress)
         if dynamic and settings.models and captured is None:
             probing.warm()
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
-        analysis = _analyse(sources.index, settings, store, dynamic)
+        analysis = _analyse(sources.index, settings, store, dynamic or recall)
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
         if store.problem:
@@ -85,7 +88,9 @@ def run_check(
             diagnostics.append(_off(missing))
         results: list[ProbeResult] = []
         unprobed: tuple[ModelReport, ...] = ()
-        if dynamic:
+        if recall:
+            results = recalled(store, settings, plan(settings, analysis.candidates, sources).probes, overlay)
+        elif dynamic:
             if captured is None:
                 todo = plan(settings, analysis.candidates, sources)
             else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 from onnxlint.cache import Store, digest
@@ -36,6 +37,27 @@ class Watcher(Protocol):
 def open_pool(settings: Settings) -> ProbePool | Cluster:
     """Return what runs the probes: processes of this machine, or a Dask cluster."""
     return ProbePool() if settings.scheduler is None else Cluster(settings.scheduler)
+
+
+def recalled(
+    store: Store, settings: Settings, probes: Sequence[Probe], overlay: Mapping[Path, bytes]
+) -> list[ProbeResult]:
+    """What earlier runs know of some probes, and of the further ways to call their models; nothing is probed.
+
+    What hangs on a file that is not on the disk as it is to be read (see `overlay`) is not known.
+    """
+    answers = Answers(store, environment(), settings.scheduler or "")
+    found: list[ProbeResult] = []
+    for probe in probes:
+        result = answers.get(probe)
+        if result is not None:
+            ways = (answers.get(further(probe, way)) for way in result.ways)
+            found += [result, *(way for way in ways if way is not None)]
+    return [result for result in found if not (overlay and _reads(result, overlay))]
+
+
+def _reads(result: ProbeResult, files: Mapping[Path, bytes]) -> bool:
+    return result.depends is not None and any(Path(os.path.realpath(path)) in files for path in result.depends.files)
 
 
 class Probing:

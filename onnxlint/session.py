@@ -65,11 +65,12 @@ def run(
     also: Also | None = None,
     shown: Callable[[Finding], bool] = lambda _: True,
     captured: Captured | None = None,
+    recall: bool = False,
 ) -> Session:
     """Check every scope, and leave out what a baseline knows and what did not change.
 
-    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`, `shown` and `captured`:
-    see run_check.
+    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`, `shown`, `captured` and
+    `recall`: see run_check.
     """
     catalogue = load_catalogue()
     parts: list[Report] = []
@@ -85,6 +86,7 @@ def run(
             also=also,
             shown=shown,
             captured=captured,
+            recall=recall,
         )
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))

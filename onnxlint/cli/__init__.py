@@ -29,6 +29,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "review": "Check, and post what is found as a review of a pull request.",
         "rules": "List every rule.",
         "run": "Run an export script and check what it exports.",
+        "server": "Serve an editor, by the Language Server Protocol.",
     }
 )
 

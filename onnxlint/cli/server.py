@@ -1,0 +1,23 @@
+"""`onnxlint server`: findings in the editor, by the Language Server Protocol."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import click
+
+
+@click.command("server")
+@click.option("--stdio", is_flag=True, help="Speak on standard input and output; there is no other way.")
+def command(stdio: bool) -> int:
+    """Serve an editor on standard input and output, by the Language Server Protocol.
+
+    Findings are shown as the code is written: of the static pass, joined with what the last `onnxlint check` in the
+    same folder proved. Nothing of the code is imported or run.
+    """
+    if importlib.util.find_spec("pygls") is None:
+        raise click.UsageError("the server needs pygls; pip install 'onnxlint[server]'")
+    from onnxlint.integrations.server.app import serve
+
+    serve()
+    return 0

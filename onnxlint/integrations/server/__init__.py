@@ -1,0 +1,1 @@
+"""The language server: findings in the editor, while the code is written."""

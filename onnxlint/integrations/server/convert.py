@@ -1,0 +1,130 @@
+"""Records → what the protocol calls them. Columns become units of the encoding that was agreed with the editor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from lsprotocol import types
+from pygls import uris
+from pygls.workspace import PositionCodec
+
+from onnxlint.integrations.server.state import lines_of
+from onnxlint.records import Diagnostic, Edit, Finding, Severity, Span, VerdictKind
+from onnxlint.report import words
+
+SOURCE = "onnxlint"
+_SEVERITIES: Mapping[Severity, types.DiagnosticSeverity] = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.NOTE: types.DiagnosticSeverity.Information,
+}
+_MOST_PLACES = 12  # of a trace that are listed
+
+
+class Places:
+    """Turns places (line and column in characters, from 1) of one text into those of the protocol, and back."""
+
+    def __init__(self, text: str, codec: PositionCodec) -> None:
+        self.lines = lines_of(text)
+        self._codec = codec
+
+    def position(self, line: int, column: int) -> types.Position:
+        """The position of a place; one past the text is at its end."""
+        if line > len(self.lines):
+            return types.Position(len(self.lines) - 1, self._codec.client_num_units(self.lines[-1]))
+        return types.Position(line - 1, self._codec.client_num_units(self.lines[line - 1][: column - 1]))
+
+    def column(self, position: types.Position) -> int:
+        """The column, in characters from 1, of a position."""
+        text = self.lines[position.line] if position.line < len(self.lines) else ""
+        units = 0
+        for number, char in enumerate(text):
+            if units >= position.character:
+                return number + 1
+            units += self._codec.client_num_units(char)
+        return len(text) + 1
+
+    def range(self, span: Span) -> types.Range:
+        """The range of a span."""
+        return types.Range(self.position(span.line, span.column), self.position(span.end_line, span.end_column))
+
+    def edit(self, edit: Edit, newline: str) -> types.TextEdit:
+        """An edit, with the newlines of the text."""
+        where = types.Range(self.position(*edit.start), self.position(*edit.end))
+        return types.TextEdit(where, edit.text.replace("\n", newline))
+
+
+def diagnostic(finding: Finding, places: Places, root: str, proved: Finding | None = None) -> types.Diagnostic:
+    """A finding. `proved` is the same one as it was confirmed before the file was changed."""
+    return types.Diagnostic(
+        range=places.range(finding.span),
+        message=message(finding, proved),
+        severity=_SEVERITIES[finding.severity],
+        code=finding.code,
+        source=SOURCE,
+        related_information=_related(finding, root) or None,
+        data={"fingerprint": finding.fingerprint},
+    )
+
+
+def message(finding: Finding, proved: Finding | None = None) -> str:
+    """The finding, its verdict, and what becomes of it in each exporter: a line each."""
+    told = [words.clean(finding.message)]
+    if finding.verdict is not VerdictKind.SUSPECTED:
+        told.append(words.VERDICT_WORDS[finding.verdict])
+    told += [f"{name}: {what}" for name, what in words.effects_of(finding)]
+    if proved is not None and not finding.evidence:
+        told.append("confirmed before the last change; `onnxlint check` tells whether it still holds")
+    return "\n".join(told)
+
+
+def fault(found: Diagnostic, places: Places) -> types.Diagnostic:
+    """What is wrong with a file itself, at its line."""
+    line = min(found.line or 1, len(places.lines))
+    return types.Diagnostic(
+        range=types.Range(places.position(line, 1), places.position(line, len(places.lines[line - 1]) + 1)),
+        message=words.clean(found.message),
+        severity=types.DiagnosticSeverity.Error if found.level == "error" else types.DiagnosticSeverity.Warning,
+        source=SOURCE,
+    )
+
+
+def _related(finding: Finding, root: str) -> list[types.DiagnosticRelatedInformation]:
+    """How the value came to be what it is, and where a failure was observed."""
+    told = [(step.path, step.line, step.message) for step in finding.trace[-_MOST_PLACES:]]
+    for evidence in words.most_telling(finding.evidence):
+        if evidence.frames and words.observed(evidence):
+            where = evidence.frames[0]
+            told.append(
+                (where.path, where.line, f"{words.exporter_name(evidence.exporter)}: {words.observed(evidence)}")
+            )
+    return [
+        types.DiagnosticRelatedInformation(_line(os.path.join(root, path), line), words.clean(text))
+        for path, line, text in dict.fromkeys(told)
+    ]
+
+
+def _line(path: str, line: int) -> types.Location:
+    first = max(line - 1, 0)
+    return types.Location(uri_of(path), types.Range(types.Position(first, 0), types.Position(first + 1, 0)))
+
+
+def uri_of(path: str) -> str:
+    """The URI of a file."""
+    return str(uris.from_fs_path(path))
+
+
+def intersects(first: types.Range, second: types.Range) -> bool:
+    """Whether two ranges share a place; one that is empty is a place."""
+    a, b, c, d = (_key(p) for p in (first.start, first.end, second.start, second.end))
+    return a <= d and c <= b
+
+
+def at(findings: Sequence[Finding], where: types.Range, places: Places) -> list[Finding]:
+    """The findings that share a place with a range."""
+    return [finding for finding in findings if intersects(places.range(finding.span), where)]
+
+
+def _key(position: types.Position) -> tuple[int, int]:
+    return position.line, position.character

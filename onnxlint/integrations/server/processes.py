@@ -1,0 +1,84 @@
+"""Processes that analyse: forked from one that has everything imported, and ended when nobody waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+
+import msgspec
+
+from onnxlint.integrations.server.analysis import Answer, Job, answer_of
+from onnxlint.records import to_json
+
+_answers = msgspec.json.Decoder(Answer)
+
+
+class Analyser:
+    """Runs jobs, each in a process of its own."""
+
+    def __init__(self) -> None:
+        self._context = _context()
+
+    async def run(self, job: Job) -> Answer:
+        """Run a job. Where this is cancelled, the process ends at once."""
+        mine, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=_work, args=(theirs, job), daemon=True)  # type: ignore[attr-defined]
+        # The first one waits until everything is imported. A start cannot be called off: what it starts is ended then.
+        start = asyncio.ensure_future(asyncio.to_thread(process.start))
+        try:
+            await asyncio.shield(start)
+            theirs.close()
+            data = await _received(mine)
+        finally:
+            start.add_done_callback(lambda started: _end(process, started, mine, theirs))
+        if data is None:
+            await asyncio.to_thread(process.join)
+            return Answer(fault=f"the analysis ended before its time (exit code {process.exitcode})")
+        return _answers.decode(data)
+
+
+def _end(process: BaseProcess, started: asyncio.Future[None], *connections: Connection) -> None:
+    """End a process that has been started, and what leads to it."""
+    if not started.cancelled() and started.exception() is None:
+        process.kill()
+    for connection in connections:
+        connection.close()
+
+
+async def _received(connection: Connection) -> bytes | None:
+    """What comes in; None where the other end closes first. No thread waits meanwhile."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    handle = connection.fileno()
+    loop.add_reader(handle, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(handle)
+    try:
+        return await asyncio.to_thread(connection.recv_bytes)
+    except (EOFError, OSError):
+        return None
+
+
+def _work(connection: Connection, job: Job) -> None:
+    """What a process does: analyse, send, end."""
+    if hasattr(os, "nice"):
+        os.nice(5)  # the editor comes first
+    answer = msgspec.json.encode(to_json(answer_of(job)))
+    with contextlib.suppress(OSError):  # nobody waits any more
+        connection.send_bytes(answer)
+
+
+def _context() -> BaseContext:
+    """Fork from a process that has imported everything, where the system can; else start from nothing."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([f"{__package__}.warm"])
+    return context

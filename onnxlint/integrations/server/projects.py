@@ -1,0 +1,266 @@
+"""The folders that are open in the editor: what is analysed when, and what is known of each file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from onnxlint.integrations.server.analysis import Answer, Job, relevant
+from onnxlint.integrations.server.processes import Analyser
+from onnxlint.integrations.server.state import View, carried, merged
+from onnxlint.records import Diagnostic, Finding, VerdictKind
+
+DEBOUNCE = 0.25  # seconds without a further change before an analysis begins
+QUICK = 1.0  # seconds: a project whose analysis takes no longer is analysed as a whole on every change
+_MOST_PROVED = 10_000  # findings that are remembered as confirmed
+
+
+@dataclass(slots=True)
+class Document:
+    """A file that is open, by absolute path. `shown` is what was published of it last."""
+
+    path: str
+    uri: str
+    version: int | None
+    text: str
+    shown: View = field(default_factory=lambda: View("", ()))
+    faults: tuple[Diagnostic, ...] = ()
+    alone: View | None = None
+    whole: View | None = None
+
+
+@dataclass(slots=True)
+class Project:
+    """A workspace folder, or the folder of a file that is in none (`loose`): of that, nothing else is read.
+
+    `seconds` is the most that an analysis of it took. `due` tells that the one of all files has to be made again.
+    """
+
+    root: str
+    loose: bool = False
+    documents: dict[str, Document] = field(default_factory=dict)
+    seconds: float | None = None
+    due: bool = True
+    members: frozenset[str] | None = None
+    faults: tuple[Diagnostic, ...] = ()
+    proved: dict[str, Finding] = field(default_factory=dict)
+    task: asyncio.Task[None] | None = None
+
+    def before(self, finding: Finding) -> Finding | None:
+        """The same finding as an earlier text of the file had it, if it was confirmed there."""
+        return None if finding.evidence else self.proved.get(finding.fingerprint)
+
+
+class Projects:
+    """All projects of a session. `publish` shows what is known of a document, `faults` what is wrong with a project."""
+
+    def __init__(
+        self,
+        publish: Callable[[Project, Document], None],
+        faults: Callable[[Project], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._publish = publish
+        self._faults = faults
+        self._tell = tell
+        self._analyser = Analyser()
+        self._projects: dict[str, Project] = {}
+
+    def add(self, root: str) -> None:
+        """A workspace folder is opened; documents that are open already move to it."""
+        if root in self._projects:
+            self._projects[root].loose = False
+            return
+        self._projects[root] = Project(root)
+        for other in list(self._projects.values()):
+            for document in [d for d in other.documents.values() if self._of(d.path) is not other]:
+                del other.documents[document.path]
+                self.open(document)
+            self._drop_if_idle(other)
+
+    def remove(self, root: str) -> list[Document]:
+        """A workspace folder is closed; return the documents that were open in it."""
+        project = self._projects.pop(root, None)
+        if project is None:
+            return []
+        _cancel(project)
+        return list(project.documents.values())
+
+    def find(self, path: str) -> tuple[Project, Document] | None:
+        """An open document with its project."""
+        for project in self._projects.values():
+            if path in project.documents:
+                return project, project.documents[path]
+        return None
+
+    def open(self, document: Document) -> None:
+        """A document is opened."""
+        project = self._of(document.path)
+        if project is None:
+            project = Project(os.path.dirname(document.path), loose=True)
+            self._projects.setdefault(project.root, project)
+        project.documents[document.path] = document
+        self.refresh(project)
+
+    def change(self, path: str, text: str, version: int | None) -> None:
+        """The text of a document changed."""
+        found = self.find(path)
+        if found is not None:
+            project, document = found
+            document.text, document.version = text, version
+            self._start(project, DEBOUNCE)
+
+    def close(self, path: str) -> None:
+        """A document is closed: what counts is the file again."""
+        found = self.find(path)
+        if found is not None:
+            project, _ = found
+            del project.documents[path]
+            self._drop_if_idle(project)
+
+    def refresh(self, project: Project, delay: float = 0.0) -> None:
+        """Something changed that may concern all files of a project."""
+        project.due = True
+        self._start(project, delay)
+
+    def changed_outside(self, paths: Iterable[str]) -> None:
+        """Files changed on the disk: every project that they lie in, or below, is analysed again."""
+        touched = list(paths)
+        for project in self._projects.values():
+            folders = [project.root, *map(str, Path(project.root).parents)]
+            if project.documents and any(
+                Path(path).is_relative_to(project.root) or os.path.dirname(path) in folders for path in touched
+            ):
+                for document in project.documents.values():
+                    document.alone = None
+                self.refresh(project, DEBOUNCE)
+
+    def saved(self, path: str) -> None:
+        """A document was saved: now other files that are open may read it."""
+        found = self.find(path)
+        if found is not None:
+            self.refresh(found[0])
+
+    async def end(self) -> None:
+        """End every analysis."""
+        tasks = [p.task for p in self._projects.values() if p.task is not None]
+        for project in self._projects.values():
+            _cancel(project)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _of(self, path: str) -> Project | None:
+        """The project of a file: the innermost workspace folder around it, or its own folder."""
+        around = [p for p in self._projects.values() if not p.loose and Path(path).is_relative_to(p.root)]
+        own = self._projects.get(os.path.dirname(path))
+        return max(around, key=lambda p: len(p.root), default=own)
+
+    def _drop_if_idle(self, project: Project) -> None:
+        if project.loose and not project.documents:
+            _cancel(project)
+            self._projects.pop(project.root, None)
+
+    def _start(self, project: Project, delay: float) -> None:
+        """Analyse after a delay, in the place of what is under way."""
+        before = _cancel(project)
+        project.task = asyncio.get_running_loop().create_task(self._after(before, project, delay))
+
+    async def _after(self, before: asyncio.Task[None] | None, project: Project, delay: float) -> None:
+        if before is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([before])
+        await asyncio.sleep(delay)
+        await self._analyse(project)
+
+    async def _analyse(self, project: Project) -> None:
+        """Analyse what changed alone, which is soon done, then the whole if that is quick, or may have changed."""
+        documents = list(project.documents.values())
+        unsaved = {d.path: d.text for d in documents}
+        quick = not project.loose and project.seconds is not None and project.seconds <= QUICK
+        fresh = [d for d in documents if d.alone is None or d.alone.text != d.text]
+        if fresh:
+            job = Job(project.root, tuple(d.path for d in fresh), unsaved)
+            answer = await self._analyser.run(job)
+            if self._understood(answer):
+                self._take_alone(project, fresh, unsaved, answer)
+        if project.loose or not (project.due or quick):
+            return
+        answer = await self._analyser.run(Job(project.root, (), unsaved))
+        if self._understood(answer):
+            project.due = False
+            self._take_whole(project, documents, unsaved, answer)
+
+    def _understood(self, answer: Answer) -> bool:
+        if answer.fault:
+            self._tell(answer.fault)
+        return not answer.fault
+
+    def _take_alone(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
+        for document in documents:
+            text = texts[document.path]
+            outside = document.path not in answer.files or _left_out(project, document.path)
+            found = () if outside else relevant(answer.findings, project.root, document.path)
+            faults = () if outside else _faults_of(document, project.root, answer)
+            before, document.alone = document.alone, View(text, found)
+            if outside:
+                shown: tuple[Finding, ...] = ()
+            elif faults:  # while it is written it may not parse: what is known of the other lines stays
+                shown, document.alone = carried(document.shown, text), before
+            elif document.whole is not None and document.whole.text == text:
+                shown = document.whole.findings
+            else:
+                shown = merged(found, before, document.whole, text)
+                if before is not None and document.whole is not None and document.whole.text == before.text:
+                    # The pair speaks of one text; it moves along, so that the next change is held against this one.
+                    document.whole = View(text, shown)
+            self._show(project, document, text, shown, faults)
+
+    def _take_whole(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
+        project.seconds = max(answer.seconds, project.seconds or 0.0)
+        project.members = frozenset(answer.files)
+        project.faults = tuple(d for d in answer.diagnostics if d.path and not d.path.endswith(".py"))
+        self._faults(project)
+        for document in documents:
+            if document.path not in project.members and not _left_out(project, document.path):
+                continue  # it is on no disk yet
+            text = texts[document.path]
+            found = relevant(answer.findings, project.root, document.path)
+            faults = _faults_of(document, project.root, answer)
+            shown = carried(document.shown, text) if faults else found
+            document.whole = None if faults else View(text, found)
+            self._show(project, document, text, shown, faults)
+
+    def _show(
+        self,
+        project: Project,
+        document: Document,
+        text: str,
+        findings: tuple[Finding, ...],
+        faults: tuple[Diagnostic, ...],
+    ) -> None:
+        confirmed = {f.fingerprint: f for f in findings if f.evidence and f.verdict is VerdictKind.CONFIRMED}
+        if len(project.proved) < _MOST_PROVED:
+            project.proved.update(confirmed)
+        if document.text == text and document.path in project.documents:
+            document.shown, document.faults = View(text, findings), faults
+            self._publish(project, document)
+
+
+def _left_out(project: Project, path: str) -> bool:
+    """Whether the settings leave out a file that is on the disk, as the last analysis of the project saw it."""
+    return project.members is not None and path not in project.members and os.path.exists(path)
+
+
+def _faults_of(document: Document, root: str, answer: Answer) -> tuple[Diagnostic, ...]:
+    return tuple(d for d in answer.diagnostics if d.path and os.path.join(root, d.path) == document.path)
+
+
+def _cancel(project: Project) -> asyncio.Task[None] | None:
+    task, project.task = project.task, None
+    if task is not None and not task.done():
+        task.cancel()
+        return task
+    return None

@@ -1,0 +1,18 @@
+"""What every analysis needs, made once: the process that analyses are forked from imports this."""
+
+from __future__ import annotations
+
+from onnxlint.cache import version
+from onnxlint.catalogue import load_catalogue
+from onnxlint.checks.registry import all_checks
+from onnxlint.fix.registry import all_remedies
+from onnxlint.flow.ops import OpTable
+from onnxlint.integrations.server import processes
+
+load_catalogue()
+all_checks()
+all_remedies()
+OpTable.load()
+version()
+
+__all__ = ["processes"]
