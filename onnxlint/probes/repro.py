@@ -1,6 +1,7 @@
 """The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model.
 
-Of a live model, which no script can make again, the exported file is kept in its place: see `portable`.
+Of a live model, which no script can make again, the exported file is kept in its place: see `portable`; where there is
+none, the model: see `pickled`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes import portable
+from onnxlint.probes import pickled, portable
 from onnxlint.probes.arguments import spell
 from onnxlint.probes.containers import fields_of
 from onnxlint.probes.engines import DEFAULT, OnnxRuntime, Setup
@@ -161,7 +162,7 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
     (folder / ISSUE).unlink(missing_ok=True)  # of an earlier run, which may have found something else here
     if probe.live is not None:
         if case.answered is None:
-            return None
+            return _refused(probe, model, example, case, folder)
         whole = case.whole.answered if case.whole is not None else None
         told = portable.Told(case.exporter, case.claim, case.variation, case.limit, case.setup)
         return portable.write(probe, told, case.answered, whole, folder)
@@ -181,6 +182,16 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
     script = folder / "repro.py"
     script.write_text(text, encoding="utf-8")
     return relative(str(script), probe.root)
+
+
+def _refused(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, folder: Path) -> str | None:
+    """The script for a live model of which there is no exported file."""
+    dynamo = case.exporter == "dynamo"
+    try:
+        options = _dynamo_options(model, example) if dynamo else _torchscript_options(model, example)
+    except (TypeError, _Unwritable):  # inputs that forward does not take, or whose containers have no spelling
+        return None
+    return pickled.write(probe, model, example, case.claim, case.exporter, (_packed(example, dynamo), options), folder)
 
 
 def folder_of(probe: Probe, exporter: str, number: int) -> Path:

@@ -176,6 +176,10 @@ def test_a_module_is_run_and_torch_export_is_captured(project: Path) -> None:
     code, report, told = run("-m", "pack.job", "2", cwd=project)
     assert code == 1
     assert outcomes(report) == {"nets:Gate": {"dynamo": "export-error"}}
+    (script,) = {e["repro"] for f in report["findings"] for e in f["evidence"]}
+    again = python(script, cwd=project)
+    assert again.returncode == 1
+    assert "dynamo refused: GuardOnDataDependentSymNode" in again.stderr
     assert "GuardOnDataDependentSymNode" in told, "the script goes on"
 
 
