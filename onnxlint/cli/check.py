@@ -44,6 +44,8 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags
     if watch:
         if any(flags[flag] for flag in ("fix", "diff", "add_noqa", "write_baseline", "prune_baseline")):
             raise click.UsageError("--watch only looks: it goes without flags that write")
+        if flags["open_report"]:
+            raise click.UsageError("--watch writes the page of --report anew each time: open it once, without --open")
         from onnxlint.cli.watch import watch_and_check
 
         return watch_and_check(ctx.obj, asked.scopes(), stdin=asked.stdin)
@@ -85,6 +87,10 @@ class Asked:
             return "--add-noqa and a baseline to write are one or the other"
         if (self["fix"] or self["diff"]) and (baseline or self["add_noqa"]):
             return "--fix and --diff go without --add-noqa and a baseline to write"
+        if self["open_report"] and self["report"] is None:
+            return "--open needs --report FILE"
+        if self["report"] is not None and (baseline or self["add_noqa"] or self["diff"]):
+            return "--report goes without --diff, --add-noqa and a baseline to write"
         if self["statistics"] and self["output_format"] not in ("full", "concise", "json"):
             return "--statistics has the output formats full and json"
         if self["reason"] is not None:
@@ -226,6 +232,11 @@ def conclude(
         click.echo(encode(rendered(asked["color"] == "always"), "utf-8"), nl=False, err=True)
     elif asked["output_file"] is None or fault is not None:
         code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
+    if asked["report"] is not None:
+        from onnxlint.cli.page import write_page
+
+        written = write_page(asked["report"], report, asked.show_all, sources, launch=asked["open_report"])
+        code = code if written else FAILED
     return FAILED if fault is not None else code
 
 

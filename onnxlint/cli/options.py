@@ -88,6 +88,19 @@ def _runtimes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     return tuple(dict.fromkeys(names))
 
 
+def _report(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse what could not be written at the end of a long run: without the packages, or into no folder."""
+    from onnxlint.report.html import NEEDED
+
+    if value is None:
+        return None
+    if not all(map(importlib.util.find_spec, NEEDED)):
+        raise click.BadParameter("it needs Jinja: pip install 'onnxlint[report]'", ctx, param)
+    if value.is_dir() or not value.absolute().parent.is_dir():
+        raise click.BadParameter(f"`{value}` is no file in a folder that exists", ctx, param)
+    return value.absolute()
+
+
 def _scheduler(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is not None and importlib.util.find_spec("distributed") is None:
         raise click.BadParameter("it needs Dask: pip install 'onnxlint[distributed]'", ctx, param)
@@ -254,6 +267,14 @@ _CHECK = (
         envvar="ONNXLINT_OUTPUT_FORMAT",
     ),
     click.option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
+    click.option(
+        "--report",
+        type=_PATH,
+        callback=_report,
+        metavar="FILE",
+        help="Write the report as a page for the browser as well, all in one file of HTML.",
+    ),
+    click.option("--open", "open_report", is_flag=True, help="Open the page that --report writes in the browser."),
     click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them."),
     click.option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected."),
     click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 though there are findings."),

@@ -189,8 +189,8 @@ def observed(evidence: Evidence) -> str:
 
 def sides(told: Sides) -> str:
     """Who agrees with whom: `PyTorch | traced graph, ONNX Runtime`; those that refuse come last."""
-    groups = [clean(", ".join(_folded(group))) for group in told.groups]
-    refusing = [f"{side} refuses" for side in _folded(list(told.refused))]
+    groups = [clean(", ".join(folded(group))) for group in told.groups]
+    refusing = [f"{side} refuses" for side in folded(list(told.refused))]
     return " | ".join([*groups, *refusing])
 
 
@@ -199,7 +199,7 @@ def unknown_sides(told: Sides) -> str:
     return "; ".join(f"{clean(side)} ({cut(plain(reason), 120)})" for side, reason in told.unknown.items())
 
 
-def _folded(names: Sequence[str]) -> list[str]:
+def folded(names: Sequence[str]) -> list[str]:
     """Both ways to run one runtime as one."""
     plainly = " without optimizations"
     both = {name for name in names if f"{name}{plainly}" in names}

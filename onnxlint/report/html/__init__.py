@@ -1,0 +1,56 @@
+"""A report as one HTML file that opens from the disk: nothing in it is loaded, and nothing in it is run but its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from onnxlint.catalogue import Rule
+from onnxlint.records import Report
+
+NEEDED = ("jinja2", "markdown_it", "pygments")  # by onnxlint[report]
+_FOLDER = Path(__file__).parent / "templates"
+
+
+def page(
+    report: Report,
+    *,
+    show_all: bool,
+    sources: Callable[[str], list[str]],
+    catalogue: Mapping[str, Rule],
+    made: str = "",
+) -> str:
+    """Render the page. What `--show all` adds is in it always, and without `show_all` it is filtered out at first.
+
+    `sources(path)` is the lines of a file, `made` tells when it was written.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from onnxlint.report.html.arrange import overview
+    from onnxlint.report.html.prose import markdown, prose, verbatim, visibly
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=visibly,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"prose": prose, "markdown": markdown, "verbatim": verbatim}
+    style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return environment.get_template("page.html.jinja").render(
+        view=overview(report, show_all=show_all, sources=sources, catalogue=catalogue),
+        made=made,
+        style=style,
+        script=script,
+        style_hash=_digest(style),
+        script_hash=_digest(script),
+    )
+
+
+def _digest(text: str) -> str:
+    """How a Content-Security-Policy names an element that may stand in the page."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

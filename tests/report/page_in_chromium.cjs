@@ -1,0 +1,101 @@
+// Opens pages in Chromium and prints what happened there, as JSON: node page_in_chromium.cjs NODE_MODULES CHROMIUM PAGE…
+"use strict";
+const fs = require("node:fs");
+const path = require("node:path");
+const [modules, executablePath, ...pages] = process.argv.slice(2);
+const { chromium } = require(path.join(modules, "playwright-core"));
+const axe = fs.readFileSync(path.join(modules, "axe-core", "axe.min.js"), "utf8");
+
+const violations = async (page) => {
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + n.failureSummary).join(" | ")}`);
+};
+const shown = (page) => page.locator(".finding:not([hidden])").evaluateAll((all) => all.map((f) => f.dataset.code));
+const tone = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+async function look(browser, file) {
+  const seen = { messages: [], requests: [] };
+  const context = await browser.newContext({ colorScheme: "light", permissions: ["clipboard-read", "clipboard-write"] });
+  const page = await context.newPage();
+  page.on("console", (m) => seen.messages.push(`${m.type()}: ${m.text()}`));
+  page.on("pageerror", (e) => seen.messages.push(`error: ${e.message}`));
+  page.on("dialog", (d) => { seen.messages.push(`dialog: ${d.message()}`); d.dismiss(); });
+  page.on("request", (r) => seen.requests.push(r.url()));
+  await page.goto(`file://${file}`);
+  seen.first = await shown(page);
+  seen.scripts = await page.locator("script").count();
+  seen.foreign = await page.locator("img, iframe, object, embed, link, form, video, audio, base").count();
+  seen.handlers = await page.evaluate(() => [...document.querySelectorAll("*")].flatMap((e) => e.getAttributeNames()).filter((n) => n.startsWith("on")));
+  seen.hacked = await page.evaluate(() => window.hacked ?? null);
+  seen.wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  seen.text = await page.locator("body").innerText();
+
+  await page.evaluate(axe); // not by a script element, which the page's own policy forbids
+  await page.locator("details").evaluateAll((all) => { for (const one of all) one.open = true; });
+  seen.light = await violations(page);
+  seen.tones = [await tone(page)];
+  await page.emulateMedia({ colorScheme: "dark" });
+  seen.tones.push(await tone(page));
+  seen.dark = await violations(page);
+  await page.click("#theme"); // light, whatever the system says
+  seen.tones.push(await tone(page));
+  await page.reload();
+  seen.tones.push(await tone(page));
+
+  seen.copied = [];
+  for (const button of await page.locator(".finding:not([hidden]) .copy:visible").all()) {
+    await button.click();
+    await page.waitForFunction((b) => b.textContent === "Copied", await button.elementHandle());
+    seen.copied.push(await page.evaluate(() => navigator.clipboard.readText()));
+  }
+
+  seen.filtered = {};
+  if (await page.locator("#filters").isVisible()) {
+    await page.locator("body").press("/");
+    await page.keyboard.type("GATE.py branches");
+    seen.filtered.text = await shown(page);
+    await page.keyboard.press("Escape");
+    seen.filtered.cleared = await shown(page);
+    for (const chip of await page.locator(".chip").all()) {
+      if ((await chip.getAttribute("aria-pressed")) === "false") await chip.press("Enter");
+    }
+    seen.filtered.all = await shown(page);
+    if (await page.locator("#rule").count()) {
+      await page.selectOption("#rule", { index: 1 });
+      seen.filtered.rule = await shown(page);
+      await page.selectOption("#rule", "");
+    }
+    if (await page.locator("#exporter").count()) {
+      await page.selectOption("#exporter", "dynamo");
+      seen.filtered.dynamo = await shown(page);
+    }
+    await page.fill("#text", "nothing has this text");
+    seen.filtered.none = [await shown(page), await page.locator("#none").isVisible()];
+    await page.click("#reset");
+    seen.filtered.reset = await shown(page);
+    await page.locator("#findings").focus();
+    seen.walked = [];
+    for (const key of ["j", "j", "k"]) {
+      await page.keyboard.press(key);
+      seen.walked.push(await page.evaluate(() => document.activeElement.dataset.code));
+    }
+  }
+  seen.linked = null;
+  const cell = page.locator(".matrix a.outcome").first();
+  if (await cell.count()) {
+    await cell.click();
+    seen.linked = await page.evaluate(() => document.activeElement.id);
+  }
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  seen.printed = { tone: await tone(page), controls: await page.locator("button:visible, input:visible, select:visible").count(), bytes: (await page.pdf()).length };
+  await context.close();
+  return seen;
+}
+
+(async () => {
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] }); // which root cannot have
+  const found = {};
+  for (const file of pages) found[path.basename(file, ".html")] = await look(browser, file);
+  await browser.close();
+  process.stdout.write(JSON.stringify(found));
+})();

@@ -1,0 +1,269 @@
+"""The report as a page: what it holds, what it escapes, and how it behaves in a real browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import report_samples as samples
+from node_packages import node_modules
+
+from onnxlint.cli.output import write_file
+from onnxlint.records import Edit, Finding, Fix, Report, Safety, VerdictKind
+from onnxlint.report.html import page
+
+HOSTILE = (
+    "</script></style><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
+    "\" onfocus=window.hacked=3 autofocus x=\"' onclick='window.hacked=4 {{7*7}}{% raw %} `<b>code</b>`"
+    " \u202etxet\u2066\u2028"
+    "\x1b[31m\x00 javascript:alert(1) &lt;i&gt; ]]> --> \ud800"
+)
+MADE = "2026-11-22 06:50 UTC"
+SCRIPT = Path(__file__).with_name("page_in_chromium.cjs")
+REPORTS = pytest.mark.parametrize("name", sorted(samples.REPORTS))
+
+
+def rendered(report: Report, *, show_all: bool = False, hostile: bool = False) -> str:
+    def lines(path: str) -> list[str]:
+        return [f"{HOSTILE}\n"] * 9 if hostile else samples.sources(path)
+
+    return page(report, show_all=show_all, sources=lines, catalogue=samples.catalogue(), made=MADE)
+
+
+def poisoned(value: Any) -> Any:
+    """The same records with every text of them replaced; what is one of a few words stays."""
+    if type(value) is str:
+        return HOSTILE
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {f.name: poisoned(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        changed |= {"end_line": 2, "line": 2, "column": 1, "end_column": 9} if "end_column" in changed else {}
+        return dataclasses.replace(value, **changed)
+    if isinstance(value, dict):
+        return {k: poisoned(v) for k, v in value.items()}
+    return tuple(map(poisoned, value)) if isinstance(value, tuple) else value
+
+
+def hostile_report() -> Report:
+    """Every text of the whole sample is hostile, and there is a fix that fits the hostile source."""
+    report = samples.REPORTS["whole"]
+    findings = [poisoned(dataclasses.replace(f, code="", rule="")) for f in report.findings]
+    fix = Fix(HOSTILE, Safety.SAFE, (Edit(HOSTILE, (2, 1), (2, 3), HOSTILE.replace("\u2028", " ")),))
+    return dataclasses.replace(
+        poisoned(report), findings=tuple(dataclasses.replace(f, fix=fix) for f in findings), tool={HOSTILE: HOSTILE}
+    )
+
+
+class _Elements(HTMLParser):
+    """Tags and attributes as a parser of HTML sees them, and the text beside script and style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] not in (["script"], ["style"]):
+            self.text += data
+
+
+@REPORTS
+def test_every_sample_becomes_one_page_without_a_link_out_of_it(name: str) -> None:
+    seen = _Elements(rendered(samples.REPORTS[name]))
+    assert seen.tags.count("html") == seen.tags.count("script") == seen.tags.count("style") == 1
+    assert not {"link", "img", "iframe"} & set(seen.tags)
+    assert all(value.startswith("#") for key, value in seen.attributes if key in ("href", "src") and value is not None)
+
+
+def test_hostile_text_is_text_in_every_place() -> None:
+    plain, seen = _Elements(rendered(samples.REPORTS["whole"])), _Elements(rendered(hostile_report(), hostile=True))
+    assert seen.tags.count("script") == seen.tags.count("style") == 1
+    assert set(seen.tags) <= {*plain.tags, "mark", "span"}
+    assert not [key for key, _ in seen.attributes if key.startswith("on") or key == "autofocus"]
+    assert seen.text.count("window.hacked=1") > 20
+    assert not set("\u202e\u2066\u2028\x1b\x00\ud800") & set(seen.text), "it is drawn, not obeyed"
+    assert "{{7*7}}" in seen.text
+
+
+def test_a_page_holds_what_the_text_report_leaves_out_and_hides_it_at_first() -> None:
+    cards = {
+        show_all: rendered(samples.REPORTS["whole"], show_all=show_all).split("<article")[1:]
+        for show_all in (True, False)
+    }
+    assert [len(both) for both in cards.values()] == [4, 4]
+    assert [" hidden>" in card.split("<header>")[0] for card in cards[False]] == [False, False, True, True]
+    assert not any(" hidden>" in card.split("<header>")[0] for card in cards[True])
+
+
+def test_equal_findings_have_names_of_their_own() -> None:
+    report = dataclasses.replace(samples.REPORTS["whole"], findings=(samples.CONFIRMED,) * 3)
+    ids = [value for key, value in _Elements(rendered(report)).attributes if key == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_page_is_the_same_every_time() -> None:
+    assert rendered(samples.REPORTS["whole"]) == rendered(samples.REPORTS["whole"])
+
+
+def run(tmp_path: Path, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "gate.py").write_text(
+        "import torch\n\n\nclass Gate(torch.nn.Module):\n    def forward(self, x):\n"
+        "        if x.sum() > 0:\n            return x\n        return -x\n"
+    )
+    command = [sys.executable, "-m", "onnxlint", "check", "--static-only", "--isolated", *flags, "gate.py"]
+    return subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=60,
+    )
+
+
+def test_report_writes_the_page_beside_the_report_in_the_terminal(tmp_path: Path) -> None:
+    done = run(tmp_path, "--report", "out.html")
+    assert done.returncode == 1, done.stderr
+    assert "ONX101" in done.stdout
+    assert "ONX101" in _Elements((tmp_path / "out.html").read_text(encoding="utf-8")).text
+
+
+def test_open_hands_the_page_to_the_browser(tmp_path: Path) -> None:
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text('#!/bin/sh\necho "$1" > opened\n')
+    opener.chmod(0o755)
+    done = run(tmp_path, "--report", "out.html", "--open", PATH=f"{opener.parent}:{os.environ['PATH']}")
+    for _ in range(100):
+        if (tmp_path / "opened").exists() and (tmp_path / "opened").read_text():
+            break
+        subprocess.run(["sleep", "0.05"], check=True)
+    assert (tmp_path / "opened").read_text().strip() == str(tmp_path / "out.html"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--open"], "--open needs --report"),
+        (["--report", "no/such/folder/out.html"], "is no file in a folder that exists"),
+        (["--report", "."], "is no file in a folder that exists"),
+        (["--report", "out.html", "--diff"], "--report goes without --diff"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_the_run(tmp_path: Path, flags: list[str], told: str) -> None:
+    done = run(tmp_path, *flags)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_without_the_packages_one_line_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name == 'jinja2' else find(name, *rest)\n"
+    )
+    done = run(tmp_path, "--report", "out.html", PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    assert done.returncode == 2
+    assert "pip install 'onnxlint[report]'" in done.stderr
+    assert not (tmp_path / "out.html").exists()
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What Chromium made of the pages."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    modules = node_modules(tmp_path_factory, "playwright-core@1.65.1", "axe-core@4.14.1")
+    folder = tmp_path_factory.mktemp("pages")
+    pages = {"whole": rendered(samples.REPORTS["whole"]), "hostile": rendered(hostile_report(), hostile=True)}
+    pages |= {name: rendered(samples.REPORTS[name]) for name in ("diagnostics", "nothing", "spans", "unexplained")}
+    for name, text in pages.items():
+        assert write_file(folder / f"{name}.html", text) is None
+    command = ["node", str(SCRIPT), str(modules), chromium, *(str(folder / f"{name}.html") for name in pages)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.slow
+def test_no_page_says_anything_to_the_console_or_leaves_its_file(seen: dict[str, Any]) -> None:
+    for name, one in seen.items():
+        assert one["messages"] == [], name
+        assert {url.rpartition("/")[2].partition("#")[0] for url in one["requests"]} == {f"{name}.html"}
+        assert all(url.startswith("file:///") for url in one["requests"])
+        assert not one["wide"], f"{name} scrolls sideways"
+
+
+@pytest.mark.slow
+def test_everyone_can_read_it_in_light_and_dark(seen: dict[str, Any]) -> None:
+    for name, one in seen.items():
+        assert one["light"] == [], name
+        assert one["dark"] == [], name
+
+
+@pytest.mark.slow
+def test_the_theme_follows_the_system_until_the_switch_says_otherwise(seen: dict[str, Any]) -> None:
+    light, dark, switched, reloaded = seen["whole"]["tones"]
+    assert light != dark
+    assert light == switched == reloaded
+
+
+@pytest.mark.slow
+def test_hostile_content_stays_text_in_the_browser(seen: dict[str, Any]) -> None:
+    one = seen["hostile"]
+    assert (one["hacked"], one["scripts"], one["foreign"], one["handlers"]) == (None, 1, 0, [])
+    assert "<script>window.hacked=1</script>" in one["text"]
+
+
+@pytest.mark.slow
+def test_the_buttons_copy_the_fix_and_the_command(seen: dict[str, Any]) -> None:
+    command, code, patch = seen["whole"]["copied"]
+    assert command == "python .onnxlint/repro/gate-torchscript/repro.py"
+    assert code == "        return torch.where(n > 0, h * 2, h * 3)\n"
+    assert patch.startswith("--- a/src/models/gate.py\n+++ b/src/models/gate.py\n@@ ")
+    assert "+        return torch.where(n > 0, h * 2, h * 3)\n" in patch
+
+
+@pytest.mark.slow
+def test_the_filters_and_the_keys_work(seen: dict[str, Any]) -> None:
+    one = seen["whole"]
+    assert one["first"] == ["ONX101", "ONX201"]
+    assert one["filtered"] == {
+        "text": ["ONX101"],
+        "cleared": ["ONX101", "ONX201"],
+        "all": ["ONX101", "ONX201", "ONX205", "ONX106"],
+        "rule": ["ONX101"],
+        "dynamo": ["ONX101", "ONX201", "ONX205", "ONX106"],
+        "none": [[], True],
+        "reset": ["ONX101", "ONX201", "ONX205", "ONX106"],
+    }
+    assert one["walked"] == ["ONX101", "ONX201", "ONX101"]
+    assert one["linked"] == f"f-{samples.CONFIRMED.fingerprint}"
+
+
+@pytest.mark.slow
+def test_it_prints_in_black_on_white_without_its_controls(seen: dict[str, Any]) -> None:
+    for one in seen.values():
+        assert one["printed"]["tone"] == "rgb(255, 255, 255)"
+        assert one["printed"]["controls"] == 0
+        assert one["printed"]["bytes"] > 5_000
+
+
+def test_the_sample_tells_of_each_verdict() -> None:
+    findings: tuple[Finding, ...] = samples.REPORTS["whole"].findings
+    assert {f.verdict for f in findings} == set(VerdictKind)
