@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -141,14 +141,21 @@ def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) 
 
 
 def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
-    """The conversions that give another value when `run` is traced than they gave in the export."""
+    """The conversions that give another value when `run` is traced than they gave in the export.
+
+    Not those that ask for the bounds of slices which the graph computes.
+    """
     try:
-        _, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+        traced, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
     except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the other evidence stands
         return []
     before, after = _by_place(export.conversions), _by_place(conversions)
+    computed = graph.computed_bounds(traced, root)
+    indices = Counter(_line(c.frames[0]) for c in conversions if c.kind == "index" and c.frames)
     found, longer = [], []
     for (frames, kind), values in after.items():
+        if kind == "index" and 0 < indices[_line(frames[0])] <= computed[_line(frames[0])]:
+            continue
         known = before.get((frames, kind), [])
         pair = next(((a, b) for a, b in zip(known, values, strict=False) if a.value != b.value), None)
         cause = Cause.BRANCH if kind in _BRANCHING else Cause.ESCAPE

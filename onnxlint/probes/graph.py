@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -166,6 +167,21 @@ def jit_frames(node: Any, root: str | None = None) -> tuple[Location, ...]:
     """The user's frames of a `torch.jit` node, innermost first; empty if it has none of its own."""
     text = node.sourceRange()
     return torchscript_frames(text, root) or python_frames(text, root)  # traced code, or scripted code
+
+
+def computed_bounds(graph: Any, root: str | None = None) -> Counter[tuple[str, int]]:
+    """How many bounds of slices a traced graph computes, by line: of these no value was kept for ever.
+
+    The tracer records such a bound and asks for its index as well, with the warning of a conversion.
+    """
+    found: Counter[tuple[str, int]] = Counter()
+    for node in graph.nodes():
+        bounds = list(node.inputs())[2:4] if node.kind() == "aten::slice" else []
+        computed = sum(value.node().kind() not in ("prim::Constant", "prim::Param") for value in bounds)
+        frames = jit_frames(node, root) if computed else ()
+        if frames:
+            found[frames[0].path, frames[0].line] += computed
+    return found
 
 
 class _Jit:

@@ -20,6 +20,7 @@ from onnxlint.records import Location
 MACHINERY = (
     "beartype",
     "einops",
+    "einx",
     "functorch",
     "jaxtyping",
     "mpmath",

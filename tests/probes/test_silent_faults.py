@@ -63,6 +63,14 @@ TABLE = (
         {"ONX704"},
         {"dynamic": LENGTH},
     ),
+    Row(
+        "FrozenBesideBound",
+        "shape-error",
+        "ok",
+        {"torchscript": Cause.ESCAPE},
+        {"ONX704"},
+        {"dynamic": LENGTH},
+    ),
     # modes and chance
     Row("ActiveDropout", *CHANCE, both(Cause.RANDOM), {"ONX707"}),
     Row("NeverEvaluated", "ok", "nondeterministic", {"dynamo": Cause.RANDOM}, {"ONX707"}),

@@ -43,6 +43,11 @@ def test_machinery_is_not_user_code(filename: str | None) -> None:
     assert not is_user_code(filename)
 
 
+def test_what_spells_a_model_s_operations_is_not_user_code() -> None:
+    einx = pytest.importorskip("einx", reason="of x-transformers")
+    assert not is_user_code(einx.__file__)
+
+
 def test_own_files_and_modelling_libraries_are_user_code(tmp_path: Path) -> None:
     assert is_user_code(str(tmp_path / "model.py"))
     assert is_user_code(pytest.__file__)  # any installed library that is not machinery
