@@ -1,4 +1,4 @@
-"""The hook, as the real pre-commit runs it: in an environment of its own, without torch."""
+"""The hooks, as the real pre-commit runs them: in an environment of their own without torch, or in the project's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ class Gate(torch.nn.Module):
         return x
 """
 GOOD = BAD.replace("        if x.sum() > 0:\n            return x * 2\n        return x\n", "        return x * 2\n")
+NEEDLESS = GOOD.replace("x * 2", "x * 2  # noqa: ONX101")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("git") is None, reason="there is no git"),
+]
 
 
 def git(folder: Path, *args: str) -> str:
@@ -39,49 +46,146 @@ def commit(folder: Path) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-def test_the_hook_fails_on_a_finding_and_passes_without(tmp_path: Path) -> None:
-    hooks = tmp_path / "onnxlint"
-    hooks.mkdir()
+@dataclass(frozen=True)
+class Hooks:
+    """The repository that has the hooks, at a commit, and where pre-commit keeps the environment made for it."""
+
+    repository: Path
+    revision: str
+    home: Path
+    programs: Path
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
+    """One environment for all tests: it is made by the first."""
+    folder = tmp_path_factory.mktemp("hooks")
+    repository = folder / "onnxlint"
+    repository.mkdir()
     for name in SHIPPED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, hooks / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, repository / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(source, hooks / name)
-    revision = commit(hooks)
+            shutil.copy(source, repository / name)
+    programs = folder / "bin"
+    programs.mkdir()
+    (programs / "onnxlint").write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m onnxlint "$@"\n')
+    (programs / "onnxlint").chmod(0o755)
+    return Hooks(repository, commit(repository), folder / "home", programs)
 
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "gate.py").write_text(BAD)
-    (project / "notes.txt").write_text("if x.sum() > 0:\n")
-    (project / ".pre-commit-config.yaml").write_text(
-        f"repos:\n- repo: {hooks}\n  rev: {revision}\n  hooks:\n  - id: onnxlint\n"
-    )
-    commit(project)
 
-    def run() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never"],
-            cwd=project,
-            env={**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home"), "PYTHONPATH": ""},
+class Project:
+    """A git repository that uses a hook."""
+
+    def __init__(self, folder: Path, hooks: Hooks, hook: str = "onnxlint", args: str = "[]", **files: str) -> None:
+        self.folder = folder
+        self._hooks = hooks
+        self.write(**files)
+        (folder / ".pre-commit-config.yaml").write_text(
+            f"repos:\n- repo: {hooks.repository}\n  rev: {hooks.revision}\n"
+            f"  hooks:\n  - id: {hook}\n    args: {args}\n    verbose: true\n"
+        )
+        commit(folder)
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.folder / f"{name}.py").write_text(text)
+
+    def read(self, name: str) -> str:
+        return (self.folder / f"{name}.py").read_text()
+
+    def run(self, *args: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "pre_commit", "run", "--color", "never", *args],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "PRE_COMMIT_HOME": str(self._hooks.home),
+                "PYTHONPATH": "",
+                "ONNXLINT_CACHE_DIR": str(self._hooks.home.parent / "cache"),
+                "PATH": f"{self._hooks.programs}{os.pathsep}{os.environ['PATH']}",
+            },
             capture_output=True,
             text=True,
             timeout=500,
             check=False,
         )
+        return done.returncode, done.stdout + done.stderr
 
-    failed = run()
-    assert failed.returncode == 1, failed.stdout + failed.stderr
-    assert "ONX101" in failed.stdout
-    assert "gate.py:6" in failed.stdout
-    assert "exit code: 1" in failed.stdout
 
-    (project / "gate.py").write_text(GOOD)
-    passed = run()
-    assert passed.returncode == 0, passed.stdout + passed.stderr
-    assert "Passed" in passed.stdout
+def test_the_hook_fails_on_a_finding_and_passes_without(tmp_path: Path, hooks: Hooks) -> None:
+    project = Project(tmp_path, hooks, gate=BAD)
+    (tmp_path / "notes.txt").write_text("if x.sum() > 0:\n")
+    code, told = project.run("--all-files")
+    assert code == 1, told
+    assert "ONX101" in told
+    assert "gate.py:6" in told
+    assert "exit code: 1" in told
 
-    environment = next((tmp_path / "home").glob("repo*/py_env-*/lib/python*/site-packages"))
+    project.write(gate=GOOD)
+    code, told = project.run("--all-files")
+    assert code == 0, told
+    assert "Passed" in told
+
+    environment = next(hooks.home.glob("repo*/py_env-*/lib/python*/site-packages"))
     assert not (environment / "torch").exists()
+
+
+def test_a_commit_is_stopped_by_what_is_staged_alone(tmp_path: Path, hooks: Hooks) -> None:
+    project = Project(tmp_path, hooks, gate=GOOD, other=BAD)
+    project.write(gate=GOOD + "\n\nWIDTH = 3\n")
+    git(tmp_path, "add", "gate.py")
+    code, told = project.run()
+    assert code == 0, told  # other.py is no part of the commit
+    assert project.run("--all-files")[0] == 1
+
+    project.write(gate=BAD)
+    git(tmp_path, "add", "gate.py")
+    project.write(gate=GOOD)  # mended, and not staged
+    code, told = project.run()
+    assert code == 1, told
+    assert "gate.py:6" in told
+    assert project.read("gate") == GOOD
+
+    project.write(gate=GOOD + "\n\nWIDTH = 4\n")
+    git(tmp_path, "add", "gate.py")
+    project.write(gate=BAD)  # the other way round
+    code, told = project.run()
+    assert code == 0, told
+    assert "Passed" in told
+    assert project.read("gate") == BAD
+
+
+def test_what_is_fixed_has_to_be_staged_again(tmp_path: Path, hooks: Hooks) -> None:
+    project = Project(tmp_path, hooks, args="[--fix]", gate=GOOD)
+    project.write(gate=NEEDLESS)
+    git(tmp_path, "add", "gate.py")
+    code, told = project.run()
+    assert code == 1, told
+    assert "files were modified by this hook" in told
+    assert project.read("gate") == GOOD
+    git(tmp_path, "add", "gate.py")
+    code, told = project.run("--all-files")
+    assert code == 0, told
+
+
+def test_what_is_excluded_passes_though_it_is_staged(tmp_path: Path, hooks: Hooks) -> None:
+    (tmp_path / "onnxlint.toml").write_text('extend-exclude = ["gate.py"]\n')
+    project = Project(tmp_path, hooks, gate=BAD)
+    code, told = project.run("--all-files")
+    assert code == 0, told
+
+
+def test_the_dynamic_hook_runs_the_models_in_the_environment_of_the_project(tmp_path: Path, hooks: Hooks) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "onnxlint.toml").write_text(
+        'exporters = ["torchscript"]\nlatency = false\n'
+        '[[models]]\nfactory = "gate:Gate"\ninputs = { x = "float32[batch, 3]" }\n'
+    )
+    project = Project(tmp_path, hooks, hook="onnxlint-dynamic", gate=BAD)
+    code, told = project.run("--all-files")
+    assert code == 1, told
+    assert "ONX101" in told
+    assert "confirmed" in told
+    assert "1 model probed" in told
