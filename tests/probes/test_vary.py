@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onnxlint.probes.domains import Mode, sampler
@@ -146,13 +146,14 @@ def test_layouts_keep_the_values_or_the_rows() -> None:
 RANGED = st.tuples(st.floats(-50, 50, width=16), st.floats(0, 40, width=16))
 
 
+@example((1e-05, 0.0), "scaled", torch.float32)
 @given(RANGED, st.sampled_from(MODES), st.sampled_from([torch.float32, torch.float64, torch.int64]))
 def test_nothing_is_sampled_outside_a_declared_range(ends: tuple[float, float], mode: Mode, dtype: torch.dtype) -> None:
     low, high = ends[0], ends[0] + ends[1] + 1.0
     made = sampler(torch.zeros(1, dtype=dtype), 4, (low, high))((5, 6), mode)
     assert (made.dtype, tuple(made.shape)) == (dtype, (5, 6))
-    assert low <= float(made.min())
-    assert float(made.max()) <= high
+    assert bool((made >= low).all())  # as PyTorch compares: with the end as the dtype rounds it
+    assert bool((made <= high).all())
 
 
 def test_ranges_hold_for_every_variation_of_values() -> None:
