@@ -22,6 +22,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "cache": "Show or empty the folder that results are kept in.",
         "check": "Check models for what breaks on the way to ONNX.",
+        "completion": "Print what makes a shell complete the command line.",
         "config": "Show the settings that hold, or the schema of them.",
         "init": "Declare the models of a project, with inputs that they take.",
         "explain": "Explain one rule: what, why, bad and good code.",
@@ -63,6 +64,13 @@ class Main(click.Group):
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete the name of a command without importing any."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=told) for name, told in _COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -11,8 +12,14 @@ from onnxlint.cli.output import deliver, wants_color, width
 from onnxlint.config import unknown_selector
 
 
+def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    from onnxlint.cli.completion import rules
+
+    return list(rules(ctx, param, incomplete))
+
+
 @click.command("explain")
-@click.argument("rule")
+@click.argument("rule", shell_complete=_rules)
 def command(rule: str) -> int:
     """Explain RULE, a code such as ONX101 or a name such as tensor-branch."""
     rules = load_catalogue()

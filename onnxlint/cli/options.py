@@ -188,6 +188,13 @@ def _names(options: Sequence[Callable[[Any], Any]]) -> list[str]:
     return [str(param.name) for param in reversed(bare.__click_params__)]  # type: ignore[attr-defined]
 
 
+def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Complete rules; what that needs is imported when a shell asks."""
+    from onnxlint.cli.completion import rule_list
+
+    return list(rule_list(ctx, param, incomplete))
+
+
 _CONFIG = (
     click.option(
         "--config",
@@ -201,9 +208,20 @@ _CONFIG = (
 
 _CHECK = (
     click.option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run."),
-    click.option("--select", callback=_codes, help="Run only these rules.", multiple=True, metavar=_LIST),
-    click.option("--extend-select", callback=_codes, help="Run these rules as well.", multiple=True, metavar=_LIST),
-    click.option("--ignore", callback=_codes, help="Do not run these rules.", multiple=True, metavar=_LIST),
+    click.option(
+        "--select", callback=_codes, shell_complete=_rules, help="Run only these rules.", multiple=True, metavar=_LIST
+    ),
+    click.option(
+        "--extend-select",
+        callback=_codes,
+        shell_complete=_rules,
+        help="Run these rules as well.",
+        multiple=True,
+        metavar=_LIST,
+    ),
+    click.option(
+        "--ignore", callback=_codes, shell_complete=_rules, help="Do not run these rules.", multiple=True, metavar=_LIST
+    ),
     click.option(
         "--per-file-ignores",
         callback=_file_ignores,
