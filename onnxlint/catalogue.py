@@ -52,6 +52,11 @@ class Rule:
         return self.sections[""]
 
     @property
+    def uri(self) -> str:
+        """Where the contract can be opened."""
+        return Path(self.path).resolve().as_uri()
+
+    @property
     def what(self) -> str:
         """Markdown: what it does."""
         return self.sections["What it does"]

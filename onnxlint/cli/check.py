@@ -14,7 +14,7 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED, INTERRUPTED
 from onnxlint.cli.options import PLAIN, SETTINGS, check_options, config_options
-from onnxlint.cli.output import deliver, encode, tell, wants_color, width, write_file
+from onnxlint.cli.output import deliver, encode, tell, wants_color, wants_links, width, write_file
 from onnxlint.config import INLINE
 from onnxlint.records import ModelStatus, Report, Severity, VerdictKind
 from onnxlint.report import MACHINE_FORMATS
@@ -219,6 +219,7 @@ def conclude(
             sources=sources,
             catalogue=load_catalogue(),
             quiet=asked["quiet"],
+            links=color and wants_links(),
         )
 
     code = exit_code(report, fail_on)

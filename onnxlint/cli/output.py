@@ -13,6 +13,8 @@ from onnxlint.atomic import replace_file
 from onnxlint.cli import FAILED, silence_stdout
 from onnxlint.report import MACHINE_FORMATS
 
+_FIRST_VTE = 5001  # 0.50.0 crashes at links
+
 
 def wants_color(choice: str = "auto") -> bool:
     """Tell whether to colour standard output: as asked, else by NO_COLOR and FORCE_COLOR, else on a terminal."""
@@ -24,6 +26,23 @@ def wants_color(choice: str = "auto") -> bool:
         return True
     stream = sys.stdout
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def wants_links() -> bool:
+    """Tell whether rule codes are links (OSC 8): by FORCE_HYPERLINK, else on a terminal that is known to show them."""
+    forced = os.environ.get("FORCE_HYPERLINK")
+    if forced is not None:
+        return forced != "0"
+    stream = sys.stdout
+    if stream is None or not stream.isatty() or os.environ.get("CI"):
+        return False
+    of = os.environ.get
+    return bool(
+        of("TERM_PROGRAM") in ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "zed")
+        or of("TERM") in ("xterm-kitty", "alacritty", "foot", "foot-extra", "xterm-ghostty", "wezterm")
+        or any(of(name) for name in ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM"))
+        or (of("VTE_VERSION", "0").isdecimal() and int(of("VTE_VERSION", "0")) >= _FIRST_VTE)
+    )
 
 
 def width() -> int:

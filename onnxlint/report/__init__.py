@@ -22,11 +22,13 @@ def render(
     sources: Callable[[str], list[str]] | None,
     catalogue: Mapping[str, Rule],
     quiet: bool = False,
+    links: bool = False,
 ) -> str:
     """Render the report in one of FORMATS, findings by path and line, ending in a newline.
 
     `sources(path)` is the lines of a file, empty where it has none; None leaves out the code. `width` is in cells.
     Without `show_all`, notes and findings that were not reproduced are left out, and counted in the summary.
+    With `links` the codes in the full text are links to the contracts, where it is coloured.
     With `quiet` the formats for people hold findings and errors alone: no models, warnings or summary.
     Raises ValueError for an unknown format.
     """
@@ -51,6 +53,7 @@ def render(
                 sources=sources,
                 catalogue=catalogue,
                 quiet=quiet,
+                links=links,
             )
         case "concise":
             from onnxlint.report.concise import concise

@@ -31,6 +31,4 @@ def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Ite
     if not quiet:
         told = words.summary(whole, show_all=show_all)
         yield told[:1].upper() + told[1:]
-        fixes = words.fixes(whole, show_all=show_all)
-        if fixes:
-            yield fixes
+        yield from filter(None, (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all)))

@@ -27,6 +27,7 @@ FAMILIES: Mapping[str, str] = {
     "ONX7": "found by running",
     "ONX9": "about the run",
 }
+_CODE = re.compile(r"^```.*?^```|(?<!`)`([^`]+)`(?!`)", re.MULTILINE | re.DOTALL)  # a block, or code in a line
 _THEME = Theme({"markdown.h2": "bold underline", "markdown.code": "cyan", "markdown.item.bullet": "dim"})
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
@@ -45,6 +46,8 @@ def explain(rule: Rule, *, color: bool, width: int) -> str:
         console.print(line.append_text(_effect(outcome, OUTCOME_SENTENCES[outcome])))
     console.print()
     body = rule.text.partition(f"# {rule.title}")[2].strip()
+    if not color:  # nothing else tells code from prose then
+        body = _CODE.sub(lambda found: f"`` {found[0]} ``" if found[1] else found[0], body)
     console.print(Markdown(body, code_theme="ansi_dark", hyperlinks=False, justify="left"))
     return _text(console)
 

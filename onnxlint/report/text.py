@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import PurePath
 
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
 
 from onnxlint.catalogue import Rule
@@ -56,6 +57,7 @@ def text(
     sources: Sources | None,
     catalogue: Mapping[str, Rule],
     quiet: bool = False,
+    links: bool = False,
 ) -> str:
     """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included."""
     width = max(60, min(width, 200))
@@ -70,7 +72,7 @@ def text(
         emoji=False,
         legacy_windows=False,
     )
-    page = _Page(console, width, sources or (lambda path: []))
+    page = _Page(console, width, sources or (lambda path: []), links=links)
     for _, findings in groupby(report.findings, key=lambda finding: finding.span.path):
         for finding in findings:
             page.finding(finding, catalogue.get(finding.code))
@@ -95,7 +97,7 @@ def text(
     if not quiet:
         page.lines([_summary(whole, show_all=show_all)])
         fixes = words.fixes(whole, show_all=show_all)
-        page.lines([Text(fixes)] if fixes else [])
+        page.lines([Text(told) for told in (words.reproductions(whole, show_all=show_all), fixes) if told])
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)
@@ -104,7 +106,8 @@ def text(
 class _Page:
     """Prints findings on a console, paragraph by paragraph."""
 
-    def __init__(self, console: Console, width: int, sources: Sources) -> None:
+    def __init__(self, console: Console, width: int, sources: Sources, *, links: bool = False) -> None:
+        self._links = links
         self._console = console
         self._width = width
         self._sources = sources
@@ -134,7 +137,7 @@ class _Page:
         span = finding.span
         source = self._sources(span.path)
         colour = _COLOURS[finding.severity]
-        self.lines(_header(finding))
+        self.lines(_header(finding, rule if self._links else None))
         self.lines(self._wrap(Text.styled(words.clean(finding.message), "bold"), self._width))
         gutter = gutter_width(span.end_line, span.line + 1)
         place = Text.styled(" " * gutter + "--> ", GUTTER)
@@ -240,8 +243,13 @@ class _Page:
         return list(lines)
 
 
-def _header(finding: Finding) -> list[Text]:
-    head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", _COLOURS[finding.severity])
+def _header(finding: Finding, rule: Rule | None) -> list[Text]:
+    """The first line; its code leads to the contract of the rule, if that is given."""
+    colour = _COLOURS[finding.severity]
+    head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", colour)
+    if rule is not None:
+        first = len(finding.severity) + 1
+        head.stylize(Style(link=rule.uri), first, first + len(finding.code))
     head.append(f" {words.clean(finding.rule)}", style="bold")
     head.append(" · ", style="dim")
     return [head.append(words.VERDICT_WORDS[finding.verdict], style=_VERDICT_COLOURS[finding.verdict])]

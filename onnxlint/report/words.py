@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
 from onnxlint.records import (
     EXPORTERS,
@@ -269,6 +271,23 @@ def fixes(report: Report, *, show_all: bool) -> str:
         parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with {with_unsafe}")
     told = "; ".join(parts)
     return told[:1].upper() + told[1:]
+
+
+def reproductions(report: Report, *, show_all: bool) -> str:
+    """How to see again what confirmed findings show, in one line; empty where no counterexample was kept."""
+    shown = [f for f in report.findings if f.verdict is VerdictKind.CONFIRMED and (show_all or not hidden(f))]
+    shown = [f for f in shown if any(e.repro for e in f.evidence)]
+    if not shown:
+        return ""
+    scripts = list(dict.fromkeys(e.repro for f in shown for e in most_telling(f.evidence) if e.repro))
+    kept = PurePath(scripts[0]).parent
+    where = (
+        "" if kept.parts[-3:-1] == (".onnxlint", "repro") else f" --repro-dir {shlex.quote(clean(str(kept.parent)))}"
+    )
+    verb = "has a reproduction" if len(shown) == 1 else "have reproductions"
+    more = f"; {len(scripts) - 1} more with `onnxlint repro`" if len(scripts) > 1 else ""
+    command = f"onnxlint repro {shlex.quote(clean(kept.name))}{where}"
+    return f"{count(len(shown), 'confirmed finding')} {verb}: `{command}`{more}"
 
 
 def _models(report: Report) -> str:

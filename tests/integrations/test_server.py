@@ -66,6 +66,8 @@ def test_what_is_typed_is_checked_before_it_is_saved(editor: Editor, project: Pa
     (found,) = editor.wait(file, version=version)
     assert found.code == "ONX101"
     assert found.source == "onnxlint"
+    assert found.code_description is not None
+    assert found.code_description.href.endswith("ONX101-tensor-branch.md")
     assert found.severity == types.DiagnosticSeverity.Error
     assert found.range == types.Range(types.Position(5, 11), types.Position(5, 22))
     assert "branches on the value of a tensor" in found.message

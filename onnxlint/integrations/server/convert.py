@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls import uris
 from pygls.workspace import PositionCodec
 
+from onnxlint.catalogue import load_catalogue
 from onnxlint.integrations.server.state import lines_of
 from onnxlint.records import Diagnostic, Edit, Finding, Severity, Span, VerdictKind
 from onnxlint.report import words
@@ -57,11 +58,13 @@ class Places:
 
 def diagnostic(finding: Finding, places: Places, root: str, proved: Finding | None = None) -> types.Diagnostic:
     """A finding. `proved` is the same one as it was confirmed before the file was changed."""
+    rule = load_catalogue().get(finding.code)
     return types.Diagnostic(
         range=places.range(finding.span),
         message=message(finding, proved),
         severity=_SEVERITIES[finding.severity],
         code=finding.code,
+        code_description=types.CodeDescription(rule.uri) if rule is not None else None,
         source=SOURCE,
         related_information=_related(finding, root) or None,
         data={"fingerprint": finding.fingerprint},
