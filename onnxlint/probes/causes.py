@@ -77,7 +77,8 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
     failing = [t for t in found.failing if t.calls == 1]
     passing = {t.run.label for t in found.trials if not t.fails}
     places = {_line(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
-    for trial in _to_trace(failing, places.values(), passing):
+    traced = _to_trace(failing, places.values(), passing)
+    for trial in traced:
         for place in changed(root, eager, found.export, trial.run):
             places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
     if any(t.run.kind == "sizes" for t in failing):
@@ -94,7 +95,8 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
             explanation = Explanation(place.cause, place.frames, place.detail, trial)
             chosen.setdefault(_line(place.frames[0]), explanation)
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
-    needless = [line for line, trials in explained.items() if _shown_by_others(found, trials, [*explained.values()])]
+    told = [(trials, [t for t in trials if t in traced]) for trials in explained.values()]
+    needless = [line for line, mine in zip(explained, told, strict=True) if _shown_by_others(found, *mine, told)]
     near = _functions_refused(root, found, failing)
 
     def last(line: tuple[str, int]) -> tuple[int, bool]:
@@ -115,9 +117,14 @@ def _function(location: Location) -> tuple[str, str]:
     return location.path, location.function.rpartition(".")[2]
 
 
-def _shown_by_others(found: Confirmation, trials: list[Trial], others: list[list[Trial]]) -> bool:
-    """Whether another place explains these trials and more, some of which the runtime refuses at the same nodes."""
-    wider = [more for more in others if len(more) > len(trials) and all(trial in more for trial in trials)]
+def _shown_by_others(
+    found: Confirmation, trials: list[Trial], traced: list[Trial], others: list[tuple[list[Trial], list[Trial]]]
+) -> bool:
+    """Whether another place explains these trials and more, some of which the runtime refuses at the same nodes.
+
+    What a place explains is known of the trials that were `traced`; of the rest it is enough that the node is the same.
+    """
+    wider = [more for more, _ in others if len(more) > len(trials) and all(trial in more for trial in traced)]
     nodes = _refusing_nodes(found, trials)
     if None in nodes:
         return False

@@ -351,3 +351,17 @@ class LoopBesideBranch(nn.Module):
         for step in range(x.shape[1]):  # the loop
             total = total + h[:, step]
         return total
+
+
+class FrozenTwice(nn.Module):
+    """A size that is frozen from both axes stops every other one, at the same node; the arm for a length of 1 does not.
+
+    With many sizes that fail, not every one is traced.
+    """
+
+    def forward(self, x):
+        rows, columns = (int(size) for size in x.shape)  # torchscript
+        h = torch.sin(x).reshape(rows * columns, 1)
+        if x.shape[1] == 1:
+            h = h + 1
+        return h * 2

@@ -131,3 +131,9 @@ def test_the_loop_whose_node_stops_the_run_comes_before_a_branch_elsewhere(tmp_p
     location = result.report.exporters["torchscript"].location
     assert location is not None
     assert [location.line] == lines("LoopBesideBranch", "# the loop", MODULE)
+
+
+def test_a_branch_is_no_cause_where_a_size_stops_its_input_as_it_stops_others(tmp_path: Path) -> None:
+    result = run_probe(hazard("FrozenTwice", tmp_path, "x26", LENGTH, exporters=("torchscript",), module=MODULE))
+    assert outcomes(result)["torchscript"] == "shape-error"
+    assert set(named(result, "torchscript", MODULE)) == set(lines("FrozenTwice", "# torchscript", MODULE))
