@@ -135,6 +135,23 @@ class RepeatedIndex(nn.Module):
         return x.new_zeros(2, 3).index_add(0, index, x[:2]) + 1.0  # here
 
 
+class ChosenAmongEqual(nn.Module):
+    """Every row has the same score: which ones are chosen is no promise of `topk`."""
+
+    def forward(self, x):
+        chosen = torch.relu(x - 1000).sum(-1).topk(5).indices
+        return x.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 3))
+
+
+class ChosenAndWrong(nn.Module):
+    """The same scores, of which only the values count; the error is another one."""
+
+    def forward(self, x):
+        chosen = torch.relu(x - 1000).sum(-1).topk(5).values
+        index = torch.tensor([0, 0])
+        return x.new_zeros(2, 3).index_add(0, index, x[0, :2]) + 1.0 + chosen.sum()
+
+
 class Raises(nn.Module):
     def forward(self, x):
         raise ValueError("no")  # here
@@ -183,6 +200,11 @@ def vary_list(sizes, seed, mode):
 
 def vary_steps(sizes, seed, mode):
     return torch.full((sizes.get("batch", 2), 3), float(seed + 1)), torch.tensor(1 + seed % 5)
+
+
+def many_rows() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return (torch.randn(2, 50, 3),)
 
 
 def with_flag() -> tuple[object, ...]:
