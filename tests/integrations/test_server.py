@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -12,6 +15,9 @@ from pathlib import Path
 import pytest
 from lsp_editor import Editor, applied
 from lsprotocol import types
+
+from onnxlint.integrations.server.analysis import Job
+from onnxlint.integrations.server.processes import Analyser
 
 ROOT = Path(__file__).resolve().parents[2]
 GATE = """import torch
@@ -275,10 +281,72 @@ def test_hostile_text_does_no_harm(editor: Editor, project: Path) -> None:
         editor.wait(file, lambda d: not d)
 
 
+def test_a_folder_behind_a_symbolic_link_is_a_folder(editor: Editor, project: Path, tmp_path: Path) -> None:
+    (project / "gate.py").write_text(GATE)
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    editor.open(link / "gate.py")
+    assert [d.code for d in editor.wait(link / "gate.py", lambda d: bool(d))] == ["ONX101"]
+
+
+def test_what_is_installed_is_nobody_s_to_mend(editor: Editor, tmp_path: Path) -> None:
+    file = tmp_path / "site-packages" / "gate.py"
+    file.parent.mkdir()
+    file.write_text(GATE)
+    editor.open(file)
+    assert editor.wait(file) == []
+
+
+def test_an_analysis_that_nobody_waits_for_ends() -> None:
+    async def superseded(folder: Path) -> list[int]:
+        analyser = Analyser()
+        await analyser.run(Job(str(folder)))  # so that the next one begins at once
+        task = asyncio.ensure_future(analyser.run(Job(str(folder))))
+        while not multiprocessing.active_children():
+            await asyncio.sleep(0.01)
+        running = [process.pid or 0 for process in multiprocessing.active_children()]
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        ends = time.monotonic() + 5
+        while multiprocessing.active_children() and time.monotonic() < ends:
+            await asyncio.sleep(0.01)
+        return [pid for pid in running if any(pid == p.pid for p in multiprocessing.active_children())]
+
+    assert asyncio.run(superseded(ROOT / "fixtures" / "projects")) == []
+
+
+def test_nothing_is_imported_from_the_folder_that_is_open(tmp_path: Path) -> None:
+    for name in ("lsprotocol", "pygls", "libcst", "multiprocessing", "torch"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'w').close()\nraise SystemExit('imported')\n")
+    (tmp_path / "gate.py").write_text(GATE)
+    editor = Editor(tmp_path)
+    editor.open(tmp_path / "gate.py")
+    assert [d.code for d in editor.wait(tmp_path / "gate.py", lambda d: bool(d))] == ["ONX101"]
+    assert editor.end() == 0
+    assert not (tmp_path / "imported").exists()
+
+
+def test_the_server_ends_when_the_editor_is_gone(tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "onnxlint", "server"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, err = server.communicate(b"", timeout=30)
+    assert (out, err) == (b"", b"")
+    assert server.returncode == 0
+
+
 @pytest.mark.slow
 def test_what_a_check_proved_is_shown_until_the_model_changes(editor: Editor, project: Path, store: Path) -> None:
     file = project / "gate.py"
     file.write_text((ROOT / "fixtures" / "readme" / "gate.py").read_text())
+    editor.open(file)
+    editor.wait(file, lambda d: bool(d) and "\nconfirmed\n" not in d[0].message)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ONNXLINT_CACHE_DIR": str(store)}
     done = subprocess.run(
         [sys.executable, "-m", "onnxlint", "check", "--output-format", "json"],
@@ -289,7 +357,7 @@ def test_what_a_check_proved_is_shown_until_the_model_changes(editor: Editor, pr
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    editor.open(file)
+    editor.changed_outside(project / ".onnxlint" / "repro" / "index.json")
     (found,) = editor.wait(file, lambda d: "\nconfirmed\n" in d[0].message if d else False)
     assert "max abs error" in found.message
     hovered = editor.hover(file, found.range.start.line, found.range.start.character)

@@ -18,6 +18,7 @@ from onnxlint.scopes import Request, Scope, scopes, single
 from onnxlint.source.discover import excluded
 from onnxlint.source.parse import read_bytes
 
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -80,7 +81,8 @@ def _scopes(job: Job, request: Request) -> tuple[Scope, ...]:
         return scopes([Path(job.root)], request)
     found: list[Scope] = []
     for file in job.files:
-        found += (s for s in single(Path(file), request) if not excluded(Path(file), s.settings))
+        if _INSTALLED.isdisjoint(Path(file).parts):  # where "go to definition" leads is not the user's to mend
+            found += (s for s in single(Path(file), request) if not excluded(Path(file), s.settings))
     return tuple(found)
 
 

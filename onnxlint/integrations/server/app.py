@@ -83,9 +83,9 @@ def _text_of(path: str) -> str:
 
 
 def _path(uri: str) -> str | None:
-    """The absolute path of a document; None where it is no file."""
+    """The path of a document, without symbolic links, as a check in its folder sees it; None where it is no file."""
     path = uris.to_fs_path(uri)
-    return os.path.abspath(path) if path else None
+    return os.path.realpath(path) if path else None
 
 
 def build() -> Server:
@@ -100,14 +100,14 @@ def build() -> Server:
                 server.projects.add(path)
         root = server.workspace.root_path
         if root and not server.workspace.folders:
-            server.projects.add(os.path.abspath(root))
+            server.projects.add(os.path.realpath(root))
         await _watch(server)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:
         told = params.text_document
         path = _path(told.uri)
-        if path is not None and not path.endswith(".ipynb"):
+        if path is not None and (told.language_id == "python" or path.endswith(".py")):
             server.projects.open(Document(path, told.uri, told.version, told.text.removeprefix("\ufeff")))
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)

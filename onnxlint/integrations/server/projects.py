@@ -128,8 +128,11 @@ class Projects:
         self._start(project, delay)
 
     def changed_outside(self, paths: Iterable[str]) -> None:
-        """Files changed on the disk: every project that they lie in, or below, is analysed again."""
-        touched = list(paths)
+        """Files changed on the disk: every project that they lie in, or above, is analysed again.
+
+        Of a document that is open the editor tells by itself.
+        """
+        touched = [path for path in paths if self.find(path) is None]
         for project in self._projects.values():
             folders = [project.root, *map(str, Path(project.root).parents)]
             if project.documents and any(
@@ -244,7 +247,7 @@ class Projects:
         confirmed = {f.fingerprint: f for f in findings if f.evidence and f.verdict is VerdictKind.CONFIRMED}
         if len(project.proved) < _MOST_PROVED:
             project.proved.update(confirmed)
-        if document.text == text and document.path in project.documents:
+        if document.text == text and project.documents.get(document.path) is document:
             document.shown, document.faults = View(text, findings), faults
             self._publish(project, document)
 
