@@ -157,6 +157,35 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A node of a graph that is drawn: `detail` are its constants, `sources` the rows that it takes its inputs from."""
+
+    operator: str
+    detail: str = ""
+    sources: tuple[int, ...] = ()
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    """The same place of two graphs; a side that has nothing there is None. `skipped` rows before it were left out."""
+
+    left: GraphNode | None
+    right: GraphNode | None
+    differs: bool = False
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDiff:
+    """Two graphs of one model side by side, around where they differ; `left` and `right` are the inputs they are of."""
+
+    left: str
+    right: str
+    rows: tuple[GraphRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What one exporter (or `eager`) did at one place, under one variation, and how far off it was.
 
@@ -164,7 +193,8 @@ class Evidence:
     that this observation led to in that exporter; `max_abs` and `max_rel` are None where no values were compared.
     `repro` is the path of a stand-alone script that shows it again. `runtime` names the runtime it was seen in; empty
     where that is ONNX Runtime on the CPU, or none. `sides` tells who agrees with whom on that input. `reduced`: the
-    input that `variation` names was made small, and detail and errors are those of what is left of it.
+    input that `variation` names was made small, and detail and errors are those of what is left of it. `inputs` are the
+    values that were fed, as text; `graphs` shows what a trace of that input has otherwise than one of the example.
     """
 
     model: str
@@ -180,6 +210,8 @@ class Evidence:
     runtime: str = ""
     sides: Sides | None = None
     reduced: bool = False
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    graphs: GraphDiff | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,14 +351,33 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """What an export made of one input: `agrees`, other `values`, another `shape`, or `refused`.
+
+    `max_abs` is the error of output number `output`, `allowed` what would have passed; None where nothing was compared.
+    """
+
+    variation: str
+    result: str
+    max_abs: float | None = None
+    allowed: float | None = None
+    output: int | None = None
+    runtime: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExporterResult:
-    """One cell of the table models × exporters; `seconds` is the wall time of the export itself."""
+    """One cell of the table models × exporters; `seconds` is the wall time of the export itself.
+
+    `tried` are the inputs that the exported file was run on, in their order.
+    """
 
     outcome: Outcome
     detail: str = ""
     location: Location | None = None
     seconds: float = 0.0
     latency: Latency | None = None
+    tried: tuple[Tried, ...] = ()
 
 
 class ModelStatus(StrEnum):

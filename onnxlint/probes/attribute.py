@@ -15,14 +15,17 @@ from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
 from onnxlint.probes.search import Branch, Fate
+from onnxlint.probes.shown import graphs
+from onnxlint.probes.shown import values as shown_values
 from onnxlint.probes.shrink import shrink
 from onnxlint.probes.sides import sides
 from onnxlint.probes.trials import Confirmation, Result, Trial, expected
 from onnxlint.probes.userspace import user_frames
-from onnxlint.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe, Sides
+from onnxlint.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outcome, Probe, Sides
 
 _REPRODUCED = 3  # scripts per exporter: one per input that shows something new
 _COMPARISONS = 2  # inputs of one exporter on which every side is asked
+_DRAWN = 3  # graphs of one exporter
 _COMPARED = (Outcome.WRONG_VALUES, Outcome.SHAPE_ERROR, Outcome.STATIC_DIM, Outcome.RUNTIME_ERROR)
 
 
@@ -157,6 +160,7 @@ class _Keeper:
         self.found = found
         self.outcome = outcome
         self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
+        self._drawn: set[str] = set()
         self._asked: dict[str, Sides | None] = {}
         self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
 
@@ -188,7 +192,18 @@ class _Keeper:
             self._runtime(e),
             self._sides(e, shown, script),
             reduced,
+            shown_values(shown.run.leaves) if shown is not None else {},
+            self._graphs(e),
         )
+
+    def _graphs(self, e: Explanation) -> GraphDiff | None:
+        """The traces of the example and of the input as it was found, once for each exporter and input."""
+        if self.found.export.exporter != "torchscript" or e.trial is None or e.trial.run.label in self._drawn:
+            return None
+        self._drawn.add(e.trial.run.label)
+        if len(self._drawn) > _DRAWN:
+            return None
+        return graphs(self.eager, e.trial.run, e.frames[0] if e.frames else None, self.probe.root)
 
     def _told(self, e: Explanation, run: Run) -> str:
         """What went otherwise at the place, on an input that was made small; as it was where that is not seen again."""

@@ -156,6 +156,7 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
         traced, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
     except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the other evidence stands
         return []
+    eager.traces[run.label] = traced
     before, after = _by_place(export.conversions), _by_place(conversions)
     computed = graph.computed_bounds(traced, root)
     indices = Counter(_line(c.frames[0]) for c in conversions if c.kind == "index" and c.frames)
@@ -190,6 +191,7 @@ def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
             traced, _ = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
         except Exception:  # noqa: BLE001 - as above
             return []
+        eager.traces[run.label] = traced
         graphs.append(graph.canonical_jit(traced, root))
     chosen: dict[Location, Explanation] = {}
     for difference in graph.diff(*graphs):

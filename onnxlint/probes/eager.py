@@ -48,7 +48,7 @@ class Eager:
     changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
     user's own `vary` did not make, and why. `held` are lines of Python that took chance out of the model first.
     `coarse` is the eps of a precision that forward casts to by itself, 0 where that is not known. `costs` is the clock,
-    `pace` the seconds of one run.
+    `pace` the seconds of one run. `traces` are graphs of `torch.jit.trace` that were made, by the label of the input.
     """
 
     fresh: Callable[[], torch.nn.Module]
@@ -68,6 +68,7 @@ class Eager:
     coarse: float = 0.0
     costs: Costs = field(default_factory=Costs)
     pace: float = 0.0
+    traces: dict[str, Any] = field(default_factory=dict)
 
     def inference(self) -> torch.nn.Module:
         """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""

@@ -10,7 +10,8 @@ import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy
@@ -66,6 +67,34 @@ class Difference:
     other_location: Location | None
     detail: str
     frames: tuple[Location, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same place of two graphs: indices of their nodes, None where one of them has none there."""
+
+    left: int | None
+    right: int | None
+    differs: bool
+
+
+def aligned(a: Sequence[Node], b: Sequence[Node]) -> list[Pair]:
+    """Both graphs from the front to the back, with what is the same side by side."""
+    found: list[Pair] = []
+    same: dict[int, int] = {}
+    for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
+        if tag == "equal":
+            same.update(zip(range(i1, i2), range(j1, j2), strict=True))
+        found += (Pair(i, j, tag != "equal") for i, j in zip_longest(range(i1, i2), range(j1, j2)))
+    return [
+        replace(pair, differs=True)
+        if pair.left is not None
+        and same.get(pair.left) == pair.right
+        and pair.right is not None
+        and any(_node_differences(a[pair.left], b[pair.right], same))
+        else pair
+        for pair in found
+    ]
 
 
 def diff(a: Sequence[Node], b: Sequence[Node]) -> tuple[Difference, ...]:

@@ -18,7 +18,7 @@ from onnxlint.probes.observe import divergences, observe
 from onnxlint.probes.runtime import Runtime
 from onnxlint.probes.ties import OtherTies
 from onnxlint.probes.vary import Variation, telling
-from onnxlint.records import Probe
+from onnxlint.records import ONNX_RUNTIME, Probe, Tried
 
 MORE = 10.0  # times the difference on the example: another cause is at work
 EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
@@ -48,6 +48,15 @@ class Trial:
     def fails(self) -> bool:
         """Whether the export and eager disagree here."""
         return self.result is not Result.AGREES
+
+    def told(self) -> Tried:
+        """What a report says of it."""
+        named = self.setup is not None and self.setup.engine.name != ONNX_RUNTIME
+        runtime = self.setup.engine.title if self.setup is not None and named else ""
+        gap = self.difference
+        if gap is None:
+            return Tried(self.run.label, self.result.value, runtime=runtime)
+        return Tried(self.run.label, self.result.value, gap.max_abs, gap.allowed, gap.output, runtime)
 
     def tells_more_than(self, other: Trial) -> bool:
         """Whether it fails in another way, or by far more."""
@@ -98,6 +107,10 @@ class Confirmation:
     def otherwise_than(self, known: Trial) -> Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
         return self._without([trial for trial in self.failing if not trial.tells_more_than(known)])
+
+    def tried(self) -> tuple[Tried, ...]:
+        """The trials as records."""
+        return tuple(trial.told() for trial in self.trials)
 
     def _without(self, trials: list[Trial]) -> Confirmation:
         return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])

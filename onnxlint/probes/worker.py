@@ -165,7 +165,8 @@ def _one_exporter(probe: Probe, eager: Eager, export: Export, scratch: Path, she
     found, outcome, detail = _judged(probe, eager, export, scratch, sheet.runtimes)
     seconds = round(export.seconds, 3)
     speed = latency(eager, found, probe.root) if probe.latency else None
-    sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds, speed)
+    tried = found.tried()
+    sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds, speed, tried)
     large = too_large(found, probe.name)
     sheet.notices += [Diagnostic("warning", large, probe.path or None, probe.line or None)] if large else []
     if outcome is Outcome.SKIPPED:
@@ -179,7 +180,7 @@ def _one_exporter(probe: Probe, eager: Eager, export: Export, scratch: Path, she
     stages.stage(f"looking for the cause in the {exporter} export")
     evidence = attribute(probe, eager, found, outcome)
     location = next((e.frames[0] for e in evidence if e.frames), None)
-    sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds, speed)
+    sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds, speed, tried)
     sheet.evidence += evidence
     sheet.publish()
 

@@ -16,6 +16,7 @@ from onnxlint.records import (
     ModelReport,
     ModelStatus,
     Report,
+    Tried,
     VerdictKind,
     to_json,
 )
@@ -74,6 +75,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         **({"runtime": evidence.runtime} if evidence.runtime else {}),
         **({"reduced": True} if evidence.reduced else {}),
         **({"sides": to_json(evidence.sides)} if evidence.sides is not None else {}),
+        **({"inputs": to_json(evidence.inputs)} if evidence.inputs else {}),
+        **({"graphs": to_json(evidence.graphs)} if evidence.graphs is not None else {}),
         "cause": evidence.cause.value,
         "detail": evidence.detail,
         "frames": [_location(frame) for frame in evidence.frames],
@@ -122,7 +125,12 @@ def _exporter(result: ExporterResult) -> dict[str, Any]:
         "location": _location(result.location) if result.location is not None else None,
         "seconds": round(result.seconds, 3),
         **({"latency": to_json(result.latency)} if result.latency is not None else {}),
+        **({"tried": [_tried(tried) for tried in result.tried]} if result.tried else {}),
     }
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    return {**to_json(tried), "max_abs": _finite(tried.max_abs), "allowed": _finite(tried.allowed)}
 
 
 def _summary(report: Report) -> dict[str, Any]:

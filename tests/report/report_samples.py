@@ -13,6 +13,9 @@ from onnxlint.records import (
     ExporterResult,
     Finding,
     Fix,
+    GraphDiff,
+    GraphNode,
+    GraphRow,
     Location,
     ModelReport,
     ModelStatus,
@@ -22,6 +25,7 @@ from onnxlint.records import (
     Severity,
     Span,
     Step,
+    Tried,
     VerdictKind,
 )
 
@@ -123,6 +127,35 @@ CONFIRMED = Finding(
         ),
     ),
     text="n > 0",
+)
+
+DRAWN = dataclasses.replace(
+    CONFIRMED,
+    evidence=(
+        dataclasses.replace(
+            CONFIRMED.evidence[0],
+            inputs={"image": "float32[1, 1] [[0.01]]", "mask": "bool[2, 196] from 0 to 1"},
+            graphs=GraphDiff(
+                "example",
+                "values[negative#3]",
+                (
+                    GraphRow(
+                        GraphNode("aten::gt", "int64 scalar 1", (), Location("src/models/count.py", 3, "loud")),
+                        GraphNode("aten::gt", "int64 scalar 1", (), Location("src/models/count.py", 3, "loud")),
+                        skipped=4,
+                    ),
+                    GraphRow(
+                        GraphNode("aten::mul", "int64 scalar 2", (0,), Location("src/models/gate.py", 11, "forward")),
+                        GraphNode("aten::mul", "int64 scalar 3", (0,), Location("src/models/gate.py", 12, "forward")),
+                        differs=True,
+                    ),
+                    GraphRow(None, GraphNode("aten::neg", "", (1,), None), differs=True),
+                    GraphRow(GraphNode("return", "", (0, 1)), GraphNode("return", "", (0, 2)), skipped=2),
+                ),
+            ),
+        ),
+        *CONFIRMED.evidence[1:],
+    ),
 )
 
 SUSPECTED = Finding(
@@ -291,6 +324,32 @@ REPORTS: dict[str, Report] = {
         files=1,
         tool=TOOL,
         seconds=75.0,
+    ),
+    "drawn": Report(
+        findings=(DRAWN,),
+        models=(
+            dataclasses.replace(
+                PROBED,
+                exporters={
+                    "torchscript": dataclasses.replace(
+                        PROBED.exporters["torchscript"],
+                        tried=(
+                            Tried("example", "agrees"),
+                            Tried("values[normal#0]", "agrees"),
+                            Tried("values[negative#3]", "values", 0.43, 1e-5, 0),
+                            Tried("values[huge#4]", "values", float("inf"), 1e-5, 1),
+                            Tried("values[small#5]", "values", 0.0003, 1e-5, 0, "OpenVINO"),
+                            Tried("batch=3", "refused"),
+                            Tried("batch=5", "shape"),
+                        ),
+                    ),
+                    "dynamo": PROBED.exporters["dynamo"],
+                },
+            ),
+        ),
+        files=12,
+        tool=TOOL,
+        seconds=41.2,
     ),
     "nothing": Report(models=(GOOD,), files=3, tool=TOOL, seconds=7.0),
     "static-nothing": Report(files=1, tool={"onnxlint": "0.1.0"}, seconds=0.04),

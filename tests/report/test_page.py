@@ -17,8 +17,11 @@ import report_samples as samples
 from node_packages import node_modules
 
 from onnxlint.cli.output import write_file
-from onnxlint.records import Edit, Finding, Fix, Report, Safety, VerdictKind
+from onnxlint.records import Edit, Finding, Fix, Report, Safety, Tried, VerdictKind
 from onnxlint.report.html import page
+from onnxlint.report.html.code import Excerpts
+from onnxlint.report.html.drawing import drawing
+from onnxlint.report.html.plot import plot
 
 HOSTILE = (
     "</script></style><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
@@ -53,7 +56,10 @@ def poisoned(value: Any) -> Any:
 
 def hostile_report() -> Report:
     """Every text of the whole sample is hostile, and there is a fix that fits the hostile source."""
-    report = samples.REPORTS["whole"]
+    whole, drawn = samples.REPORTS["whole"], samples.REPORTS["drawn"]
+    report = dataclasses.replace(
+        whole, findings=(*whole.findings, *drawn.findings), models=(*whole.models, *drawn.models)
+    )
     findings = [poisoned(dataclasses.replace(f, code="", rule="")) for f in report.findings]
     fix = Fix(HOSTILE, Safety.SAFE, (Edit(HOSTILE, (2, 1), (2, 3), HOSTILE.replace("\u2028", " ")),))
     return dataclasses.replace(
@@ -90,7 +96,7 @@ def test_every_sample_becomes_one_page_without_a_link_out_of_it(name: str) -> No
 
 
 def test_hostile_text_is_text_in_every_place() -> None:
-    plain, seen = _Elements(rendered(samples.REPORTS["whole"])), _Elements(rendered(hostile_report(), hostile=True))
+    plain, seen = _Elements(rendered(samples.REPORTS["drawn"])), _Elements(rendered(hostile_report(), hostile=True))
     assert seen.tags.count("script") == seen.tags.count("style") == 1
     assert set(seen.tags) <= {*plain.tags, "mark", "span"}
     assert not [key for key, _ in seen.attributes if key.startswith("on") or key == "autofocus"]
@@ -107,6 +113,42 @@ def test_a_page_holds_what_the_text_report_leaves_out_and_hides_it_at_first() ->
     assert [len(both) for both in cards.values()] == [4, 4]
     assert [" hidden>" in card.split("<header>")[0] for card in cards[False]] == [False, False, True, True]
     assert not any(" hidden>" in card.split("<header>")[0] for card in cards[True])
+
+
+def test_errors_are_plotted_over_the_inputs() -> None:
+    (model,) = samples.REPORTS["drawn"].models
+    drawn = plot(model.exporters["torchscript"].tried, model.name, "TorchScript")
+    assert drawn is not None
+    assert [dot.kind for dot in drawn.dots] == ["agrees", "agrees", "values", "failed", "values", "failed", "failed"]
+    large, small = (dot for dot in drawn.dots if dot.kind == "values")
+    assert large.y < small.y < drawn.agrees, "the larger error stands higher"
+    assert [label for _, label in drawn.ticks] == ["0.0001", "0.001", "0.01", "0.1", "1"]
+    assert [name for _, name in drawn.groups] == ["example", "other values", "other sizes"]
+    assert drawn.told.startswith("src.models.gate:Gate in TorchScript: of 7 inputs, 2 agree with PyTorch. ")
+    assert "small values in OpenVINO: max abs error 0.0003" in small.told
+
+
+def test_nothing_is_plotted_where_every_input_agrees() -> None:
+    assert plot([Tried("example", "agrees"), Tried("batch=3", "agrees")], "m", "dynamo") is None
+    assert plot([Tried("example", "values", 1.0)], "m", "dynamo") is None, "one point is no plot"
+
+
+def test_graphs_are_drawn_side_by_side_with_their_source() -> None:
+    evidence = samples.DRAWN.evidence[0]
+    assert evidence.graphs is not None
+    drawn = drawing(evidence.graphs, evidence, Excerpts(samples.sources))
+    left, right = ([box for box in drawn.boxes if (box.x < 300) is here] for here in (True, False))
+    assert [(box.operator, box.detail, box.state) for box in left] == [
+        ("gt", "1", "same"),
+        ("mul", "2", "changed"),
+        ("return", "", "same"),
+    ]
+    assert [box.state for box in right] == ["same", "changed", "alone", "same"]
+    assert [a.y for a in left] == [b.y for b in right if b.state != "alone"], "what is the same stands in one row"
+    assert len(drawn.edges) == 7
+    assert [line.code for line in drawn.lines] == ["return (values > 1).sum()", "return h * 3"]
+    assert [told for _, told in drawn.gaps] == ["4 nodes not shown", "2 nodes not shown"]
+    assert drawn.told == "mul 2 on the example, mul 3 on this input; nothing on the example, neg on this input"
 
 
 def test_equal_findings_have_names_of_their_own() -> None:
@@ -191,7 +233,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     modules = node_modules(tmp_path_factory, "playwright-core@1.65.1", "axe-core@4.14.1")
     folder = tmp_path_factory.mktemp("pages")
     pages = {"whole": rendered(samples.REPORTS["whole"]), "hostile": rendered(hostile_report(), hostile=True)}
-    pages |= {name: rendered(samples.REPORTS[name]) for name in ("diagnostics", "nothing", "spans", "unexplained")}
+    pages |= {
+        name: rendered(samples.REPORTS[name]) for name in ("diagnostics", "drawn", "nothing", "spans", "unexplained")
+    }
     for name, text in pages.items():
         assert write_file(folder / f"{name}.html", text) is None
     command = ["node", str(SCRIPT), str(modules), chromium, *(str(folder / f"{name}.html") for name in pages)]

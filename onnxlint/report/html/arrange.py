@@ -24,10 +24,13 @@ from onnxlint.records import (
     Report,
     Safety,
     Severity,
+    Tried,
     VerdictKind,
 )
 from onnxlint.report import words
 from onnxlint.report.html.code import Excerpts
+from onnxlint.report.html.drawing import drawing
+from onnxlint.report.html.plot import plot
 from onnxlint.report.html.views import (
     Cell,
     Choice,
@@ -44,6 +47,7 @@ from onnxlint.report.html.views import (
 from onnxlint.report.hunks import edited, hunks
 
 Sources = Callable[[str], list[str]]
+Trials = Mapping[tuple[str, str], tuple[Tried, ...]]  # by model and exporter
 
 _MOST_EVIDENCE = 2  # observations of one exporter that are shown at once; the others unfold
 _ORDER = (VerdictKind.CONFIRMED, VerdictKind.SUSPECTED, VerdictKind.NOT_REPRODUCED)
@@ -57,8 +61,9 @@ def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Map
         key=lambda f: (_ORDER.index(f.verdict), words.hidden(f), f.span.path, f.span.line, f.span.column, f.code),
     )
     anchors = _anchors(ordered)
+    tried = {(model.name, name): result.tried for model in report.models for name, result in model.exporters.items()}
     findings = tuple(
-        _finding(finding, anchor, catalogue.get(finding.code), excerpts, sources, show_all)
+        _finding(finding, anchor, catalogue.get(finding.code), excerpts, sources, show_all, tried)
         for finding, anchor in zip(ordered, anchors, strict=True)
     )
     probed = [model for model in report.models if model.status is ModelStatus.PROBED]
@@ -137,7 +142,13 @@ def _kind(finding: Finding) -> str:
 
 
 def _finding(
-    finding: Finding, anchor: str, rule: Rule | None, excerpts: Excerpts, sources: Sources, show_all: bool
+    finding: Finding,
+    anchor: str,
+    rule: Rule | None,
+    excerpts: Excerpts,
+    sources: Sources,
+    show_all: bool,
+    tried: Trials,
 ) -> FindingView:
     span = finding.span
     steps = finding.trace
@@ -159,7 +170,7 @@ def _finding(
         finding.symbol,
         excerpts.around(span),
         tuple(StepView(f"{package_path(s.path)}:{s.line}", s.message, excerpts.at(s.path, s.line)) for s in steps),
-        tuple(_exporter(finding, exporter) for exporter in words.exporters_of(finding)),
+        tuple(_exporter(finding, exporter, excerpts, tried) for exporter in words.exporters_of(finding)),
         _fix(finding.fix, rule, sources),
         finding.fingerprint,
         " ".join(searched).lower(),
@@ -167,10 +178,10 @@ def _finding(
     )
 
 
-def _exporter(finding: Finding, exporter: str) -> ExporterView:
+def _exporter(finding: Finding, exporter: str, excerpts: Excerpts, tried: Trials) -> ExporterView:
     outcome, measured = words.outcome_of(finding, exporter)
     evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
-    shown = [_observation(e, finding) for e in evidence]
+    shown = [_observation(e, finding, excerpts) for e in evidence]
     sides = next((e.sides for e in evidence if e.sides), None)
     state = "good" if outcome is Outcome.OK else "bad"
     if not measured or outcome is Outcome.SKIPPED:
@@ -194,10 +205,15 @@ def _exporter(finding: Finding, exporter: str) -> ExporterView:
             sides.advice,
             sides.issue or "",
         ),
+        tuple(
+            (model, drawn)
+            for model in dict.fromkeys(e.model for e in evidence)
+            if (drawn := plot(tried.get((model, exporter), ()), model, words.exporter_name(exporter))) is not None
+        ),
     )
 
 
-def _observation(evidence: Evidence, finding: Finding) -> ObservationView:
+def _observation(evidence: Evidence, finding: Finding, excerpts: Excerpts) -> ObservationView:
     first = evidence.frames[0] if evidence.frames else None
     here = first is not None and first.path == finding.span.path and first.line == finding.span.line
     return ObservationView(
@@ -205,8 +221,10 @@ def _observation(evidence: Evidence, finding: Finding) -> ObservationView:
         words.variation(evidence),
         words.error_size(evidence),
         words.observed(evidence) or words.OUTCOME_LABELS[evidence.symptom],
-        evidence.model,
+        evidence.model if len({e.model for e in finding.evidence}) > 1 else "",
         f"python {shlex.quote(evidence.repro)}" if evidence.repro else "",
+        tuple(evidence.inputs.items()),
+        drawing(evidence.graphs, evidence, excerpts) if evidence.graphs is not None else None,
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from onnxlint.catalogue import Rule
 from onnxlint.report.html.code import Line, Piece
+from onnxlint.report.html.drawing import Drawing
+from onnxlint.report.html.plot import Plot
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class ObservationView:
-    """One piece of evidence."""
+    """One piece of evidence; `model` is empty where all of a finding is of one."""
 
     place: str
     variation: str
@@ -27,6 +29,8 @@ class ObservationView:
     detail: str
     model: str
     command: str
+    inputs: tuple[tuple[str, str], ...] = ()
+    graphs: Drawing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class ExporterView:
     observations: tuple[ObservationView, ...]
     more: tuple[ObservationView, ...]
     sides: SidesView | None
+    plots: tuple[tuple[str, Plot], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""What of a counterexample a person can read: its values, and what its trace has otherwise than the example's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from onnxlint.probes import graph
+from onnxlint.probes.eager import Eager, Run
+from onnxlint.probes.exporters import torchscript
+from onnxlint.records import GraphDiff, GraphNode, GraphRow, Location
+
+_BY_VALUE = 24  # elements of a tensor that is written out
+_MOST_INPUTS = 8
+_LONGEST = 48  # characters of a node's constants
+_QUICK = 0.05  # seconds of a run, up to which a model is traced only to show its graph
+_PLACES = 3  # places at which two graphs differ that are drawn
+_AROUND = 2  # rows before and after
+_TALLEST = 6  # rows of one place
+
+
+def values(leaves: Mapping[str, Any]) -> dict[str, str]:
+    """The inputs as text: small ones in full, of large ones type, shape and range."""
+    return {name: _value(leaf) for name, leaf in list(leaves.items())[:_MOST_INPUTS]}
+
+
+def _value(leaf: Any) -> str:
+    if not isinstance(leaf, torch.Tensor):
+        text = repr(leaf)
+        return text if len(text) <= 200 else f"{text[:199]}…"
+    plain = leaf.detach().cpu()
+    kind = f"{str(plain.dtype).removeprefix('torch.')}[{', '.join(map(str, plain.shape))}]"
+    if plain.is_quantized or plain.layout is not torch.strided:
+        return kind
+    if plain.numel() <= _BY_VALUE:
+        return f"{kind} {_rounded(plain.tolist())}"
+    if plain.is_complex():
+        return kind
+    least, greatest = (value.item() for value in torch.aminmax(plain.float() if plain.is_floating_point() else plain))
+    return f"{kind} from {_rounded(least)} to {_rounded(greatest)}"
+
+
+def _rounded(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_rounded, value))}]"
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def graphs(eager: Eager, run: Run, place: Location | None, root: str) -> GraphDiff | None:
+    """Where the traces of the example and of another input differ; None where they do not, or are not at hand."""
+    if run is eager.base or run.label == eager.base.label:
+        return None
+    a, b = (_nodes(eager, one, root) for one in (eager.base, run))
+    if not a or not b:
+        return None
+    rows = _rows(a, b, place)
+    return GraphDiff(eager.base.label, run.label, rows) if rows else None
+
+
+def _nodes(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
+    """The nodes of a trace that was made before, or of a new one where that takes no time to speak of."""
+    if run.label not in eager.traces:
+        if eager.pace > _QUICK:
+            return ()
+        try:
+            traced, _ = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+        except Exception:  # noqa: BLE001 - what cannot be traced is not drawn
+            return ()
+        eager.traces[run.label] = traced
+    return graph.canonical_jit(eager.traces[run.label], root)
+
+
+def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | None) -> tuple[GraphRow, ...]:
+    """The rows around the first places that differ, those of the finding's own line before others."""
+    pairs = graph.aligned(a, b)
+    differing = [k for k, pair in enumerate(pairs) if pair.differs]
+    if not differing:
+        return ()
+
+    def here(k: int) -> bool:
+        sides = ((a, pairs[k].left), (b, pairs[k].right))
+        found = [nodes[index].location for nodes, index in sides if index is not None]
+        return place is not None and (place.path, place.line) in [(at.path, at.line) for at in found if at is not None]
+
+    starts = [k for k in differing if not pairs[k - 1].differs or k == 0]
+    chosen = sorted(starts, key=lambda k: (not here(k), k))[:_PLACES]
+    kept: set[int] = set()
+    for start in chosen:
+        end = start
+        while end + 1 in differing and end - start + 1 < _TALLEST:
+            end += 1
+        kept |= set(range(max(0, start - _AROUND), min(len(pairs), end + 1 + _AROUND)))
+    order = sorted(kept)
+    rows_of = [
+        {index: row for row, index in enumerate(side) if index is not None}
+        for side in ([pairs[k].left for k in order], [pairs[k].right for k in order])
+    ]
+    rows, before = [], 0
+    for k in order:
+        left, right = (
+            None if index is None else _node(nodes[index], rows_of[side])
+            for side, (nodes, index) in enumerate(((a, pairs[k].left), (b, pairs[k].right)))
+        )
+        rows.append(GraphRow(left, right, pairs[k].differs, k - before))
+        before = k + 1
+    return tuple(rows)
+
+
+def _node(node: graph.Node, rows: Mapping[int, int]) -> GraphNode:
+    constants = [i.text for i in node.inputs if i.kind in ("constant", "parameter") and i.text != "None"]
+    detail = ", ".join([*constants, *(f"{name}={value}" for name, value in node.attributes)])
+    sources = sorted({rows[i.producer] for i in node.inputs if i.kind == "value" and i.producer in rows})
+    short = detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
+    return GraphNode(node.operator, short, tuple(sources), node.location)

@@ -1,0 +1,117 @@
+"""What of a counterexample is shown: its values, its error on every input, and its graph beside the example's."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+from probing import hazard, lines
+
+from onnxlint.probes.eager import Eager, explore, prepare
+from onnxlint.probes.shown import graphs, values
+from onnxlint.probes.worker import run_probe
+from onnxlint.records import GraphDiff, Location, ProbeResult, from_json, to_json
+
+
+def test_small_inputs_are_written_out_and_large_ones_described() -> None:
+    assert values(
+        {
+            "x": torch.tensor([[0.5, 1e-7], [float("nan"), 3.0]]),
+            "ids": torch.arange(100).reshape(2, 50),
+            "mask": torch.tensor([True, False]),
+            "half": torch.ones(3, 40, dtype=torch.bfloat16),
+            "wave": torch.ones(30, dtype=torch.complex64),
+            "none": torch.ones(0, 3),
+            "size": 7,
+        }
+    ) == {
+        "x": "float32[2, 2] [[0.5, 1e-07], [nan, 3]]",
+        "ids": "int64[2, 50] from 0 to 99",
+        "mask": "bool[2] [True, False]",
+        "half": "bfloat16[3, 40] from 1 to 1",
+        "wave": "complex64[30]",
+        "none": "float32[0, 3] []",
+        "size": "7",
+    }
+
+
+def test_many_and_long_values_are_cut() -> None:
+    assert len(values({f"x{k}": k for k in range(50)})) == 8
+    assert len(values({"text": "a" * 5000})["text"]) == 200
+
+
+def explored(factory: str, folder: Path) -> Eager:
+    probe = hazard(factory, folder)
+    eager = prepare(probe)
+    explore(probe, eager)
+    return eager
+
+
+def shown(eager: Eager, label: str, place: Location | None = None) -> GraphDiff | None:
+    run = next(run for run in eager.runs if run.label.startswith(label))
+    return graphs(eager, run, place, str(Path(__file__).parent))
+
+
+def test_the_graph_of_the_other_branch_stands_beside_that_of_the_example(tmp_path: Path) -> None:
+    found = shown(explored("Branch", tmp_path), "values[negative")
+    assert found is not None
+    assert (found.left, found.right.partition("#")[0]) == ("example", "values[negative")
+    mul, end = found.rows
+    assert mul.differs
+    assert mul.left is not None
+    assert mul.right is not None
+    assert (mul.left.operator, mul.left.detail, mul.right.detail) == ("aten::mul", "int64 scalar 2", "int64 scalar 3")
+    here = lines("Branch")[0]
+    assert [at.line for at in (mul.left.location, mul.right.location) if at] == [here + 1, here + 2]
+    assert end.left == end.right
+    assert end.left is not None
+    assert end.left.sources == (0,), "the return takes the row above"
+    assert from_json(GraphDiff, to_json(found)) == found
+
+
+def test_a_size_that_was_frozen_is_a_constant_that_differs(tmp_path: Path) -> None:
+    found = shown(explored("IntBatch", tmp_path), "batch=3")
+    assert found is not None
+    sides = [(row.left, row.right) for row in found.rows if row.differs]
+    assert any(
+        left and right and left.operator == right.operator and left.detail != right.detail for left, right in sides
+    )
+
+
+def test_the_same_graph_is_not_drawn(tmp_path: Path) -> None:
+    eager = explored("Linear", tmp_path)
+    assert all(graphs(eager, run, None, str(tmp_path)) is None for run in (eager.base, *eager.runs))
+
+
+def test_a_slow_model_is_not_traced_for_a_drawing_but_a_trace_that_exists_is_drawn(tmp_path: Path) -> None:
+    eager = explored("Branch", tmp_path)
+    wanted = shown(eager, "values[negative")
+    assert wanted is not None
+    eager.pace = 60.0
+    assert shown(eager, "values[negative") == wanted
+    eager.traces.clear()
+    assert shown(eager, "values[negative") is None
+    assert not eager.traces
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> ProbeResult:
+    folder = tmp_path_factory.mktemp("shown")
+    return run_probe(hazard("MeanThreshold", folder, module="branching", exporters=("torchscript",)))
+
+
+@pytest.mark.slow
+def test_the_evidence_of_a_probe_holds_values_graphs_and_every_error(probed: ProbeResult) -> None:
+    tried = probed.report.exporters["torchscript"].tried
+    assert tried[0].variation == "example"
+    assert {one.result for one in tried} == {"agrees", "values"}
+    assert all((one.max_abs or 0) > (one.allowed or 0) for one in tried if one.result == "values")
+    evidence = next(e for e in probed.evidence if e.exporter == "torchscript")
+    kind, _, numbers = evidence.inputs["x"].partition("] ")
+    assert kind.startswith("float32[")
+    assert ast.literal_eval(numbers)
+    assert evidence.graphs is not None
+    assert evidence.frames[0].line in lines("MeanThreshold", module="branching")
+    assert from_json(ProbeResult, to_json(probed)) == probed
