@@ -8,10 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import torch
 
 from onnxlint.config import load_settings
 from onnxlint.probes.arguments import build, spell
 from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
+from onnxlint.probes.guess import trial
+from onnxlint.probes.guess.facts import Slot
 from onnxlint.probes.guess.survey import survey
 from onnxlint.probes.guess.synthesise import synthesise, unfed
 from onnxlint.probes.pool import ProbePool
@@ -282,3 +285,12 @@ def test_a_narrow_type_in_an_annotation_is_kept() -> None:
     inputs = assumed("ByNarrowType").inputs
     assert inputs["input_ids"].startswith("int32[batch=2, ")
     assert inputs["weight"].startswith("float16[")
+
+
+def test_other_sizes_may_compute_what_the_first_did_and_some_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "TOO_LARGE", 100)
+    monkeypatch.setattr(trial, "SLOW", -1.0)
+    bench = trial.Bench(torch.nn.ReLU(), limit=100)
+    assert bench.run({"input": Slot("float32", (20, 8))}).error is None
+    assert bench.run({"input": Slot("float32", (70, 8))}).error is None
+    assert "over 640 numbers" in str(bench.run({"input": Slot("float32", (90, 8))}).error)

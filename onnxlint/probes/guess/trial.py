@@ -33,6 +33,7 @@ _NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, Unsuppo
 SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
 LARGE = 20_000  # elements of input, from which on a wrong guess may cost seconds
 TOO_LARGE = 300_000_000  # elements that a forward may compute in all
+LARGER = 4  # times what the first try that ran computed: other sizes may take that, whatever it was
 
 
 class _TooLargeError(Exception):
@@ -42,15 +43,16 @@ class _TooLargeError(Exception):
 class _Limited(TorchDispatchMode):  # type: ignore[misc]
     """Counts what operators make, and stops a run that makes too much."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float) -> None:
         super().__init__()
+        self.limit = limit
         self.made = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         self.made += sum(t.numel() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor))
-        if self.made > TOO_LARGE:
-            raise _TooLargeError(f"its forward makes over {TOO_LARGE:,} numbers of this input")
+        if self.made > self.limit:
+            raise _TooLargeError(f"its forward makes over {self.limit:,} numbers of this input")
         return out
 
 
@@ -81,6 +83,7 @@ class Bench:
     done: int = 0
     began: float = field(default_factory=time.monotonic)
     slow: bool = False
+    limit: int = TOO_LARGE
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
 
     @property
@@ -92,15 +95,24 @@ class Bench:
         """Try a guess; a large one under fake tensors first, which know shapes and compute nothing."""
         self.done += 1
         if self.slow or _elements(guess) > LARGE:
-            with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited():
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(self.limit):
                 screened = self._run(guess, mode)
             if screened.error is not None and _counts(screened.error):
                 return screened
         trial = self._run(guess, None)
         if self._learn(trial) and isinstance(trial.error, IndexError):
             trial = self._run(guess, None)  # it looked up what the table has not got: now it is known what that is
-        self.slow = self.slow or trial.seconds > SLOW
+        if trial.seconds > SLOW and not self.slow:
+            self.slow = True
+            if trial.error is None:
+                self.limit = max(TOO_LARGE, LARGER * self._made(guess))
         return trial
+
+    def _made(self, guess: Mapping[str, Guess]) -> int:
+        """The elements that a guess which ran computes, as far as fake tensors come."""
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(math.inf) as counting:
+            self._run(guess, mode)
+        return counting.made
 
     def _learn(self, trial: Trial) -> bool:
         """Keep integers within the tables that they were looked up in; whether anything was learned."""
