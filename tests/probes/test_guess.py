@@ -293,4 +293,4 @@ def test_other_sizes_may_compute_what_the_first_did_and_some_more(monkeypatch: p
     bench = trial.Bench(torch.nn.ReLU(), limit=100)
     assert bench.run({"input": Slot("float32", (20, 8))}).error is None
     assert bench.run({"input": Slot("float32", (70, 8))}).error is None
-    assert "over 640 numbers" in str(bench.run({"input": Slot("float32", (90, 8))}).error)
+    assert "numbers of this input" in str(bench.run({"input": Slot("float32", (90, 8))}).error)

@@ -110,7 +110,8 @@ class Bench:
 
     def _made(self, guess: Mapping[str, Guess]) -> int:
         """The elements that a guess which ran computes, as far as fake tensors come."""
-        with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(math.inf) as counting:
+        counting = _Limited(math.inf)
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode, counting:
             self._run(guess, mode)
         return counting.made
 
