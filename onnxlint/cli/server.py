@@ -17,8 +17,11 @@ def command(stdio: bool) -> int:
     Findings are shown as the code is written: of the static pass, joined with what the last `onnxlint check` in the
     same folder proved. Nothing of the code is imported or run.
     """
-    if sys.path[:1] in ([""], [os.getcwd()]):
-        del sys.path[0]  # as `python -m` has it: the folder that is open in the editor is no place to import from
+    # The folder that is open in the editor is no place to import from: `python -m` has it on the path, and so would the
+    # processes have that are started below.
+    if not sys.flags.safe_path and sys.path[:1] in ([""], [os.getcwd()]):
+        del sys.path[0]
+    os.chdir(os.path.abspath(os.sep))
     if importlib.util.find_spec("pygls") is None:
         raise click.UsageError("the server needs pygls; pip install 'onnxlint[server]'")
     from onnxlint.integrations.server.app import serve

@@ -34,6 +34,8 @@ class Analyser:
             await asyncio.shield(start)
             theirs.close()
             data = await _received(mine)
+        except (OSError, EOFError) as error:
+            return Answer(fault=f"no process for the analysis can be started: {error or type(error).__name__}")
         finally:
             start.add_done_callback(lambda started: _end(process, started, mine, theirs))
         if data is None:
