@@ -87,7 +87,9 @@ async function look(browser, file) {
     seen.linked = await page.evaluate(() => document.activeElement.id);
   }
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
-  seen.printed = { tone: await tone(page), controls: await page.locator("button:visible, input:visible, select:visible").count(), bytes: (await page.pdf()).length };
+  await page.setViewportSize({ width: 700, height: 990 }); // of a sheet of A4
+  const cut = () => [...document.querySelectorAll("svg, pre, table")].filter((e) => e.getBoundingClientRect().right > innerWidth).length;
+  seen.printed = { cut: await page.evaluate(cut), tone: await tone(page), controls: await page.locator("button:visible, input:visible, select:visible").count(), bytes: (await page.pdf()).length };
   await context.close();
   return seen;
 }

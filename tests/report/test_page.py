@@ -302,7 +302,8 @@ def test_the_filters_and_the_keys_work(seen: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_it_prints_in_black_on_white_without_its_controls(seen: dict[str, Any]) -> None:
-    for one in seen.values():
+    for name, one in seen.items():
+        assert one["printed"]["cut"] == 0, f"{name}: something is wider than the sheet"
         assert one["printed"]["tone"] == "rgb(255, 255, 255)"
         assert one["printed"]["controls"] == 0
         assert one["printed"]["bytes"] > 5_000
