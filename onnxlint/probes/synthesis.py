@@ -121,6 +121,10 @@ def _mask(shape: tuple[int, ...]) -> torch.Tensor:
     return torch.arange(length) < kept
 
 
+# What embeddings of something beside the tokens themselves are called.
+_BESIDE = frozenset({"position", "positional", "pos", "wpe", "type", "segment", "lang", "language"})
+
+
 def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
     """From (inclusive) and to (exclusive) for the integers of a parameter: the embedding that fits its name says."""
     lowered = name.lower()
@@ -134,7 +138,7 @@ def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
     words = _stems(lowered)
     path, best = max(embeddings, key=lambda item: len(words & _stems(item[0].lower())))
     if not words & _stems(path.lower()):
-        best = embeddings[0][1]
+        best = next((m for path, m in embeddings if not _stems(path.lower()) & _BESIDE), embeddings[0][1])
     return 0, best.num_embeddings
 
 

@@ -182,6 +182,14 @@ def test_integers_are_bounded_by_the_embedding_whose_name_fits() -> None:
     assert integer_range("x", torch.nn.Linear(2, 2))[1] <= 8
 
 
+def test_tokens_are_not_bounded_by_the_positions_that_stand_before_them() -> None:
+    places, tokens = torch.nn.Embedding(512, 2), torch.nn.Embedding(50, 2)
+    model = torch.nn.ModuleDict({"position_embeddings": places, "embeddings": tokens})
+    assert integer_range("x", model) == integer_range("input_ids", model) == (0, 50)
+    assert integer_range("position_ids", model) == (0, 512)
+    assert integer_range("x", torch.nn.ModuleDict({"positions": places})) == (0, 512)
+
+
 @pytest.mark.parametrize(
     "mark",
     [
