@@ -259,3 +259,21 @@ class Merged(nn.Module):
         queries = self.query(rows).view(x.shape[0], -1, 2, 4).transpose(1, 2)
         scores = torch.matmul(queries, keys.transpose(-1, -2)) / 2  # here
         return (scores + mask).softmax(-1)
+
+
+class ThreeDimensions(nn.Module):
+    """Attention without heads, twice: a translation that raises. The median between them has none."""
+
+    def forward(self, x):
+        y = F.scaled_dot_product_attention(x, x, x)  # here
+        y = y * 2 + torch.kthvalue(y, 2)[0].mean()  # here
+        return F.scaled_dot_product_attention(y, x, x) + y  # here
+
+
+class Halves(nn.Module):
+    """Cut along a dynamic axis: the translation works, and the exporter's optimizer trips over it."""
+
+    def forward(self, x):
+        y = x * 2
+        one, other = y.chunk(2, dim=0)  # here
+        return one - other

@@ -163,3 +163,15 @@ def test_where_an_export_takes_much_of_the_time_there_is_no_second_look(tmp_path
     found = named(run_probe(hurried), "dynamo", MODULE)
     first, *_ = sorted(marked("Reads"))
     assert {line for line in found if any(e.cause is Cause.REFUSED for e in found[line])} == {first}
+
+
+def test_every_translation_that_raises_is_named_beside_operators_that_have_none(tmp_path: Path) -> None:
+    found = named(probe("ThreeDimensions", tmp_path, "x285"), "dynamo", MODULE)
+    assert set(found) == marked("ThreeDimensions")
+    assert len(found) == 3
+
+
+def test_what_the_optimizer_of_the_exporter_trips_over_is_named(tmp_path: Path) -> None:
+    result = probe("Halves", tmp_path, "x66")
+    assert outcomes(result)["dynamo"] == "export-error"
+    assert set(named(result, "dynamo", MODULE)) == marked("Halves")

@@ -23,9 +23,11 @@ from torch.export.graph_signature import ConstantArgument
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, uninteresting_files
 from torch.fx.proxy import TracerBase
 from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
+from torch.onnx._internal.exporter._errors import DispatchError
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes.exporters import Export, Frames, Guard, Refusal, axes_of, first_line, leaves, named, signature
+from onnxlint.probes.exporters.lowered import Lowerings, worked_on
 from onnxlint.probes.userspace import error_frames, python_frames, user_frames
 
 _SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
@@ -182,6 +184,7 @@ class Log:
         self.failures: list[Exception] = []
         self.decomposed: Any = None
         self.captured = False
+        self.lowerings = Lowerings()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -221,6 +224,7 @@ class Log:
             mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
             mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
             mock.patch.object(TracerBase, "_filter_traceback_frames", _from_forward_on),
+            self.lowerings.listening(),
         ):
             yield
 
@@ -249,7 +253,7 @@ class Log:
     def refusals(self, error: Exception, opset: int) -> list[Refusal]:
         """Every reason for the failure that can be told: both captures', or all operators without a translation."""
         if self.decomposed is not None:
-            found = self.untranslatable(opset)
+            found = [*self.untranslatable(opset), *self.untranslated()]
             if found:
                 return found
         reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
@@ -279,7 +283,12 @@ class Log:
             chain.append(current)
             current = current.__cause__ or current.__context__
         for link in reversed(chain):
-            frames = error_frames(link, self.root) or python_frames(str(link), self.root) or self._of_node(str(link))
+            frames = (
+                error_frames(link, self.root)
+                or python_frames(str(link), self.root)
+                or self._of_node(str(link))
+                or worked_on(link, self.root)
+            )
             if frames:
                 return frames
         return ()
@@ -291,6 +300,16 @@ class Log:
             return ()
         made = (n.meta.get("stack_trace") for n in self.decomposed.graph.nodes if n.name == match["node"])
         return python_frames(next(made, None), self.root)
+
+    def untranslated(self) -> list[Refusal]:
+        """Every operator whose translation raised, at its line, with what it said."""
+        found: dict[tuple[str, Frames], Refusal] = {}
+        for node, error in self.lowerings.failed:
+            frames = python_frames(node.meta.get("stack_trace"), self.root)
+            if frames and not isinstance(error, DispatchError):
+                told = f"`{node.target}` cannot be translated to ONNX: {first_line(_root(error))}"
+                found.setdefault((str(node.target), frames[:1]), Refusal(told, frames))
+        return list(found.values())
 
     def untranslatable(self, opset: int) -> list[Refusal]:
         """Every operator of the decomposed graph that has no translation, at its line."""
