@@ -7,6 +7,7 @@ dispatch mode (`zeros(t)`, `x[t]` bypass the methods).
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import hashlib
 import random
@@ -14,7 +15,8 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import ModuleType
+from pathlib import Path
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy
@@ -110,6 +112,8 @@ _NUMPY_RANDOM = (
     "standard_normal",
     "uniform",
 )
+_TORCH = str(Path(torch.__file__).parent)
+_SUBSCRIPT = 26  # the argument of BINARY_OP for `x[y]`, from Python 3.14 on
 _SHORT = 80  # characters of a value that are kept as they are
 
 
@@ -147,12 +151,27 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
             return result
         if before is not None and _drew(before, kwargs):
             self.recorder.draw(_name(func))
-        if reads is Reads.DATA:
+        if reads is Reads.DATA and not (func is torch.ops.aten._local_scalar_dense.default and _picks(sys._getframe())):
             self.recorder.escape(_name(func), _text(result), reads)
         elif reads is Reads.DATA_SHAPE and (func is not torch.ops.aten.index.Tensor or _boolean_index(args)):
             first = result[0] if isinstance(result, (tuple, list)) else result
             self.recorder.escape(_name(func), str(tuple(first.shape)), reads)
         return result
+
+
+def _picks(inner: FrameType) -> bool:
+    """Whether this happens at `x[t]` or `x[t] = y`: eager reads the number, both exporters keep the tensor as index.
+
+    What is no tensor asks `t.__index__` for it, which is seen there.
+    """
+    frame: FrameType | None = inner
+    while frame is not None and (frame.f_code.co_filename == __file__ or _TORCH in frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    code = frame.f_code.co_code
+    name = dis.opname[code[frame.f_lasti]]
+    return name in ("BINARY_SUBSCR", "STORE_SUBSCR") or (name == "BINARY_OP" and code[frame.f_lasti + 1] == _SUBSCRIPT)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from pathlib import Path
 from onnxlint.config import ModelConfig, Settings
 from onnxlint.flow.candidates import Candidate
 from onnxlint.probes.frozen import Captured
+from onnxlint.probes.guess.conventions import suggestion
 from onnxlint.probes.nested import root
 from onnxlint.records import DECLARED, SYNTHESISED, ModelReport, ModelStatus, Probe, Way
 from onnxlint.specs import format_spec
@@ -161,7 +162,7 @@ def described(settings: Settings, c: Candidate) -> Probe:
 
 def remedy(c: Candidate) -> str:
     """The lines of configuration that would let us probe a model."""
-    specs = dict.fromkeys(c.parameters, "float32[batch, 3, 224, 224]") or {"x": "float32[batch, 16]"}
+    specs = {name: suggestion(name) for name in c.parameters} or {"x": suggestion("x")}
     if isinstance(c.inputs, Mapping):
         specs |= {name: format_spec(spec) for name, spec in c.inputs.items()}
     inputs = ", ".join(f'{name} = "{spec}"' for name, spec in specs.items())

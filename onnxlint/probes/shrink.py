@@ -14,7 +14,9 @@ from onnxlint.probes import stages
 from onnxlint.probes.costs import LEAST
 from onnxlint.probes.cutoff import cut_off
 from onnxlint.probes.eager import Eager, Run, execute
+from onnxlint.probes.nested import word
 from onnxlint.probes.observe import clone, divergences
+from onnxlint.probes.synthesis import LENGTHS
 from onnxlint.probes.trials import Confirmation, Trial, trial
 from onnxlint.probes.vary import Variation
 from onnxlint.records import Probe
@@ -124,6 +126,8 @@ class _Shrinker:
             smaller = execute(model, self.eager.example, variation, self.probe.root)
         if smaller.observation.error is not None or self._shows(smaller) != self.shown:
             return False
+        if not _finite(smaller) and _finite(self.whole.run):
+            return False  # a zero that is divided by shows something else
         again = trial(self.probe, self.eager, self.found, smaller)
         if again.result is not self.best.result or self._faint(again):
             return False
@@ -133,11 +137,16 @@ class _Shrinker:
     def _faint(self, smaller: Trial) -> bool:
         """Whether half of the error is gone, against the size of the answer: nobody is convinced by what is left."""
         found, left = self.whole.difference, smaller.difference
+        if found is not None and left is not None and math.inf in (left.max_abs, left.max_rel):
+            return math.inf not in (found.max_abs, found.max_rel)  # a graph that divides by 0 shows something else
         if found is None or left is None or found.max_rel is None or left.max_rel is None:
             return False
         return left.max_rel < _CLEAR * found.max_rel
 
     def _within(self, name: str, leaf: torch.Tensor) -> torch.Tensor:
+        whole = self.whole.run.leaves.get(name)
+        if LENGTHS.search(word(name).lower()) and isinstance(whole, torch.Tensor) and whole.numel():
+            leaf = leaf.clamp(min=whole.min())  # nobody asks for a row of length 0 who did not before
         bounds = self.probe.ranges.get(name.partition(".")[0])
         if bounds is None or leaf.dtype == torch.bool or leaf.is_complex():
             return leaf
@@ -150,6 +159,10 @@ class _Shrinker:
         }
         guards = [g for g in self.found.export.guards if g.frames and (g.frames[0].path, g.frames[0].line) == self.line]
         return self.line in places, any(guard.holds(run.leaves) is False for guard in guards)
+
+
+def _finite(run: Run) -> bool:
+    return all(bool(t.isfinite().all()) for t in run.outputs if t.is_floating_point() or t.is_complex())
 
 
 def _only(wanted: str, make: Callable[[torch.Tensor], torch.Tensor], name: str, leaf: torch.Tensor) -> torch.Tensor:

@@ -46,7 +46,7 @@ def tensors_for(
     return made
 
 
-_LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
+LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
 
 
 def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
@@ -55,7 +55,7 @@ def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> in
     That axis is the second of the input with as many rows: of one that shares a word with it, else of the first.
     """
     own, called = shapes[name], word(name).lower()
-    if not _LENGTHS.search(called) or not dtype.startswith("int") or len(own) != 1:
+    if not LENGTHS.search(called) or not dtype.startswith("int") or len(own) != 1:
         return None
     others = [n for n, shape in shapes.items() if n != name and len(shape) > 1 and shape[0] == own[0]]
     words = _stems(called)
@@ -128,7 +128,7 @@ _BESIDE = frozenset({"position", "positional", "pos", "wpe", "type", "segment", 
 def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
     """From (inclusive) and to (exclusive) for the integers of a parameter: the embedding that fits its name says."""
     lowered = name.lower()
-    if _LENGTHS.search(lowered):
+    if LENGTHS.search(lowered):
         return 1, _SMALL + 1
     if "mask" in lowered:
         return 0, 2

@@ -188,3 +188,27 @@ def pixels() -> tuple[torch.Tensor, ...]:
 def rows() -> tuple[torch.Tensor, ...]:
     torch.manual_seed(3)
     return (torch.randn(12, 4),)
+
+
+class MeanOfRows(nn.Module):
+    """Divides by lengths: a length of 0 would be another fault than the branch."""
+
+    def forward(self, x, lengths):
+        mean = x.sum(1) / lengths
+        if mean.max() > 1000:  # here
+            return -mean
+        return mean * 3
+
+
+class Normed(nn.Module):
+    """The arm of the example divides by a norm, which is 0 where everything is."""
+
+    def forward(self, x):
+        if x[:, 0].max() > 1000:  # here
+            return x * 2
+        return (x + 1) / x[:, 1:].norm()
+
+
+def measured() -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(3)
+    return torch.randn(2, 5), torch.tensor([5, 3])

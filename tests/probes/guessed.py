@@ -373,3 +373,47 @@ class ByNarrowType(nn.Module):
 
     def forward(self, input_ids: torch.IntTensor, weight: torch.HalfTensor):
         return self.linear(self.embed(input_ids).half().mean(1) * weight)
+
+
+class ByPast(nn.Module):
+    """Attention over what is kept from earlier steps: heads, and as long as nobody says."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads, self.head_dim = 4, 6
+        self.qkv = nn.Linear(24, 72)
+
+    def forward(self, x, past_key, past_value):
+        b, n, _ = x.shape
+        q, k, v = self.qkv(x).view(b, n, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+        k, v = torch.cat([past_key, k], 2), torch.cat([past_value, v], 2)
+        return nn.functional.scaled_dot_product_attention(q, k, v), k, v
+
+
+class ByState(nn.Module):
+    """One step of a recurrent cell, with the state of the last."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(5, 7)
+
+    def forward(self, x, h, c):
+        return self.cell(x, (h, c))
+
+
+class BySquare(nn.Module):
+    """A matrix whose two axes move as one."""
+
+    def forward(self, weights):
+        return weights @ weights
+
+
+class ByWhatMoves(nn.Module):
+    """Takes four axes of one fixed size too, and these are found first."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(5, 6))
+
+    def forward(self, scores):
+        return scores.permute(*reversed(range(scores.dim()))) @ scores

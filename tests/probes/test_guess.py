@@ -11,12 +11,14 @@ import pytest
 import torch
 
 from onnxlint.config import load_settings
+from onnxlint.flow.candidates import Candidate
 from onnxlint.probes.arguments import build, spell
 from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
 from onnxlint.probes.guess import trial
 from onnxlint.probes.guess.facts import Slot
 from onnxlint.probes.guess.survey import survey
 from onnxlint.probes.guess.synthesise import synthesise, unfed
+from onnxlint.probes.plan import remedy
 from onnxlint.probes.pool import ProbePool
 from onnxlint.probes.worker import run_probe
 from onnxlint.records import DECLARED, EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
@@ -90,6 +92,16 @@ def assumed(name: str) -> Assumed:
             "Keyed",
             {"batch.input_ids": "int64[batch=2, sequence=8]", "batch.attention_mask": "bool[batch=2, sequence=8]"},
         ),
+        (
+            "ByPast",
+            {
+                "x": "float32[batch=2, sequence=8, 24]",
+                "past_key": "float32[batch=2, 4, past=5, 6]",
+                "past_value": "float32[batch=2, 4, past=5, 6]",
+            },
+        ),
+        ("ByState", {"x": "float32[batch=2, 5]", "h": "float32[batch=2, 7]", "c": "float32[batch=2, 7]"}),
+        ("BySquare", {"weights": "float32[side=2, side=2]"}),
     ],
 )
 def test_inputs_come_from(name: str, inputs: dict[str, str]) -> None:
@@ -146,6 +158,21 @@ def test_a_dim_that_only_takes_multiples_has_multiples_to_try() -> None:
     found = assumed("Strided")
     assert found.sizes["height"]
     assert all(size % 8 == 0 for size in (*found.sizes["height"], *found.sizes["width"]))
+
+
+def test_what_moves_is_preferred_to_what_is_fixed_on_every_axis() -> None:
+    assert assumed("ByWhatMoves").sizes.keys() == {"batch"}
+
+
+def test_the_remedy_suggests_what_the_name_of_a_parameter_says() -> None:
+    told = {
+        "latents": "float32[batch, 4, height, width]",
+        "tokens": "int64[batch, sequence]",
+        "image": "float32[batch, 3",
+    }
+    made = remedy(Candidate("m:M", "m.py", 1, "", ".", parameters=(*told, "x"), reason="its constructor needs `dim`"))
+    assert all(f'{name} = "{spec}' in made for name, spec in told.items())
+    assert 'x = "float32[batch, 16]"' in made
 
 
 def test_a_side_that_eager_fixes_is_not_dynamic() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -212,3 +213,20 @@ def test_paths_are_relative_to_the_root() -> None:
 def test_a_generator_that_yields_more_often_is_named_by_its_loop() -> None:
     base, other = (observe(Odd(), (torch.ones(n, 2), [torch.ones(2)])) for n in (2, 4))
     assert line("parts") in places(divergences(base, [other]), "branch")
+
+
+class Picks(torch.nn.Module):
+    """Only the last line turns a tensor into a number that an export keeps."""
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        table = torch.arange(8.0)
+        table[t] = 3.0
+        picked = table[t] + x[:, t]
+        return picked + [1, 2, 3, 4][t]
+
+
+def test_an_element_that_a_tensor_picks_is_not_read_from_it() -> None:
+    one, other = (observe(Picks(), (torch.ones(4, 4), torch.tensor(k))) for k in (1, 2))
+    found = divergences(one, [other])
+    lines = Path(__file__).read_text().splitlines()
+    assert {lines[d.location.line - 1].strip()[:6] for d in found} == {"return"}

@@ -76,3 +76,14 @@ def test_what_the_users_own_vary_made_stays_as_it_is(tmp_path: Path) -> None:
     assert not (script.parent / "found.npz").exists()
     (x,) = inputs.values()
     assert float(x.min()) == float(x.max()) > 3.5
+
+
+def test_no_length_becomes_0_on_the_way(tmp_path: Path) -> None:
+    _, inputs = kept("MeanOfRows", tmp_path, inputs="measured")
+    assert int(list(inputs.values())[1].min()) >= 1
+
+
+def test_what_is_left_does_not_divide_by_0(tmp_path: Path) -> None:
+    _, inputs = kept("Normed", tmp_path)
+    (x,) = inputs.values()
+    assert float(abs(x[:, 1:]).max()) > 0

@@ -48,6 +48,11 @@ def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
         single = _moves(bench, guess, batch, (1,), need=1)
         free.append((batch, (*single, *moved)))
     stuck: list[Axis] = []
+    for axes in _cached(slots):  # eager need not mind that keys and values are of two lengths
+        sizes = _moves(bench, guess, axes, _others(slots[axes[0][0]].shape[axes[0][1]]))
+        if sizes:
+            free.append((axes, sizes))
+            left = [axis for axis in left if axis not in axes]
     for axis in left:
         sizes = _moves(bench, guess, (axis,), _others(slots[axis[0]].shape[axis[1]]))
         if sizes:
@@ -96,6 +101,17 @@ def resized(guess: Mapping[str, Guess], sizes: Mapping[Axis, int]) -> dict[str, 
     }
 
 
+def _cached(slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
+    """The axes of keys and values that are kept from earlier steps: one axis of all of one shape."""
+    by_shape: dict[tuple[int, ...], list[str]] = {}
+    for name, slot in slots.items():
+        if len(slot.shape) > 2 and say.PAST.search(word(name).lower()):
+            by_shape.setdefault(slot.shape, []).append(name)
+    for shape, names in by_shape.items():
+        if len(names) > 1:
+            yield from (tuple((name, axis) for name in names) for axis in range(1, len(shape)))
+
+
 def _together(stuck: Sequence[Axis], slots: Mapping[str, Slot]) -> Iterator[tuple[Axis, ...]]:
     """Axes of one size that may have to move as one: all of them, those at one place of every input, pairs."""
     by_size: dict[int, list[Axis]] = {}
@@ -122,7 +138,7 @@ def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapp
         slot = slots[parameter]
         held = word(parameter)
         name = say.axis_name(held, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
-        if len(axes) > 1 and len({p for p, _ in axes}) == 1 and name in ("height", "width"):
+        if len(axes) > 1 and len({p for p, _ in axes}) == 1 and (name in ("height", "width") or len(slot.shape) == 2):
             name = "side"
         if name in names:
             name = f"{parameter.replace('.', '_')}_{name}"
@@ -148,7 +164,9 @@ def _without_features(groups: Sequence[Group], slots: Mapping[str, Slot]) -> lis
     """Leave out what no one means to vary: channels and features, even where the arithmetic would allow it."""
     moving = {axis for group in groups for axis in group.axes}
     features = {(n, _feature(n, slot, moving)) for n, slot in slots.items()}
-    return [g for g in groups if not any(axis in features for axis in g.axes)]
+    squares = {g.axes for g in groups if len(g.axes) == 2 and g.axes == ((g.axes[0][0], 0), (g.axes[0][0], 1))}
+    squares = {axes for axes in squares if len(slots[axes[0][0]].shape) == 2}  # as of a graph's edges: no features
+    return [g for g in groups if g.axes in squares or not any(axis in features for axis in g.axes)]
 
 
 def _joint(bench: Bench, guess: Mapping[str, Guess], groups: Sequence[Group]) -> list[Group]:

@@ -23,6 +23,12 @@ CLASS = re.compile(r"(^|_)(class|classes|class_labels?|labels?|y|target|targets)
 PAIR = re.compile(r"(^|_)(shape|size|hw|resolution|grid|spatial_shape|spatial_size)$")
 HEIGHT = re.compile(r"^(h|height|patch_height)$", re.IGNORECASE)
 WIDTH = re.compile(r"^(w|width|patch_width)$", re.IGNORECASE)
+PAST = re.compile(
+    r"^(past|prev|previous|cached?)_|_(cache|past)$|^(k|v|kv|key|value)_?cache$|^(cache|past)_?(k|v|keys?|values?)?$"
+)
+STATE = re.compile(
+    r"^(h|c|hx|cx|h_?0|c_?0|h_?n|c_?n|h_prev|c_prev|hidden|cell|state|hidden_state|cell_state|memory_state)$"
+)
 POSITION = re.compile(r"(^|_)(position_ids|positions?|pos)$")
 
 ANSWER = re.compile(r"^(?!class_)(\w*_)?(labels?|label_ids|targets?)$|^(start|end)_positions$")
@@ -37,6 +43,11 @@ WIDTHS = (
     *("hidden_size", "d_model", "dim", "embed_dim", "n_embd", "model_dim", "input_dim", "in_features", "in_dim"),
     *("embedding_dim", "input_size", "num_features", "hidden_dim", "emb_dim", "d_in"),
 )
+HEADS = (
+    *("num_key_value_heads", "num_kv_heads", "kv_heads", "n_kv_heads", "num_attention_heads"),
+    *("num_heads", "n_heads", "heads", "n_head", "nhead"),
+)
+HEAD_WIDTHS = ("head_dim", "dim_head", "head_size", "d_head", "hd", "d_k")
 LONGEST = (
     "max_position_embeddings",
     "n_positions",
@@ -105,6 +116,8 @@ def axis_name(parameter: str, dtype: str, rank: int, axis: int, feature: int | N
     """Return what an axis is called by convention; `feature` is the axis that holds channels or features."""
     if axis == 0:
         return "batch"
+    if PAST.search(parameter):
+        return "past"
     if rank == 5:
         free = [a for a in range(1, 5) if a != feature]
         return (
@@ -120,3 +133,34 @@ def axis_name(parameter: str, dtype: str, rank: int, axis: int, feature: int | N
     if rank <= 3 or MASK.search(parameter):
         return "sequence"
     return f"{parameter}_{axis}"
+
+
+def suggestion(parameter: str) -> str:
+    """The spec that a user would most likely correct the least, for a parameter of which only the name is known."""
+    name = parameter.lower()
+    return next((spec for pattern, spec in _SUGGESTED if pattern.search(name)), "float32[batch, 16]")
+
+
+_SUGGESTED = (
+    (MASK, "bool[batch, sequence]"),
+    (VIDEO, "float32[batch, 3, frames, 64, 64]"),
+    (re.compile(r"(^|_)(latents?|noise|z_t|x_t|noisy\w*)$"), "float32[batch, 4, height, width]"),
+    (IMAGE, "float32[batch, 3, height, width]"),
+    (SPECTRUM, "float32[batch, 80, frames]"),
+    (AUDIO, "float32[batch, samples]"),
+    (PAST, "float32[batch, 4, past, 16]"),
+    (POSITION, "int64[batch, sequence]"),
+    (TOKENS, "int64[batch, sequence]"),
+    (LENGTH_OF, "int64[batch]"),
+    (TIME, "int64[batch]"),
+    (CLASS, "int64[batch]"),
+    (re.compile(r"^edge_index$"), "int64[2, edges]"),
+    (re.compile(r"^(points?|xyz|coords?|point_?cloud)$"), "float32[batch, points, 3]"),
+    (re.compile(r"^(boxes|bboxes|rois)$"), "float32[boxes, 4]"),
+    (
+        re.compile(
+            r"(^|_)(hidden_states|embeds|embeddings|context|memory|sequence|series|tokens_embed|feats|features)$"
+        ),
+        "float32[batch, sequence, 16]",
+    ),
+)

@@ -39,6 +39,8 @@ class Facts:
     spectrum: int
     frames: int
     layers: tuple[Slot, ...]
+    heads: tuple[int, int]  # of attention: how many, and how wide
+    states: tuple[tuple[int, ...], ...]  # the shapes of what recurrent layers keep, from the next layer on
 
     @property
     def image(self) -> tuple[int, ...]:
@@ -57,16 +59,29 @@ def read_facts(model: nn.Module) -> Facts:
         channels = [*channels, *usual, first.in_channels] if usual else [first.in_channels, *channels]
     lengths = _lengths(owners, model)
     widths = _numbers(owners, say.WIDTHS)
+    parts = [*owners, *model.modules()]
+    heads = (_numbers(parts, say.HEADS) or [4])[0]
+    wide = _unique([*widths, *_features(model), 32])
     return Facts(
         sides=_unique([*sides, *say.SIDES]),
         channels=_unique([*channels, 3, 1]),
         lengths=_unique(lengths),
-        widths=_unique([*widths, *_features(model), 32]),
+        widths=wide,
         bands=(_numbers(owners, say.BANDS) or [80])[0],
         spectrum=2 * (_numbers(owners, ("max_source_positions",)) or [50])[0],
         frames=(_numbers(owners, say.FRAMES) or [8])[0],
         layers=_unique(_layers(model, _unique([*sides, *say.SIDES]), lengths)),
+        heads=(heads, (_numbers(parts, say.HEAD_WIDTHS) or [max(wide[0] // heads, 1)])[0]),
+        states=_unique(list(_states(model))),
     )
+
+
+def _states(model: nn.Module) -> Iterator[tuple[int, ...]]:
+    for layer in model.modules():
+        if isinstance(layer, nn.RNNCellBase):
+            yield (say.BATCH, layer.hidden_size)
+        elif isinstance(layer, nn.RNNBase):
+            yield (layer.num_layers * (1 + layer.bidirectional), say.BATCH, layer.proj_size or layer.hidden_size)
 
 
 def _owners(model: nn.Module) -> Iterator[Any]:
@@ -161,6 +176,8 @@ def of_layer(layer: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequen
             return [Slot("float32", (b, layer.num_channels, 16, 16)), Slot("float32", (b, layer.num_channels, t))]
         case nn.RNNBase():
             return [Slot("float32", (b, t, layer.input_size))]
+        case nn.RNNCellBase():
+            return [Slot("float32", (b, layer.input_size))]
         case nn.MultiheadAttention():
             return [Slot("float32", (b, t, layer.embed_dim))]
         case _:

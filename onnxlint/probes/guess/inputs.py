@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from onnxlint.probes.nested import root
 from onnxlint.specs import DTYPES
 
 DEPTH = 5  # repairs of repairs
+PAST = 5  # steps that a cache holds before the first: as many as nothing else
 ALTERNATIVES = 4  # of each parameter besides the first
 
 
@@ -48,8 +49,8 @@ class Found:
     reason: str = ""
 
 
-def find_inputs(bench: Bench) -> Found:
-    """Search for arguments that forward takes."""
+def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> Found:
+    """Search for arguments that forward takes, `besides` those that are known."""
     model = bench.model
     try:
         takes = parameters(model)
@@ -66,7 +67,7 @@ def find_inputs(bench: Bench) -> Found:
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
     held = uses(model)
     leaves = [leaf for p in wanted for leaf in asked(p, held.get(p.name))]
-    return _search(bench, facts, leaves, {p.name: p for p in named}, fixed)
+    return _search(bench, facts, leaves, {p.name: p for p in named}, fixed, besides)
 
 
 def asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
@@ -85,6 +86,7 @@ def _search(
     wanted: list[Asked],
     named: Mapping[str, inspect.Parameter],
     fixed: dict[str, Guess],
+    besides: Sequence[Mapping[str, Guess]],
 ) -> Found:
     likely: list[dict[str, Guess]] = []
     others: list[dict[str, Guess]] = []
@@ -97,7 +99,7 @@ def _search(
     # The first few shapes of the main input, then other second inputs for them, then its unlikely shapes.
     order = [*likely[:ALTERNATIVES], *others, *likely[ALTERNATIVES:]]
     queue = deque((guess, 0) for guess in order)
-    seen: set[str] = set()
+    seen = {repr(sorted(guess.items())) for guess in besides}
     tried: list[dict[str, Guess]] = []
     reason = "nothing could be tried"
     best_depth = -1
@@ -266,6 +268,12 @@ def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
         (say.WIDTH, lambda: [Plain(side[1]), Plain(8)]),
     )
     found = next((make() for pattern, make in rules if pattern.search(name)), [])
+    if say.STATE.search(name) and facts.states:
+        found = [Slot("float32", shape) for shape in facts.states[:2]]
+    if say.PAST.search(name) and (main is not None or not found):
+        heads, width = facts.heads
+        found = [Slot("float32", shape) for shape in ((b, heads, PAST, width), (b, PAST, heads, width))]
+        found += [*(Slot("float32", shape) for shape in facts.states), Slot("float32", (b, PAST, facts.widths[0]))]
     if name in ("hidden_states", "inputs_embeds", "embeddings", "context", "memory", "encoder_hidden_states"):
         found = [Slot("float32", (b, t, w)) for w in facts.widths[:3]]
     return found

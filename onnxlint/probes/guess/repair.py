@@ -231,6 +231,8 @@ def _put(slot: Slot, axis: int, size: int) -> Slot:
 
 
 def _sizes(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
+    if "values to unpack" in text:
+        return  # that counts axes, and says nothing of their sizes
     pairs = [(int(m.group(2)), int(m.group(1))) for p in _WANTED if (m := p.search(text))]
     pairs += [(int(m.group(1)), int(m.group(2))) for p in _GIVEN if (m := p.search(text))]
     pairs += [(given, wanted) for given, wanted in _broadcasts(text)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from onnxlint.probes import stages
 from onnxlint.probes.examples import ProbeFailure, build_model, load
-from onnxlint.probes.guess.axes import find_axes
+from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import find_arguments, required
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.guess.inputs import Found, find_inputs
@@ -21,6 +21,7 @@ from onnxlint.specs import format_spec
 
 TRIES = 60
 AXES = 80  # tries, once the example is known, to find the dynamic dims
+OTHERS = 3  # guesses that are tried in the place of one without a dynamic dim
 CONVENTIONS = ("example_input_array", "dummy_inputs")
 SHARE = 0.25  # of the probe's time
 
@@ -45,10 +46,13 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     bench.tries = bench.done + AXES
     bench.seconds *= 2
     shaped = find_axes(bench, found.guess)
+    guess = found.guess
+    if not shaped.sizes and not probe.way:
+        guess, shaped = _movable(bench, guess, shaped)
     assumed = Assumed(
         inputs={name: format_spec(spec) for name, spec in shaped.inputs.items()},
         sizes=shaped.sizes,
-        values={name: guess.value for name, guess in found.guess.items() if isinstance(guess, Plain)},
+        values={name: given.value for name, given in guess.items() if isinstance(given, Plain)},
         arguments=arguments,
         tries=tries,
         eval=known.eval,
@@ -58,6 +62,22 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     assumed = replace(assumed, config=configuration(probe.factory, assumed))
     taken = replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
     return taken, assumed
+
+
+def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dict[str, Guess], Shaped]:
+    """Another guess that forward takes, with a dim that moves: a square matrix says little. The same where none is."""
+    known = [guess]
+    while len(known) <= OTHERS and not bench.spent:
+        bench.tries = bench.done + TRIES
+        other = find_inputs(bench, known).guess
+        if other is None:
+            break
+        known.append(other)
+        bench.tries = bench.done + AXES
+        moved = find_axes(bench, other)
+        if moved.sizes:
+            return other, moved
+    return guess, shaped
 
 
 def _known(bench: Bench, probe: Probe) -> Found:
