@@ -20,10 +20,21 @@ _TORCHSCRIPT_ONLY = {
 }
 
 
+# Methods of a number: TorchScript, for which a size is a tensor, has none of them. Measured: dynamo has these two.
+_DYNAMO_HAS = (".is_integer()", ".conjugate()")
+
+
 @check("ONX202")
 def dim_to_python(escape: Escape) -> Iterator[Objection]:
     """Object to a symbolic size that became a plain number, which then shapes something."""
-    if escape.source == "dim" and escape.how != "a size after unflatten":
+    if escape.source == "dim" and escape.how.startswith("."):
+        refused = ("torchscript",) if escape.how in _DYNAMO_HAS else ("torchscript", "dynamo")
+        yield Objection(
+            f"`{escape.how[1:]}` is asked of a dynamic size, which is no Python number in an export: `{escape.text}`",
+            "reckon with the size as it is: `x.shape[1] % 4 == 0`, `//`, `*`",
+            effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
+        )
+    elif escape.source == "dim" and escape.how != "a size after unflatten":
         yield Objection(
             f"`{escape.how}` turns a dynamic size into the example's number: `{escape.text}`",
             "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min` for `min` under dynamo",

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import carried, hazards, layers, pitfalls, special
+from onnxlint.flow import carried, facts, hazards, layers, pitfalls, special
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -49,6 +49,10 @@ _OF_CONTAINERS = frozenset(
 _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max", "min", "round"])
 
 
+# What a Python number can be asked, and a tensor cannot, which a size is while TorchScript traces.
+_OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_count", "conjugate", "hex"])
+
+
 def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
     if isinstance(owner, Tensor):
@@ -77,6 +81,12 @@ def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwar
         return operator(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
     if isinstance(owner, Dim) and owner.site is not None and name in _OF_ARRAYS:
         return owner
+    if isinstance(owner, Dim) and owner.site is None and name in _OF_NUMBERS:
+        # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
+        mask = tuple(e for e in engine.exporters if owner.sure or e == "torchscript")
+        if engine.tracing and mask:
+            engine.emit(facts.Escape, node, owner.trace, exporters=mask, how=f".{name}()", source="dim")
+        return UNKNOWN
     if isinstance(owner, Shape):
         if name == "numel":
             axes = owner.tensor.axes

@@ -284,3 +284,15 @@ def test_what_is_added_in_place_leaves_the_sizes_after_unflatten_as_they_are() -
     for statement in ("h += x", "h.add_(x)"):
         found = {code for code, _, _ in findings_of(CUT.replace("h = {after}", statement))}
         assert "ONX212" in found
+
+
+@pytest.mark.parametrize("asked", ["(x.shape[1] / 4).is_integer()", "x.shape[1].bit_length() > 3"])
+def test_a_method_of_a_number_that_is_asked_of_a_size(asked: str) -> None:
+    assert codes(f"if {asked}:\n    return x + 1\nreturn x") == ["ONX202"]
+
+
+@pytest.mark.parametrize(
+    "asked", ["(k / 4).is_integer()", "float(k).is_integer()", "(len(self.weight) / 2).is_integer()"]
+)
+def test_a_method_of_a_number_that_is_asked_of_a_number(asked: str) -> None:
+    assert codes(f"if {asked}:\n    return x + 1\nreturn x") == []
