@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -18,7 +19,7 @@ from onnxlint.records import Cause, Location, Probe
 _BLOCKING = ("numpy", "dlpack")  # reads at which dynamo stops; it carries `.item()` along as a symbol
 _STATE_WORDS = ("mutat", "requires grad", "side effect", "assign", "state_dict changed", "FakeTensor")
 _SHARE = 0.1  # of the time for a model, which a second look at a refused export may take
-_LEAST = 1.0  # seconds that it gets in any case: it names what stops the export
+_LEAST = 3.0  # seconds that it gets if the model has them: a quick refusal leaves little, and hides the most
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -27,8 +28,8 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
     export = found.export
     stages.stage(f"looking for what else stops the {export.exporter} export")
     if export.exporter == "dynamo":
-        seconds = eager.costs.left(_SHARE * probe.timeout)
-        further = Beyond() if export.captured else _beyond(probe, eager, max(seconds, _LEAST))
+        seconds = min(max(eager.costs.left(math.inf), _LEAST), _SHARE * probe.timeout)
+        further = Beyond() if export.captured else _beyond(probe, eager, seconds)
         if further.cut:
             eager.costs.tell("what else stops the dynamo export was looked for no longer than the exports allow")
         reasons = [*export.refusals, *further.refusals]

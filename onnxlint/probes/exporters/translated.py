@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -40,8 +41,11 @@ def _parts(node: torch.fx.Node) -> set[torch._ops.OpOverload]:
     args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda given: given.meta.get("val"))
     mode = torch._guards.detect_fake_mode([other.meta.get("val") for other in node.graph.nodes])
     parts = _Parts()
+    symbols = mode.shape_env if mode is not None else None
+    # Sizes that the data tells are made up anew by the run: whoever decomposes the graph would look for them in it.
+    unseen = symbols.ignore_fresh_unbacked_symbols() if symbols is not None else contextlib.nullcontext()
     try:
-        with mode or torch.no_grad(), parts:
+        with mode or torch.no_grad(), unseen, parts:
             node.target(*args, **kwargs)
     except Exception:  # noqa: BLE001 - what does not run alone is looked at in its graph
         return {node.target}
