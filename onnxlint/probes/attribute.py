@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -161,6 +162,7 @@ class _Keeper:
         self.outcome = outcome
         self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
         self._drawn: set[str] = set()
+        self.began = time.process_time()
         self._asked: dict[str, Sides | None] = {}
         self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
 
@@ -219,7 +221,7 @@ class _Keeper:
             return None
         label = shown.run.label if shown is not None else ""
         if label not in self._asked:
-            if len(self._asked) >= _COMPARISONS:
+            if len(self._asked) >= _COMPARISONS or (self._asked and self.eager.costs.over(self.began)):
                 return None
             told = sides(self.probe, self.eager, self.found, shown)
             if told is not None and told.fault in UPSTREAM and script is not None:

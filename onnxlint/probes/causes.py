@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -77,13 +78,17 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
     failing = [t for t in found.failing if t.calls == 1]
     passing = {t.run.label for t in found.trials if not t.fails}
     places = {_line(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
-    traced = _to_trace(failing, places.values(), passing)
-    for trial in traced:
+    traced: list[Trial] = []
+    began = time.process_time()
+    for trial in _to_trace(failing, places.values(), passing):
+        if traced and eager.costs.over(began):
+            break
+        traced.append(trial)
         for place in changed(root, eager, found.export, trial.run):
             places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
     if any(t.run.kind == "sizes" for t in failing):
         harmless = [t.run for t in found.trials[1:] if not t.fails and t.run.kind == "sizes"]
-        for run in harmless[-1:]:
+        for run in harmless[-1:] if not eager.costs.over(began) else ():
             for place in changed(root, eager, found.export, run):
                 if _line(place.frames[0]) in places:
                     places[_line(place.frames[0])].labels.add(run.label)

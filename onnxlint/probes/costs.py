@@ -15,6 +15,7 @@ ANY = 2.0  # times what the bare exports take, for a whole probe: a little is ke
 LEAST = 0.25  # seconds that every search gets, however quick the exports are
 RUNS = 4.0  # seconds for all variations in eager, and again for each exported file in its runtimes
 _RUNS_SHARE = 0.3  # of the time that is left for all searches
+_OWN = 1.0  # seconds that what explains a failure gets beside that
 _SHARED = 4.0  # times longer: what a busy machine may make of a run
 FEWEST = 6  # inputs that are run however slow the model is, the example among them
 
@@ -62,6 +63,10 @@ class Costs:
             return most
         spent = time.process_time() - self.began
         return min(most, max(LEAST, share * (ANY * self.bare - spent)))
+
+    def over(self, began: float) -> bool:
+        """Whether to end what began at that CPU time: the exports leave no more, and it had a second of its own."""
+        return self.left(math.inf) <= LEAST and time.process_time() - began > _OWN
 
     def affordable(self, wanted: int, pace: float, what: str) -> int:
         """How many of so many inputs to run, at `pace` seconds each: all where they take less than RUNS seconds."""

@@ -33,6 +33,19 @@ def test_searches_get_what_the_exports_leave_and_a_little_in_any_case() -> None:
     assert costs.left(4.0) == LEAST
 
 
+def test_what_explains_a_failure_goes_on_for_a_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_OWN", 0.2)
+    costs = Costs()
+    with costs.paying("dynamo"):
+        burn(0.2)
+    began = time.process_time()
+    burn(0.3)
+    assert not costs.over(began)  # nobody knows yet what the exports cost
+    costs.exported = True
+    assert costs.over(began)
+    assert not costs.over(time.process_time())
+
+
 def test_a_quick_model_is_run_on_everything_and_a_slow_one_on_few_inputs_which_is_told() -> None:
     costs = Costs()
     assert costs.affordable(20, 0.01, "the model") == 20
