@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ class Kept:
     script: Path
     claim: str
     fingerprints: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()  # `path:line` of the findings
 
     @property
     def whole(self) -> bool:
@@ -35,25 +36,31 @@ class Kept:
 
 def remember(findings: Sequence[Finding]) -> None:
     """Write down, beside the counterexamples, which finding each belongs to. Raises OSError."""
-    by_folder: dict[Path, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    by_folder: dict[Path, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
     for finding in findings:
         for evidence in finding.evidence:
             if evidence.repro is not None:
-                place = Path(evidence.repro).absolute().parent
-                by_folder[place.parent][place.name].add(finding.fingerprint)
+                folder = Path(evidence.repro).absolute().parent
+                place = f"{finding.span.path}:{finding.span.line}"
+                by_folder[folder.parent][folder.name].add((finding.fingerprint, place))
     for folder, found in by_folder.items():
         if not folder.is_dir():
             continue  # the result came from the cache, and its counterexamples were thrown away
-        known = {name: set(prints) for name, prints in _index(folder).items() if (folder / name / SCRIPT).is_file()}
-        table = {name: sorted(prints) for name, prints in sorted({**known, **found}.items())}
+        known = {name: told for name, told in _index(folder).items() if (folder / name / SCRIPT).is_file()}
+        table = {name: dict(sorted(told)) for name, told in sorted({**known, **found}.items())}
         replace_file(folder / INDEX, (json.dumps(table, indent=1) + "\n").encode())
 
 
 def kept(folder: Path) -> list[Kept]:
     """Every counterexample in a folder, by name; none where the folder is not there."""
     index = _index(folder)
-    scripts = sorted(folder.glob(f"*/{SCRIPT}"))
-    return [Kept(s.parent.name, s, _claim(s), tuple(index.get(s.parent.name, ()))) for s in scripts]
+    return [_kept(script, index.get(script.parent.name, ())) for script in sorted(folder.glob(f"*/{SCRIPT}"))]
+
+
+def _kept(script: Path, told: Iterable[tuple[str, str]]) -> Kept:
+    pairs = sorted(told)
+    places = tuple(dict.fromkeys(place for _, place in pairs))
+    return Kept(script.parent.name, script, _claim(script), tuple(found for found, _ in pairs), places)
 
 
 def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
@@ -65,15 +72,19 @@ def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
     return prints or [k for k in all_kept if wanted and k.name.startswith(wanted)]
 
 
-def _index(folder: Path) -> dict[str, list[str]]:
-    """Fingerprints by name; empty where the index is missing or is not ours."""
+def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:
+    """Fingerprints with the places of their findings, by name; empty where the index is missing or is not ours."""
     try:
         table = json.loads((folder / INDEX).read_bytes())
     except (OSError, ValueError):
         return {}
     if not isinstance(table, dict):
         return {}
-    return {str(name): [str(p) for p in prints] for name, prints in table.items() if isinstance(prints, list)}
+    return {
+        str(name): {(str(found), str(place)) for found, place in told.items()}
+        for name, told in table.items()
+        if isinstance(told, dict)
+    }
 
 
 def _claim(script: Path) -> str:

@@ -31,6 +31,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "rules": "List every rule.",
         "run": "Run an export script and check what it exports.",
         "server": "Serve an editor, by the Language Server Protocol.",
+        "view": "Look at an exported graph in Netron, at the nodes of a line.",
     }
 )
 

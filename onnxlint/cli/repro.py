@@ -34,7 +34,7 @@ def command(
 
     ID is the name of a folder, or the beginning of a finding's fingerprint. Without ID: list what there is.
     """
-    folder = (repro_dir or _configured(config, isolated)).absolute()
+    folder = (repro_dir or configured(config, isolated)).absolute()
     there = kept(folder)
     if name is None:
         return _listed(there, folder)
@@ -50,7 +50,8 @@ def command(
     return max(_run(k, found, several=len(meant) > 1) for k in meant)
 
 
-def _configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> Path:
+def configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> Path:
+    """Return where counterexamples are kept, as the configuration of the working directory says."""
     from onnxlint.scopes import Request, governing
 
     rules = {rule.code: rule.name for rule in load_catalogue().values()}

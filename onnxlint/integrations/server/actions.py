@@ -38,7 +38,6 @@ class Offer:
         self._root = root
         self._document = document
         self._text = text
-        self._places_of = places
         self._places = places(text)
         self._versioned = versioned
 
