@@ -210,7 +210,7 @@ class Evidence:
     runtime: str = ""
     sides: Sides | None = None
     reduced: bool = False
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict, hash=False)
     graphs: GraphDiff | None = None
 
 

@@ -217,9 +217,11 @@ def test_what_may_be_better_next_time_is_not_kept(project: Project, outcome: Out
     assert not Answers(Store(project.store), environment()).put(project.probe, result)
 
 
+@pytest.mark.slow
 def test_an_exporter_that_cannot_write_the_opset_is_not_asked_again(project: Project) -> None:
     probe = replace(project.probe, opset=25, exporters=EXPORTERS)
-    (result,) = project.pool.run([probe], jobs=1)
+    with ProbePool() as pool:
+        (result,) = pool.run([probe], jobs=1)
     assert result.report.exporters["torchscript"].outcome is Outcome.SKIPPED
     assert any("writes opsets" in notice.message for notice in result.notices)
     assert Answers(Store(project.store), environment()).put(probe, result)
