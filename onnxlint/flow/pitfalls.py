@@ -13,6 +13,7 @@ from onnxlint.flow.domain import (
     Dict,
     Dim,
     Extent,
+    External,
     Layer,
     Seq,
     Shape,
@@ -372,6 +373,20 @@ def _dims(v: Value | None) -> Iterator[Dim]:
         yield from (d for d in v.tensor.dims or () if isinstance(d, Dim))
 
 
+_TENSOR, _SYMBOL = External("torch.Tensor"), External("torch.SymInt")
+
+
+def type_asked(engine: Interpreter, size: Dim, kinds: Value, node: ast.AST) -> None:
+    """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
+    asked = kinds.items if isinstance(kinds, Tuple) else (kinds,)
+    if External("builtins.int") not in asked or not all(isinstance(kind, External) for kind in asked):
+        return
+    blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
+    # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
+    blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
+    _emit(engine, node, "type", "isinstance", size, dict.fromkeys(blind, "wrong-values"), sure=True)
+
+
 def _emit(
     engine: Interpreter,
     node: ast.AST,
@@ -382,6 +397,7 @@ def _emit(
     *,
     detail: str = "",
     trace: Trace | None = None,
+    sure: bool = False,
 ) -> None:
     hit = tuple(e for e in engine.exporters if e in outcomes)
     if hit and engine.tracing:
@@ -390,7 +406,7 @@ def _emit(
             facts.SizeHazard,
             node,
             dim.trace if dim is not None else trace,
-            sure=dim is None or dim.sure,
+            sure=sure or dim is None or dim.sure,
             exporters=hit,
             hazard=hazard,
             op=op,

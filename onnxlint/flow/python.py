@@ -424,7 +424,9 @@ def _config(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
 
 def _isinstance(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """Decided for a size, which is a tensor in TorchScript's trace and none in dynamo's, and for a shape, a tuple."""
-    del engine, kwargs, node
+    del kwargs
+    if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None:
+        pitfalls.type_asked(engine, args[0], args[1], node)
     if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None and args[1] == External("torch.Tensor"):
         return Truth(frozenset({"torchscript"}))
     if len(args) == 2 and isinstance(args[0], Shape):

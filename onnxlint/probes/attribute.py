@@ -12,6 +12,7 @@ from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.engines import DEFAULT, ORT, RuntimeRefused, Setup
 from onnxlint.probes.issue import UPSTREAM, write_issue
 from onnxlint.probes.observe import divergences
+from onnxlint.probes.parted import other_way
 from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
 from onnxlint.probes.repro import Counterexample, write
@@ -103,7 +104,11 @@ def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explan
         rest = found.of_the_graph()
         return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
     example = _on_the_example(eager, found)
-    first = causes.computed_wrong(probe.root, eager, found, example) if example is not None else []
+    first: list[Explanation] = []
+    if example is not None:
+        computed = causes.computed_wrong(probe.root, eager, found, example)
+        parted = other_way(eager, found.export.exporter, probe.root, computed)
+        first = [replace(e, trial=example) for e in parted] or computed
     explanations = causes.lost_inputs(probe.root, eager, found)
     scalars = [e for e in explanations if "Python" in e.detail]
     if found.export.exporter == "torchscript":

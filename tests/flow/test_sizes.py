@@ -296,3 +296,31 @@ def test_a_method_of_a_number_that_is_asked_of_a_size(asked: str) -> None:
 )
 def test_a_method_of_a_number_that_is_asked_of_a_number(asked: str) -> None:
     assert codes(f"if {asked}:\n    return x + 1\nreturn x") == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "isinstance(x.shape[1], int)",
+        "isinstance(x.shape[1] // 2, (int, float))",
+        "isinstance(x.size(0), (int, torch.SymInt))",
+    ],
+)
+def test_a_size_that_is_asked_for_its_type(asked: str) -> None:
+    assert "ONX117" in codes(f"if {asked}:\n    x = x * 2\nreturn x")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "isinstance(k, int)",
+        "isinstance(x.dim(), int)",
+        "isinstance(int(x.shape[0]), int)",
+        "isinstance(x.shape[0], (int, torch.SymInt, torch.Tensor))",
+        "isinstance(x.shape[0], (tuple, list))",
+        "isinstance(x, torch.Tensor)",
+        "not torch.jit.is_tracing() and not torch.compiler.is_exporting() and isinstance(x.shape[0], int)",
+    ],
+)
+def test_what_is_asked_for_its_type_and_may_be(asked: str) -> None:
+    assert "ONX117" not in codes(f"if {asked}:\n    x = x * 2\nreturn x")
