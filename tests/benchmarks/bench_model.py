@@ -149,7 +149,10 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 def main() -> int:
-    """Print full and bare seconds and their ratio by model; 1 if one is above its limit. Arguments name models."""
+    """Print full and bare seconds and their ratio by model; 1 if one is above its limit.
+
+    Arguments name architectures of tests/architectures, such as `hf_text:bert`; without any, those of MODELS are run.
+    """
     torch.set_num_threads(1)
     with quiet():
         warm_up()
@@ -157,11 +160,9 @@ def main() -> int:
     ratios: list[tuple[float, float]] = []
     print(f"{'model':34} {'bare s':>8} {'full s':>8} {'ratio':>6} {'limit':>6} {'cached':>7}  outcomes")
     with ProbePool() as pool, tempfile.TemporaryDirectory() as store:
-        for kind, names in MODELS.items():
-            chosen = [name for name in names if not sys.argv[1:] or name in sys.argv[1:]]
-            if chosen:
-                print(f"{kind}:")
-            for name in chosen:
+        for kind, names in ({"named": tuple(sys.argv[1:])} if sys.argv[1:] else MODELS).items():
+            print(f"{kind}:")
+            for name in names:
                 with tempfile.TemporaryDirectory() as folder:
                     plain, full, again, result = costs(pool, name, Path(folder), Path(store))
                 ratio = full / plain
