@@ -228,7 +228,10 @@ class _Keeper:
         if label not in self._asked:
             if len(self._asked) >= _COMPARISONS or (self._asked and self.eager.costs.over(self.began)):
                 return None
-            told = sides(self.probe, self.eager, self.found, shown)
+            branches = (
+                e.cause is Cause.BRANCH
+            )  # what an export parts on, on the example, is the first of its explanations
+            told = sides(self.probe, self.eager, self.found, shown, branches=branches)
             if told is not None and told.fault in UPSTREAM and script is not None:
                 claim = self._case(shown).claim
                 versions = {x.engine.name: x.engine.version for x in (shown.setup if shown else None,) if x is not None}

@@ -84,6 +84,8 @@ def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
         if traced and eager.costs.over(began):
             break
         traced.append(trial)
+        if found.fixed(eager.base, trial.run):
+            continue  # whatever reads that number keeps the example's: the number is the cause
         for place in changed(root, eager, found.export, trial.run):
             places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
     if any(t.run.kind == "sizes" for t in failing):

@@ -50,9 +50,12 @@ class _Answers:
     unknown: dict[str, str] = field(default_factory=dict)
 
 
-def sides(probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None) -> Sides | None:
+def sides(
+    probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None, *, branches: bool = False
+) -> Sides | None:
     """Who agrees with whom on the input of a trial, or on the example, where the file was refused.
 
+    `branches` tells that the model is known to take another branch while it is exported than in PyTorch.
     None where nobody disagrees when asked again, or where the question means nothing.
     """
     runtime = found.runtime
@@ -76,9 +79,8 @@ def sides(probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None) 
         found.export.exporter,
         on_example=run is eager.base,
         mutates=bool(eager.mutated),
-        fixed=[
-            n for n in found.vanished if _is_number(run.leaves.get(n)) and run.leaves[n] != eager.base.leaves.get(n)
-        ],
+        branches=branches,
+        fixed=found.fixed(eager.base, run),
         loads=trial is not None,
     )
     fault, advice = _judge(case, answers, mine, setups)
@@ -214,19 +216,16 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
 class _Case:
     """What else decides who is at fault.
 
-    `fixed` are Python numbers that the graph does not take and that are not the example's; `loads` tells whether every
-    runtime took the file.
+    `branches` tells that the export takes another branch than PyTorch, as `sides` is told; `fixed` are Python numbers
+    that the graph does not take and that are not the example's; `loads` tells whether every runtime took the file.
     """
 
     exporter: str
     on_example: bool
     mutates: bool
+    branches: bool
     fixed: Sequence[str]
     loads: bool
-
-
-def _is_number(leaf: object) -> bool:
-    return isinstance(leaf, (bool, int, float))
 
 
 def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequence[Setup]) -> tuple[Fault, str]:
@@ -244,6 +243,11 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
     if captured in known and captured not in mine:
         if case.mutates:
             return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
+        if case.on_example and case.branches:
+            return Fault.MODEL, (
+                f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
+                "change that condition"
+            )
         if case.on_example:
             return Fault.EXPORTER, (
                 f"the {captured} differs from the model on the very input it was made from: "

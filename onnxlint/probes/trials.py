@@ -100,6 +100,14 @@ class Confirmation:
         first = self.runtime.engines[:1] if self.runtime is not None else []
         return [t for t in self.failing if t.calls == 1 and t.setup is not None and [t.setup.engine] != first]
 
+    def fixed(self, example: Run, run: Run) -> list[str]:
+        """The Python numbers that the graph no longer takes, and that another run gives otherwise than the example."""
+        return [
+            name
+            for name in self.vanished
+            if isinstance(number := run.leaves.get(name), (bool, int, float)) and number != example.leaves.get(name)
+        ]
+
     def of_the_graph(self) -> Confirmation:
         """The same, with those counted as agreeing."""
         return self._without(self.alone)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint.probes.worker import run_probe
-from onnxlint.records import EXPORTERS, Cause, Evidence, Outcome, Probe
+from onnxlint.records import EXPORTERS, Cause, Evidence, Fault, Outcome, Probe
 
 pytestmark = pytest.mark.slow
 MODELS = """
@@ -24,6 +24,12 @@ class Typed(nn.Module):
         n = x.shape[1]
         if isinstance(n, int):  # here
             x = x[:, : n // 2]
+        return x.sum(1)
+
+class Scaled(nn.Module):
+    def forward(self, x, scale=2):
+        if isinstance(scale, int):  # by a default
+            x = x * scale
         return x.sum(1)
 
 class Halved(nn.Module):
@@ -73,6 +79,15 @@ def test_the_branch_is_named_in_both_exporters(tmp_path: Path) -> None:
     for evidence in found.values():
         assert (evidence.cause, evidence.frames[0].line) == (Cause.BRANCH, line("# here"))
         assert "PyTorch goes to line" in evidence.detail
+        assert evidence.sides is not None
+        assert evidence.sides.fault is Fault.MODEL
+        assert evidence.sides.issue is None
+
+
+def test_the_branch_of_a_number_by_default_is_named(tmp_path: Path) -> None:
+    found = wrong("Scaled", tmp_path)
+    assert found.keys() == {"torchscript"}
+    assert (found["torchscript"].cause, found["torchscript"].frames[0].line) == (Cause.BRANCH, line("# by a default"))
 
 
 def test_a_branch_that_is_meant_for_exports_is_not_blamed_for_what_is_computed_elsewhere(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_what_takes_too_long_is_ended() -> None:
 
 def judged(given: tuple[str, ...], mine: tuple[str, ...], setups: list[Setup]) -> Fault:
     answers = module._Answers({side: [] for side in given})
-    case = module._Case("dynamo", on_example=False, mutates=False, fixed=(), loads=True)
+    case = module._Case("dynamo", on_example=False, mutates=False, branches=False, fixed=(), loads=True)
     return module._judge(case, answers, mine, setups)[0]
 
 

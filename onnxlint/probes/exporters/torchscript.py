@@ -15,6 +15,7 @@ import torch
 from torch.jit import TracerWarning
 from torch.onnx._internal.torchscript_exporter import utils as internals
 from torch.onnx._internal.torchscript_exporter.registration import registry
+from torch.utils._pytree import tree_map_only
 
 from onnxlint.probes.exporters import (
     Conversion,
@@ -122,23 +123,32 @@ def trace(
 
 
 class Given(torch.nn.Module):  # type: ignore[misc]
-    """A model with what its tracer does not take as an input given already: None, most often of a default."""
+    """A model whose tracer takes what the exporter takes.
+
+    None and a text are given already, most often by a default; a Python number becomes a tensor of no dimensions.
+    """
 
     def __init__(self, model: torch.nn.Module, arguments: Sequence[Any]) -> None:
         super().__init__()
         self.model = model
-        self._held = {place: value for place, value in enumerate(arguments) if value is None}
+        self._held = {place: value for place, value in enumerate(arguments) if value is None or isinstance(value, str)}
         self.train(model.training)
 
     def tensors(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Of all arguments those that are left."""
-        return tuple(value for place, value in enumerate(arguments) if place not in self._held)
+        """Of all arguments those that are left, each number as the exporter hands it to the model."""
+        left = tuple(value for place, value in enumerate(arguments) if place not in self._held)
+        return tuple(tree_map_only((bool, int, float), _as_tensor, left))
 
     def forward(self, *tensors: Any) -> Any:
         """Call the model with both."""
         rest = iter(tensors)
         every = range(len(tensors) + len(self._held))
         return self.model(*(self._held[k] if k in self._held else next(rest) for k in every))
+
+
+def _as_tensor(number: float) -> torch.Tensor:
+    """What torch's `_jit_flatten` makes of a Python number: of a float one of 64 bits."""
+    return torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
 
 
 def packed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
