@@ -17,6 +17,8 @@ def data_attribute(call: OpCall) -> Iterator[Objection]:
         yield Objection(
             f"`{call.text}` takes the tensor out of the trace"
             + ("" if weight else ": the graph keeps the example's values as a constant"),
-            "write `.detach()`",
+            "write `.detach()` to read it; what forward writes belongs in its outputs"
+            if weight
+            else "write `.detach()`",
             effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if weight else None,
         )
