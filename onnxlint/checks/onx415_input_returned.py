@@ -15,4 +15,5 @@ def input_returned(output: Output) -> Iterator[Objection]:
         yield Objection(
             f"forward returns its input `{output.name}` as it came: dynamo's file renames the input",
             f"leave `{output.name}` out of the outputs, or return `{output.name}.clone()`",
+            hints={"inside": int(output.inside)},
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from onnxlint.flow.domain import UNKNOWN, Const, Data, Dict, Dim, Seq, Tensor, Trace, Tuple, Value, traced
+from onnxlint.flow.domain import UNKNOWN, Config, Const, Data, Dict, Dim, Seq, Tensor, Trace, Tuple, Value, traced
 from onnxlint.flow.joins import join_all
 from onnxlint.flow.parameters import by_annotation
 from onnxlint.project.classes import FunctionUnit
@@ -53,6 +53,8 @@ def bind(engine: Interpreter, unit: FunctionUnit, args: Sequence[Value], kwargs:
             values[parameter.arg] = _argument(engine, unit, parameter, left.pop(parameter.arg))
         elif isinstance(filler, Tensor) and filler.guessed:
             values[parameter.arg] = engine.entry_value(unit, parameter, defaults[i])
+        elif type(filler) is Config:
+            values[parameter.arg] = engine.constructor_value(unit, defaults[i])
         elif filler is not None:
             values[parameter.arg] = filler
         else:

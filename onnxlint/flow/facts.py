@@ -114,6 +114,7 @@ class Output(Fact):
 
     what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
     name: str = ""
+    inside: bool = False  # what stands at the span holds it among other things
 
 
 @dataclass(frozen=True, slots=True)

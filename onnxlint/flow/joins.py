@@ -38,6 +38,7 @@ from onnxlint.flow.domain import (
     Unknown,
     Value,
     first_dim,
+    is_none,
 )
 
 _PRIORITY: dict[type, int] = {
@@ -86,6 +87,8 @@ def join(a: Value, b: Value) -> Value:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
+        if type(upper) is Tensor and upper.given and not is_none(lower):
+            return replace(upper, given="")  # what a layer of which nothing is known made of it, say
         if type(upper) in (Const, Truth):
             # One value, or else another of which less is known: no condition may be decided by the first alone.
             return Config(upper.trace or lower.trace)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from onnxlint.flow import facts, layers, special
+from onnxlint.flow.arguments import STARRED
 from onnxlint.flow.budget import ENTRY, Budget, Exhausted
 from onnxlint.flow.domain import (
     CONFIG,
@@ -156,6 +157,8 @@ class Objects(Emitter):
                 kwargs[parameter.arg] = self.constructor_value(unit, default)
             for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
                 kwargs[parameter.arg] = self.constructor_value(unit, default)
+            if a.vararg is not None:
+                args.append(Seq(CONFIG, None, STARRED))
         self.initialise(obj, args, kwargs)
         return obj
 

@@ -28,6 +28,7 @@ class Given:
     name: str
     place: Place
     exporters: tuple[str, ...]
+    inside: bool
 
 
 def returned(frame: Frame, node: ast.expr, v: Value) -> None:
@@ -47,26 +48,29 @@ def report(engine: Interpreter) -> None:
     for found in engine.exits:
         for g in found:
             sure = (g.what, g.name) in everywhere
-            engine.emit(facts.Output, g.place, None, sure=sure, exporters=g.exporters, what=g.what, name=g.name)
+            engine.emit(
+                facts.Output, g.place, None, sure=sure, exporters=g.exporters, what=g.what, name=g.name, inside=g.inside
+            )
     engine.exits.clear()
 
 
-def _look(frame: Frame, node: ast.expr, v: Value, found: list[Given]) -> None:
+def _look(frame: Frame, node: ast.expr, v: Value, found: list[Given], holder: ast.expr | None = None) -> None:
+    """Note what a value holds. `holder` is the expression that gave what holds the value."""
     if isinstance(v, Tensor):
         if v.given:
-            _note(frame, node, "input", v.given, found)
+            _note(frame, node, "input", v.given, found, inside=node is holder)
     elif isinstance(v, Tuple):
         whole = isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == len(v.items)
         nodes = node.elts if whole and isinstance(node, (ast.Tuple, ast.List)) else [node] * len(v.items)
         for inner, item in zip(nodes, v.items, strict=True):
-            _look(frame, inner, item, found)
+            _look(frame, inner, item, found, node)
     elif isinstance(v, Dict):
         named = dict(zip(node.keys, node.values, strict=True)) if isinstance(node, ast.Dict) else {}
         places: dict[Hashable, ast.expr] = {k.value: n for k, n in named.items() if isinstance(k, ast.Constant)}
         for key, item in v.items:
-            _look(frame, places.get(key, node), item, found)
+            _look(frame, places.get(key, node), item, found, node)
     elif isinstance(v, Seq):
-        _look(frame, node, v.item, found)
+        _look(frame, node, v.item, found, node)
     elif isinstance(v, Const) and not is_none(v):
         _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), found)
     elif isinstance(v, Array) and not v.fixed:
@@ -84,10 +88,10 @@ def _look_record(frame: Frame, node: ast.expr, v: Instance, found: list[Given]) 
     bases = [b.rpartition(".")[2] for b in cls.external_bases()]
     if any(b in _RECORDS or b.endswith("Output") for b in bases):
         for item in v.object.attrs.values():
-            _look(frame, node, item, found)
+            _look(frame, node, item, found, node)
     elif cls.base_names in ((), ("object",)) and not any(name in cls.module.source.text for name in _REGISTERS):
         _note(frame, node, "object", cls.name, found)
 
 
-def _note(frame: Frame, node: ast.expr, what: str, name: str, found: list[Given]) -> None:
-    found.append(Given(what, name, frame.engine.place(node), frame.engine.exporters))
+def _note(frame: Frame, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
+    found.append(Given(what, name, frame.engine.place(node), frame.engine.exporters, inside))

@@ -6,6 +6,32 @@ import pytest
 from analysing import found_and_expected
 
 CASES = {
+    "modules given by a star": """
+        class M(nn.Module):
+            def __init__(self, *parts):
+                super().__init__()
+                self.parts = nn.ModuleList(parts)
+            def forward(self, x):
+                y = x
+                for part in self.parts:
+                    if x.sum() > 0:  # expect: ONX101
+                        y = part(x)
+                return y
+    """,
+    "a default class of a base that gets its arguments by a star": """
+        class Block(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x  # expect: ONX101
+        class Base(nn.Module):
+            def __init__(self, width=4, block=Block):
+                super().__init__()
+                self.block = block()
+        class M(Base):
+            def __init__(self, *args):
+                super().__init__(*args)
+            def forward(self, x):
+                return self.block(x)
+    """,
     "a registry of classes": """
         class Block(nn.Module):
             def forward(self, x):

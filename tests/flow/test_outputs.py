@@ -64,6 +64,10 @@ FOUND = {
         "if self.flag:\n    return self.lin(x), x\nreturn -self.lin(x), x",
         ["input x: x", "input x: x"],
     ),
+    "an input that may be left out": (
+        "return self.lin(x), x if self.flag else None",
+        ["input x: x if self.flag else None"],
+    ),
     "a number": ("return self.lin(x), 3", ["number 3: 3"]),
     "a bool in a dict": ('return {"a": self.lin(x), "ok": True}', ["number True: True"]),
     "a string": ('return self.lin(x), "ok"', ["text 'ok': \"ok\""]),
@@ -86,6 +90,12 @@ SILENT = {
     "a clone of an input": "return self.lin(x), x.clone()",
     "an input negated": "return self.lin(x), -x",
     "an input changed on one of two ways": "if self.flag:\n    x = self.lin(x)\nreturn self.lin(x), x",
+    "an input that went through layers of which nothing is known": (
+        "for layer in self.layers:\n    x = layer(x)\nreturn self.lin(x), x"
+    ),
+    "an input that went through layers that give more than one value": (
+        "for layer in self.layers:\n    x, *rest = layer(x)\nreturn self.lin(x), x"
+    ),
     "a slice of an input": "return self.lin(x), x[:, 1:]",
     "the absolute value of an input": "return self.lin(x), abs(x)",
     "a row of an input": "a, b = x\nreturn self.lin(x), a",
