@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from onnxlint.integrations.review.post import Reviewer
 
 _TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+_PRINTABLE = re.compile(r"[!-~]*")
 _NEEDED = ("githubkit", "unidiff")
 
 
@@ -60,8 +61,11 @@ def command(
         raise click.UsageError("githubkit is not installed; pip install 'onnxlint[review]'")
     target = _target(repo, pull)
     asked = Asked(paths or (Path(),), {**dict.fromkeys(REVIEW_LACKS), **flags})
-    if asked.stdin:
-        raise click.UsageError("a review is of files, not of standard input")
+    fault = "a review is of files, not of standard input" if asked.stdin else asked.fault()
+    if fault is not None:
+        raise click.UsageError(fault)
+    if dry_run and target.number and not target.token:
+        raise click.UsageError("--dry-run has to read the pull request: there is no token in GITHUB_TOKEN or GH_TOKEN")
     from onnxlint.scopes import with_writable_repro_dir
 
     scopes, unkept = with_writable_repro_dir(asked.scopes())
@@ -76,7 +80,7 @@ def command(
 
 @dataclass(frozen=True)
 class _Target:
-    """A pull request: number 0 where the workflow runs for none. `head` is its commit, as far as the event tells it."""
+    """A pull request: number 0 where the workflow runs for none. `head` is its commit when the event came."""
 
     repository: str
     number: int
@@ -95,8 +99,16 @@ def _target(repo: str | None, pull: int | None) -> _Target:
         number, head = pull, ""
     if not number and not event:
         raise click.UsageError("--pull N: it is not known which pull request this is")
-    token = next((os.environ[name] for name in _TOKENS if os.environ.get(name)), "")
-    return _Target(repository, number, head, token)
+    return _Target(repository, number, head, _token())
+
+
+def _token() -> str:
+    """Take the token out of the environment, which the models and the exporters that are run are to see without it."""
+    given = [(name, os.environ.pop(name, "").strip()) for name in _TOKENS]
+    name, token = next(((name, token) for name, token in given if token), ("", ""))
+    if not _PRINTABLE.fullmatch(token):  # an error about it, of a library, would show it
+        raise click.UsageError(f"{name} holds characters that no token has")
+    return token
 
 
 def _event() -> dict[str, Any]:
@@ -112,8 +124,11 @@ def _event() -> dict[str, Any]:
 
 
 def _of_event(event: dict[str, Any]) -> tuple[int, str]:
-    """Number and head of the pull request that an event tells of: its own, or that of the workflow run before."""
+    """Number and head of the pull request that an event tells of: its own, that of a comment, or of the run before."""
     pull = event.get("pull_request")
+    issue = event.get("issue")
+    if not isinstance(pull, dict) and isinstance(issue, dict) and "pull_request" in issue:
+        pull = {"number": issue.get("number")}
     if not isinstance(pull, dict):
         run = event.get("workflow_run")
         pulls = run.get("pull_requests") if isinstance(run, dict) else None
@@ -134,6 +149,12 @@ def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: boo
         return _annotate(report, asked, "there is no token in GITHUB_TOKEN or GH_TOKEN")
     try:
         reviewer = _reviewer(asked, target, most)
+        if target.head and reviewer.head != target.head:
+            tell(
+                f"onnxlint: nothing is posted: pull request {target.number} has moved on to {reviewer.head[:12]}, "
+                f"and this run is for {target.head[:12]}"
+            )
+            return 0
         if dry_run:
             draft = reviewer.draft(report)
             changed = None if draft.changed is None else dict(zip(("review", "body"), draft.changed, strict=True))
@@ -157,7 +178,7 @@ def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
     return Reviewer(
         pull,
         _root(asked.paths),
-        target.head or pull.head(),
+        pull.head(),
         os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
         most,
         lines_of({}),

@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,7 +23,9 @@ from typing import Any
 
 PACKAGES = ("@stoplight/prism-cli@5.14.2", "@octokit/openapi@23.0.2")
 PULL = "/repos/{owner}/{repo}/pulls/{pull_number}"
-Answer = tuple[int, Any]
+USER = "private-user-response-with-public-profile-information"
+BOT = {"login": "github-actions[bot]", "type": "Bot"}
+Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
 class PullRequest:
@@ -36,6 +38,9 @@ class PullRequest:
         self.reviews: list[dict[str, Any]] = []
         self.head = "a" * 40
         self.refuses = 0  # the status that every attempt to write gets
+        self.answers: list[Callable[[str, str], Answer | None]] = []  # what a request by method and name gets instead
+        self.sent: dict[str, Any] = {}
+        self.login: str | None = None  # whose the token is; that of a workflow is nobody's
         self.rejects: set[tuple[str, int]] = set()  # places that are not part of the diff any more
         self.asked: list[tuple[str, str]] = []
         self.tokens: set[str] = set()
@@ -44,7 +49,15 @@ class PullRequest:
         self.asked.append((method, path))
         if method != "GET" and self.refuses:
             return self.refuses, {"message": "Resource not accessible by integration", "documentation_url": "x"}
+        if path == "/user":
+            known = self.login is not None
+            return (200, self.example(USER, login=self.login)) if known else (403, {"message": "Not for you"})
         name = path.partition("/pulls/1")[2]
+        self.sent = sent
+        for other in self.answers:
+            answer = other(method, name)
+            if answer is not None:
+                return answer
         if (method, name) == ("GET", ""):
             return 200, self.example("pull-request", head=self.head, requested_teams=[])  # that of the example is wrong
         if method == "GET":
@@ -52,12 +65,14 @@ class PullRequest:
             items = {"/files": self.files, "/comments": self.comments, "/reviews": self.reviews}[name]
             return 200, items[100 * (page - 1) : 100 * page]
         if (method, name) == ("POST", "/reviews"):
-            return self._review(sent)
+            return self.post()
         (review,) = [r for r in self.reviews if name == f"/reviews/{r['id']}" and method == "PUT"]
         review["body"] = sent["body"]
         return 200, review
 
-    def _review(self, sent: dict[str, Any]) -> Answer:
+    def post(self) -> Answer:
+        """Do what the request at hand asks for: post a review."""
+        sent = self.sent
         if any((c["path"], c["line"]) in self.rejects for c in sent["comments"]):
             told = {
                 "resource": "PullRequestReviewComment",
@@ -65,12 +80,22 @@ class PullRequest:
                 "message": "line must be part of the diff",
             }
             return 422, {"message": "Unprocessable Entity", "errors": [json.dumps(told)], "documentation_url": "x"}
-        review = self.example("pull-request-review", body=sent["body"], id=len(self.reviews) + 1)
+        review = self.said("pull-request-review", body=sent["body"], id=len(self.reviews) + 1)
         self.reviews.append(review)
         for comment in sent["comments"]:
             unset = {"start_line": None, "start_side": None}
-            self.comments.append(self.example("pull-request-review-comment-items", **(unset | comment)))
+            self.comments.append(self.said("pull-request-review-comment-items", **(unset | comment)))
         return 200, review
+
+    def comment(self, body: str, **changes: Any) -> dict[str, Any]:
+        """A comment on a line that somebody wrote."""
+        return self.example("pull-request-review-comment-items", body=body, **changes)
+
+    def said(self, name: str, user: dict[str, str] = BOT, **changes: Any) -> dict[str, Any]:
+        """A comment or a review, as a workflow makes it."""
+        made = self.example(name, author_association="NONE", **changes)
+        made["user"] |= user
+        return made
 
     def example(self, name: str, **changes: Any) -> dict[str, Any]:
         """An example of the description, with other values in some fields."""
@@ -113,7 +138,9 @@ class Double:
 def github(modules: Path, folder: Path) -> Iterator[Double]:
     """Run both; the description is cut to what is below a pull request, since Prism takes long to read all of it."""
     description = json.loads((modules / "@octokit/openapi/generated/api.github.com.json").read_text(encoding="utf-8"))
-    description["paths"] = {path: item for path, item in description["paths"].items() if path.startswith(PULL)}
+    description["paths"] = {
+        path: item for path, item in description["paths"].items() if path.startswith(PULL) or path == "/user"
+    }
     cut = folder / "description.json"
     cut.write_text(json.dumps(description), encoding="utf-8")
     pull = PullRequest(description["components"]["examples"])
@@ -124,9 +151,11 @@ def github(modules: Path, folder: Path) -> Iterator[Double]:
             sent = json.loads(self.rfile.read(length)) if length else {}
             pull.tokens.add(str(self.headers.get("authorization")))
             path, mark, query = self.path.partition("?")
-            status, answer = pull.answer(self.command, path, mark + query, sent)
+            status, answer, *headers = pull.answer(self.command, path, mark + query, sent)
             data = json.dumps(answer).encode()
             self.send_response(status)
+            for name, value in headers[0].items() if headers else ():
+                self.send_header(name, value)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
             self.end_headers()

@@ -8,12 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from github_double import PACKAGES, Double, PullRequest, github
+from github_double import PACKAGES, Answer, Double, PullRequest, github
 from node_packages import node_modules
 
 from onnxlint.integrations.review.comments import fingerprint_of, is_summary
@@ -25,6 +26,7 @@ HEAD = "import torch\nfrom torch import nn\n\n\n"
 GATE = HEAD + "class Gate(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
 BRANCH = GATE.replace("        return x * 2\n", "        if x.sum() > 0:\n            return x * 2\n        return x\n")
 OLD = HEAD + "class Old(nn.Module):\n    def forward(self, x):\n        return x + float(x.sum())\n"
+FAR = "".join(f"X{i} = {i}\n" for i in range(9))
 SQUEEZE = HEAD + "class Cut(nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return y.squeeze()\n"
 
 
@@ -79,7 +81,12 @@ def repository(folder: Path, before: dict[str, str | bytes | None]) -> str:
 
 
 def review(
-    folder: Path, service: Double, *flags: str, token: str | None = TOKEN, event: dict[str, Any] | None = None
+    folder: Path,
+    service: Double,
+    *flags: str,
+    token: str | None = TOKEN,
+    event: dict[str, Any] | None = None,
+    static: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "GH_"))}
     environment |= {"GITHUB_API_URL": service.api, "GITHUB_REPOSITORY": "octo/models"}
@@ -89,11 +96,18 @@ def review(
         (folder.parent / "event.json").write_text(json.dumps(event))
         environment["GITHUB_EVENT_PATH"] = str(folder.parent / "event.json")
         place = []
-    command = [sys.executable, "-m", "onnxlint", "review", "--static-only", "--no-cache", *place, *flags, "."]
+    flags = ("--no-cache", *["--static-only"] * static, *place, *flags)
+    command = [sys.executable, "-m", "onnxlint", "review", *flags, "."]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert TOKEN not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+def outdate(comment: dict[str, Any]) -> None:
+    """Let a push change the lines that it stands at."""
+    comment.pop("line", None)
+    comment["start_line"] = None
 
 
 def suggestion(body: str) -> list[str] | None:
@@ -157,7 +171,7 @@ def test_nothing_is_said_twice(tmp_path: Path, service: Double) -> None:
     first, second = service.pull.reviews
     assert is_summary(first["body"])
     assert not is_summary(second["body"])
-    assert "2 stand at their lines" in first["body"]
+    assert "2 are commented on" in first["body"]
     commit(tmp_path, {"gate.py": GATE, "cut.py": None})
     show(tmp_path, base, service.pull)
     done = review(tmp_path, service)
@@ -212,9 +226,16 @@ def test_the_worst_come_first_and_the_others_stand_in_the_summary(tmp_path: Path
     show(tmp_path, base, service.pull)
     review(tmp_path, service, "--max-comments", "3")
     assert [c["path"] for c in service.pull.comments] == ["z.py", "m0.py", "m1.py"]
-    assert "4 not on lines" in service.pull.reviews[0]["body"]
+    assert "4 beyond the limit" in service.pull.reviews[0]["body"]
+    assert "not on lines" not in service.pull.reviews[0]["body"]
     review(tmp_path, service, "--max-comments", "3")
     assert len(service.pull.comments) == 3
+    commit(tmp_path, {"z.py": GATE, "m0.py": None})
+    for gone in service.pull.comments[:2]:
+        outdate(gone)
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service, "--max-comments", "3")
+    assert [c["path"] for c in service.pull.comments[3:]] == ["m2.py", "m3.py"]
 
 
 @pytest.mark.parametrize("status", [403, 404])
@@ -256,16 +277,38 @@ def test_the_event_of_the_workflow_says_which_pull_request(tmp_path: Path, servi
     show(folder, base, service.pull)
     review(folder, service, event={"pull_request": {"number": 1, "head": {"sha": head}}})
     assert len(service.pull.comments) == 1
-    assert ("GET", "/repos/octo/models/pulls/1") not in service.pull.asked
+    (folder / "gate.py").write_text("# pushed meanwhile\n" + BRANCH)
+    commit(folder, {"cut.py": SQUEEZE})
+    show(folder, base, service.pull)
+    done = review(folder, service, event={"pull_request": {"number": 1, "head": {"sha": head}}})
+    assert f"has moved on to {service.pull.head[:12]}" in done.stderr
+    assert len(service.pull.comments) == 1
+    review(folder, service, event={"issue": {"number": 1, "pull_request": {}}, "comment": {"body": "/onnxlint"}})
+    assert len(service.pull.comments) == 2
 
 
-def test_another_commit_on_the_disk_is_not_commented_on(tmp_path: Path, service: Double) -> None:
+def test_lines_that_the_merge_with_the_base_moved_are_found(tmp_path: Path, service: Double) -> None:
+    """As actions/checkout does it: the merge of both branches, detached."""
+    base = repository(tmp_path, {"gate.py": FAR + GATE})
+    commit(tmp_path, {"gate.py": FAR + BRANCH})
+    show(tmp_path, base, service.pull)
+    commit(tmp_path, {"gate.py": f"# what the base brought\n{FAR}{BRANCH}"})
+    git(tmp_path, "checkout", "-q", "--detach")
+    review(tmp_path, service)
+    (posted,) = service.pull.comments
+    assert (posted["start_line"], posted["line"]) == (FAR.count("\n") + 7, FAR.count("\n") + 9)
+    assert suggestion(posted["body"]) == ["        return torch.where(x.sum() > 0, x * 2, x)"]
+    assert "nothing new" in review(tmp_path, service).stderr
+
+
+def test_another_text_on_the_disk_is_not_commented_on(tmp_path: Path, service: Double) -> None:
     base = repository(tmp_path, {"gate.py": GATE})
     commit(tmp_path, {"gate.py": BRANCH})
     show(tmp_path, base, service.pull)
-    (tmp_path / "gate.py").write_text("# what the merge brought\n" + BRANCH)
-    review(tmp_path, service)
+    (tmp_path / "gate.py").write_text(BRANCH.replace("x.sum()", "x.mean()"))
+    done = review(tmp_path, service)
     assert service.pull.comments == []
+    assert "gate.py: what was checked is not what the pull request shows" in done.stderr
     assert "1 not on lines" in service.pull.reviews[0]["body"]
 
 
@@ -297,3 +340,132 @@ def test_wrong_flags_are_told_before_any_check(tmp_path: Path, service: Double, 
     done = review(tmp_path, service, *flags)
     assert (done.returncode, done.stdout) == (2, "")
     assert flags[0] in done.stderr
+
+
+def test_a_comment_belongs_to_the_one_at_its_lines_among_alike(tmp_path: Path, service: Double) -> None:
+    two = GATE.replace("x * 2\n", "x * 2 + float(x.sum())\n")
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": two})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    (posted,) = service.pull.comments
+    commit(tmp_path, {"gate.py": two.replace("        return", "        x = x + float(x.sum())\n        return")})
+    show(tmp_path, base, service.pull)
+    posted["line"] = 8  # as GitHub says it after the push
+    review(tmp_path, service)
+    assert [c["line"] for c in service.pull.comments] == [8, 7]
+    assert "nothing new" in review(tmp_path, service).stderr
+
+
+def test_what_was_fixed_and_came_back_stands_in_the_summary(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    for text in (BRANCH, GATE, BRANCH):
+        commit(tmp_path, {"gate.py": text})
+        show(tmp_path, base, service.pull)
+        review(tmp_path, service)
+        for posted in service.pull.comments:
+            outdate(posted)
+    review(tmp_path, service)
+    (posted,) = service.pull.comments
+    assert "1 commented on before the lines changed" in service.pull.reviews[0]["body"]
+    assert f"([comment]({posted['html_url']}))" in service.pull.reviews[0]["body"]
+
+
+def test_an_outsider_cannot_silence_it(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    outsider = {"login": "mallory", "type": "User"}
+    for forged in (*service.pull.comments, *service.pull.reviews):
+        forged["user"] |= outsider
+    review(tmp_path, service)
+    assert len(service.pull.comments) == len(service.pull.reviews) == 2
+    del service.pull.comments[1], service.pull.reviews[1]
+    service.pull.login = "mallory"  # whose own token it is
+    assert "nothing new" in review(tmp_path, service).stderr
+
+
+def test_a_summary_that_another_wrote_is_written_anew(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    review(tmp_path, service)
+    commit(tmp_path, {"gate.py": GATE})
+    show(tmp_path, base, service.pull)
+    service.pull.answers = [lambda method, name: (403, {"message": "Not yours"}) if method == "PUT" else None]
+    assert "a summary that changed" in review(tmp_path, service).stderr
+    assert ["othing found" in r["body"] for r in service.pull.reviews] == [False, True]
+
+
+def test_what_was_posted_though_github_broke_off_is_not_posted_again(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    broken: list[str] = []
+
+    def break_off(method: str, name: str) -> Answer | None:
+        if method != "POST" or broken:
+            return None
+        broken.append(name)
+        service.pull.post()
+        return 502, {"message": "Bad Gateway"}
+
+    service.pull.answers = [break_off]
+    done = review(tmp_path, service)
+    assert done.returncode == 1, done.stderr
+    assert len(service.pull.comments) == len(service.pull.reviews) == 1
+
+
+def test_a_limit_that_opens_in_an_hour_is_told_and_not_waited_for(tmp_path: Path, service: Double) -> None:
+    repository(tmp_path, {"gate.py": BRANCH})
+    limit = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 3000)}
+    service.pull.answers = [lambda method, name: (403, {"message": "API rate limit exceeded"}, limit)]
+    done = review(tmp_path, service)
+    assert done.returncode == 2
+    assert "opens in 50 min" in done.stderr
+
+
+def test_many_comments_of_others_and_many_findings(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"notes.txt": "x\n"})
+    forward = "    def forward(self, x):\n" + "".join(f"        x = x + float((x * {i}).sum())\n" for i in range(120))
+    commit(tmp_path, {"big.py": f"{HEAD}class Big(nn.Module):\n{forward}        return x\n"})
+    show(tmp_path, base, service.pull)
+    service.pull.comments += [service.pull.comment(f"human {i}") for i in range(150)]
+    review(tmp_path, service)
+    assert len(service.pull.comments) == 170
+    assert "100 beyond the limit" in service.pull.reviews[0]["body"]
+    service.pull.asked.clear()
+    assert "nothing new" in review(tmp_path, service).stderr
+    assert service.pull.asked.count(("GET", "/repos/octo/models/pulls/1/comments")) == 2
+
+
+def test_models_do_not_see_the_token(tmp_path: Path, service: Double) -> None:
+    """Neither by accident nor in an error that goes into the review."""
+    told = "        raise ValueError([os.environ.get(n) for n in ('GITHUB_TOKEN', 'GH_TOKEN')])\n"
+    text = f"import os\n{HEAD}class Leak(nn.Module):\n    def forward(self, x):\n{told}"
+    base = repository(tmp_path, {"notes.txt": "x\n"})
+    declared = '[[tool.onnxlint.models]]\nfactory = "leak:Leak"\ninputs = { x = "float32[batch, 2]" }\n'
+    commit(tmp_path, {"leak.py": text, "pyproject.toml": declared})
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service, "--exporter", "dynamo", static=False)
+    assert "None, None" in done.stdout, done.stderr
+    assert TOKEN not in json.dumps([service.pull.reviews, service.pull.comments])
+
+
+@pytest.mark.parametrize("token", ["ghs_x\n", "  ghs_x", "ghs\x01x", "ghs_\u00e9"])
+def test_an_odd_token_is_not_shown(tmp_path: Path, service: Double, token: str) -> None:
+    base = repository(tmp_path, {"gate.py": GATE})
+    commit(tmp_path, {"gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    done = review(tmp_path, service, "--debug", token=token)
+    assert token.strip() not in done.stdout + done.stderr
+    assert done.returncode == (1 if token.strip() == "ghs_x" else 2)
+    assert service.pull.tokens <= {"token ghs_x", "Bearer ghs_x"}
+
+
+def test_a_dry_run_without_a_token_says_so(tmp_path: Path, service: Double) -> None:
+    repository(tmp_path, {"gate.py": BRANCH})
+    done = review(tmp_path, service, "--dry-run", token=None)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no token" in done.stderr

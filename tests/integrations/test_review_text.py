@@ -5,10 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from onnxlint.integrations.review.comments import fingerprint_of, is_summary
+from onnxlint.integrations.review.comments import Summary, comment, fingerprint_of, is_summary, summary
 from onnxlint.integrations.review.markdown import block, code, text
-from onnxlint.integrations.review.places import Place, read_files
+from onnxlint.integrations.review.places import Place, PullDiff, read_files
+from onnxlint.records import (
+    Cause,
+    Diagnostic,
+    Edit,
+    Evidence,
+    Finding,
+    Fix,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    Report,
+    Safety,
+    Severity,
+    Span,
+    Step,
+)
 
 PATCH = """\
 @@ -1,4 +1,5 @@
@@ -53,6 +71,7 @@ def test_only_what_ends_a_text_marks_it() -> None:
     mark = "<!-- onnxlint:0123456789abcdef -->"
     assert fingerprint_of(f"body\n\n{mark}\n") == "0123456789abcdef"
     assert fingerprint_of(f"{mark} said somebody") is None
+    assert fingerprint_of(f"> body\n>\n> {mark}\n\n") is None
     assert not is_summary("<!-- onnxlint:summary --> said somebody")
 
 
@@ -60,8 +79,16 @@ def entry(name: str, patch: str | None, **more: Any) -> dict[str, Any]:
     return {"filename": name, "status": "modified", "changes": 3} | ({"patch": patch} if patch else {}) | more
 
 
+FILE = ["import torch", "new = 1", "newer = 2", "last = 3", "more = 4", *[""] * 35, "a = 1", "b = 2", "c = 3"]
+
+
+def shown(lines: list[str]) -> PullDiff:
+    """What the pull request shows, where the file that was checked has these lines."""
+    return read_files([entry("m.py", PATCH)], {"m.py": lines}.get, print)  # type: ignore[arg-type]
+
+
 def test_lines_that_can_be_commented_on() -> None:
-    diff = read_files([entry("m.py", PATCH)], print)
+    diff = shown(FILE)
     assert diff.place("m.py", 2, 3) == Place("m.py", 2, 3)
     assert diff.place("m.py", 5, 30) == Place("m.py", 5, 5)
     assert diff.place("m.py", 30, 42) == Place("m.py", 41, 42)
@@ -70,14 +97,34 @@ def test_lines_that_can_be_commented_on() -> None:
     assert diff.whole("m.py", 1, 5) == Place("m.py", 1, 5)
     assert diff.whole("m.py", 5, 41) is None
     assert [n for n in range(1, 50) if diff.adds("m.py", n, n)] == [2, 3, 42]
+    assert not diff.differs("m.py")
 
 
-def test_the_file_that_was_checked_has_to_be_the_one_that_is_shown() -> None:
-    diff = read_files([entry("m.py", PATCH)], print)
-    lines = ["import torch\r", "new = 1", "newer = 2", "last = 3"]
-    assert diff.same(Place("m.py", 1, 4), lines)
-    assert not diff.same(Place("m.py", 1, 4), ["import torch", "new = 2", "newer = 2", "last = 3"])
-    assert not diff.same(Place("m.py", 1, 5), lines)
+def test_the_file_that_was_checked_has_to_have_what_is_shown() -> None:
+    diff = shown(["import torch\r", "new = 1", "newer = 2", "last = 3", "more = 5", "b = 2"])
+    assert diff.place("m.py", 1, 4) == Place("m.py", 1, 4)
+    assert diff.place("m.py", 2, 5) is None
+    assert diff.whole("m.py", 1, 5) is None
+    assert diff.place("m.py", 41, 42) is None
+    assert diff.differs("m.py")
+    assert shown([]).place("m.py", 1, 1) is None
+
+
+def test_lines_that_have_moved_in_the_file_that_was_checked() -> None:
+    diff = shown(["# of", "# the base", *FILE[:30], "# once more", *FILE[30:]])
+    assert diff.place("m.py", 4, 5) == Place("m.py", 2, 3)
+    assert diff.place("m.py", 45, 45) == Place("m.py", 42, 42)
+    assert diff.whole("m.py", 44, 46) == Place("m.py", 41, 43)
+    assert diff.place("m.py", 2, 2) is None
+    assert [n for n in range(1, 50) if diff.adds("m.py", n, n)] == [4, 5, 45]
+    assert not diff.differs("m.py")
+
+
+def test_of_alike_lines_the_nearest_are_taken() -> None:
+    assert shown([*FILE[:40], *FILE[40:], *FILE[40:]]).place("m.py", 42, 42) == Place("m.py", 42, 42)
+    moved = shown(["#", *FILE[:5], *FILE[40:], *[""] * 32, *FILE[40:]])
+    assert moved.place("m.py", 43, 43) == Place("m.py", 42, 42)
+    assert moved.place("m.py", 8, 8) is None
 
 
 def test_files_without_a_text_of_the_change() -> None:
@@ -88,8 +135,56 @@ def test_files_without_a_text_of_the_change() -> None:
         entry("gone.py", PATCH, status="removed"),
         entry("odd.py", "@@ nothing @@"),
         entry("cut.py", PATCH[:60]),
+        entry("bare.py", "@@ -1 +0,0 @@\n-all"),
     ]
-    diff = read_files(files, warned.append)
+    diff = read_files(files, lambda _: FILE, warned.append)
     assert diff.unshown == {"big.py", "odd.py", "cut.py"}
-    assert diff.hunks == {}
+    assert set(diff.files) == {"bare.py"}
+    assert diff.place("bare.py", 1, 9) is None
     assert len(warned) == 1
+
+
+@given(st.text(alphabet="ab \x0c\x1c\x85\u2028\r+-@\\", max_size=9), st.text(max_size=9))
+def test_no_line_confuses_the_diff(odd: str, other: str) -> None:
+    odd, other = (line.replace("\n", "").rstrip("\r") for line in (odd, other))
+    diff = read_files(
+        [entry("m.py", f"@@ -1,2 +1,3 @@\n {odd}\n-{other}\n+{other}\n+{odd}")], lambda _: FILE, pytest.fail
+    )
+    assert diff.files["m.py"][0].shown == {1: odd, 2: other, 3: odd}
+
+
+def finding(**changes: Any) -> Finding:
+    span = Span("m.py", 2, 1, 2, 4)
+    whole = {"code": "ONX101", "rule": "tensor-branch", "severity": Severity.ERROR, "message": "x", "span": span}
+    return Finding(**whole | changes)
+
+
+LONG = "[`@x`](http://a) " * 20_000
+
+
+def test_a_comment_is_never_longer_than_github_takes() -> None:
+    told = finding(
+        message=LONG,
+        trace=tuple(Step("p" * 4000, 1, LONG) for _ in range(20)),
+        fix=Fix(LONG, Safety.UNSAFE, (Edit("m.py", (2, 1), (2, 4), LONG),)),
+        evidence=tuple(
+            Evidence("M", e, Cause.REFUSED, Outcome.EXPORT_ERROR, (), LONG) for e in ("torchscript", "dynamo")
+        ),
+    )
+    made = comment(told, told.fingerprint, "m.py", shown(FILE), lambda _: FILE)
+    assert made is not None
+    assert len(made.body) < 65_536
+    assert fingerprint_of(made.body) == told.fingerprint
+    assert made.body.count("<details>") == made.body.count("</details>")
+
+
+def test_a_summary_is_never_longer_than_github_takes() -> None:
+    found = [("p" * 4000, finding(message=LONG))] * 400
+    models = tuple(ModelReport(LONG, "m.py", 1, ModelStatus.PROBED) for _ in range(40))
+    report = Report(tuple(f for _, f in found), models, (Diagnostic("error", LONG, "m.py", 1),) * 50)
+    told = Summary(3, [(*f, "https://x") for f in found], found, found, ["big.py"] * 50, "https://x/")
+    body = summary(report, told, show_all=False)
+    assert len(body) < 65_536
+    assert is_summary(body)
+    assert "and 399 more" in body
+    assert body.count("<details>") == body.count("</details>") == 3

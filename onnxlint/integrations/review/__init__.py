@@ -21,3 +21,8 @@ class ReviewError(Exception):
     def rejected(self) -> bool:
         """Whether GitHub read the request and did not like what is in it."""
         return self.status == 422
+
+    @property
+    def unsure(self) -> bool:
+        """Whether it may have been done all the same: GitHub broke off, or its answer did not come."""
+        return self.status is None or self.status >= 500

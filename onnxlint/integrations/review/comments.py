@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -16,10 +16,12 @@ from onnxlint.report.hunks import Hunk, hunks
 Sources = Callable[[str], list[str]]
 
 _LONGEST = 60_000  # characters of one text; GitHub takes 65,536
-_LISTED = 30  # findings that the summary names
+_LONGEST_LIST = 12_000  # of one list in it
+_SENTENCE = 1_000  # of what the checked code or another program has a say in
+_LISTED = 30  # rows of a list
 _STEPS = 12  # steps of a trace that a comment tells
 _MODELS = 30  # rows of the summary's table
-_MARK = re.compile(r"<!-- onnxlint:([0-9a-f]{16}) -->\s*\Z")
+_MARK = re.compile(r"^<!-- onnxlint:([0-9a-f]{16}) -->\s*\Z", re.MULTILINE)
 _SUMMARY = "<!-- onnxlint:summary -->"
 
 
@@ -34,28 +36,26 @@ class Comment:
 
 
 def fingerprint_of(body: str) -> str | None:
-    """The fingerprint in a comment of ours; None for everybody else's. Only the end counts: a text cannot hide one."""
+    """The fingerprint in a comment of ours; None for everybody else's. Only the last line counts, and no quotation."""
     found = _MARK.search(body)
     return found[1] if found else None
 
 
 def is_summary(body: str) -> bool:
     """Whether this is the text of a review that holds our summary."""
-    return body.rstrip().endswith(_SUMMARY)
+    return body.rstrip().endswith(f"\n{_SUMMARY}")
 
 
 def comment(finding: Finding, fingerprint: str, path: str, diff: PullDiff, sources: Sources) -> Comment | None:
     """The comment on a finding in a file, `path` in the repository; None where the diff shows no line of it."""
     span = finding.span
-    lines = sources(span.path)
-    place = diff.place(path, span.line, max(span.line, span.end_line))
     found = hunks(finding.fix, sources) if finding.fix is not None and finding.fix.edits else []
     suggested = _suggested(finding, path, found, diff)
     if suggested is not None:
-        whole = diff.whole(path, suggested.first, suggested.last)
-        assert whole is not None
-        place = whole
-    if place is None or not diff.same(place, lines):
+        place = diff.whole(path, suggested.first, suggested.last)
+    else:
+        place = diff.place(path, span.line, max(span.line, span.end_line))
+    if place is None:
         return None
     body = _body(finding, suggested, [hunk for hunk in found if hunk is not suggested], sources)
     return Comment(finding, fingerprint, place, f"{body}\n\n<!-- onnxlint:{fingerprint} -->\n")
@@ -72,14 +72,14 @@ def _suggested(finding: Finding, path: str, found: Sequence[Hunk], diff: PullDif
 
 
 def _body(finding: Finding, suggested: Hunk | None, others: Sequence[Hunk], sources: Sources) -> str:
-    parts = [_title(finding), text(finding.message)]
-    effects = [f"- **{name}**: {text(what)}" for name, what in words.effects_of(finding)]
+    parts = [_title(finding), _sentence(finding.message)]
+    effects = [f"- **{name}**: {_sentence(what)}" for name, what in words.effects_of(finding)]
     if effects:
         parts.append("\n".join(effects))
     fix = finding.fix
     if fix is not None:
         unsafe = " (this may change what PyTorch computes)" if fix.safety is Safety.UNSAFE else ""
-        parts.append(f"**Fix**: {text(fix.title)}{unsafe}")
+        parts.append(f"**Fix**: {_sentence(fix.title)}{unsafe}")
     if suggested is not None:
         parts.append(block("suggestion", list(suggested.lines)))
     if others:
@@ -89,10 +89,38 @@ def _body(finding: Finding, suggested: Hunk | None, others: Sequence[Hunk], sour
         short = sum(map(len, drawn)) < _LONGEST // 4
         parts.append(block("diff", drawn) if short else "The change is long: `onnxlint check --diff` shows it.")
     if finding.trace:
-        steps = [f"1. {code(f'{step.path}:{step.line}')}: {text(step.message)}" for step in finding.trace[-_STEPS:]]
-        parts.append("\n".join(["<details><summary>How the value gets here</summary>", "", *steps, "", "</details>"]))
+        steps = [f"1. {code(f'{s.path}:{s.line}')}: {_sentence(s.message)}" for s in finding.trace[-_STEPS:]]
+        parts.append(_details("How the value gets here", steps))
     parts.append(f"<sub>{code(f'onnxlint explain {finding.code}')} · silence: {code(f'# noqa: {finding.code}')}</sub>")
-    return "\n\n".join(parts)
+    return _fitting(parts)
+
+
+def _sentence(told: str) -> str:
+    return text(words.cut(words.clean(told), _SENTENCE))
+
+
+def _fitting(parts: Iterable[str]) -> str:
+    """The parts as paragraphs, without those that would make the text longer than GitHub takes."""
+    kept: list[str] = []
+    left = _LONGEST
+    for part in parts:
+        if len(part) + 2 <= left:
+            kept.append(part)
+            left -= len(part) + 2
+    return "\n\n".join(kept)
+
+
+def _details(head: str, rows: Sequence[str]) -> str:
+    """A list that is shown when it is asked for; what is too much of it is counted."""
+    left = _LONGEST_LIST
+    shown: list[str] = []
+    for row in rows[:_LISTED]:
+        left -= len(row) + 1
+        if left < 0:
+            break
+        shown.append(row)
+    more = [f"- and {len(rows) - len(shown)} more"] if len(shown) < len(rows) else []
+    return "\n".join([f"<details><summary>{head}</summary>", "", *shown, *more, "", "</details>"])
 
 
 def _title(finding: Finding) -> str:
@@ -112,11 +140,14 @@ def _drawn(hunk: Hunk, sources: Sources) -> list[str]:
 class Summary:
     """What the summary tells beside the report: how many findings are commented on, and those that are not.
 
-    `elsewhere` holds the others with their paths in the repository, those first that the pull request has to do with;
-    `web` is the address under which the files of the commit are shown, ending in a slash.
+    Findings come with their paths in the repository. `earlier` were commented on at lines that have changed since (with
+    the address of the comment), `more` would have been too many comments, `elsewhere` are not on lines that the pull
+    request shows. `web` is the address under which the files of the commit are shown, ending in a slash.
     """
 
     commented: int
+    earlier: Sequence[tuple[str, Finding, str]]
+    more: Sequence[tuple[str, Finding]]
     elsewhere: Sequence[tuple[str, Finding]]
     unshown: Sequence[str]
     web: str
@@ -125,27 +156,26 @@ class Summary:
 def summary(report: Report, told: Summary, *, show_all: bool) -> str:
     """The text of the review itself."""
     line = words.summary(report, show_all=show_all, timed=False)
-    parts = ["### onnxlint", text(line[:1].upper() + line[1:])]
-    parts += _models(report)
+    parts = ["### onnxlint", text(line[:1].upper() + line[1:]), *_models(report)]
     if told.commented:
-        parts.append(
-            f"{told.commented} {'stands at its line' if told.commented == 1 else 'stand at their lines'} below."
-        )
-    if told.elsewhere:
-        shown = [_listed(path, finding, told.web) for path, finding in told.elsewhere[:_LISTED]]
-        left = len(told.elsewhere) - len(shown)
-        more = [f"- and {left} more"] if left else []
-        head = f"<details><summary>{len(told.elsewhere)} not on lines that this pull request shows</summary>"
-        parts.append("\n".join([head, "", *shown, *more, "", "</details>"]))
+        parts.append(f"{told.commented} {'is' if told.commented == 1 else 'are'} commented on in the code.")
+    if told.earlier:
+        rows = [f"{_listed(path, f, told.web)} ([comment]({address}))" for path, f, address in told.earlier]
+        parts.append(_details(f"{len(rows)} commented on before the lines changed", rows))
+    for head, found in (
+        ("beyond the limit of comments", told.more),
+        ("not on lines that this pull request shows", told.elsewhere),
+    ):
+        if found:
+            parts.append(_details(f"{len(found)} {head}", [_listed(path, f, told.web) for path, f in found]))
     errors = [d for d in report.diagnostics if d.level == "error"]
     if errors:
-        rows = [f"- {code(d.path) + ': ' if d.path else ''}{text(d.message)}" for d in errors[:_LISTED]]
+        rows = [f"- {code(d.path) + ': ' if d.path else ''}{_sentence(d.message)}" for d in errors[:_LISTED]]
         parts.append("\n".join(["The run could not do all that was asked:", "", *rows]))
     if told.unshown:
         names = ", ".join(code(name) for name in told.unshown[:_LISTED])
         parts.append(f"GitHub shows no lines of {names}: nothing is commented on there.")
-    body = "\n\n".join(parts)
-    return f"{body[:_LONGEST]}\n\n{_SUMMARY}\n"
+    return f"{_fitting(parts)}\n\n{_SUMMARY}\n"
 
 
 def _models(report: Report) -> list[str]:
@@ -172,4 +202,4 @@ def _cell(model: ModelReport, exporter: str) -> str:
 def _listed(path: str, finding: Finding, web: str) -> str:
     place = f"{path}:{finding.span.line}"
     link = f"[{code(place)}]({web}{quote(path, errors='surrogateescape')}#L{finding.span.line})" if web else code(place)
-    return f"- {link} {_title(finding)}: {text(finding.message)}"
+    return f"- {link} {_title(finding)}: {_sentence(finding.message)}"

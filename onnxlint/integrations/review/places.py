@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
-Shown = Mapping[int, str]  # line number in the new version → its text, without the end of the line
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Lines `first` to `last` of a file, both within one hunk of the diff."""
+    """Lines `first` to `last` of a file as the pull request has it, both within one hunk of the diff."""
 
     path: str
     first: int
@@ -22,53 +20,103 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class PullDiff:
-    """What a pull request shows: by file the hunks, and the lines that it adds.
+class Part:
+    """A hunk of the diff: the text of each line that it shows of the new version, and which of them it adds.
 
-    `unshown` are files that it changes though GitHub shows no text of the change: binary ones, and very large changes.
+    In the file that was checked these lines stand `moved` lines further down.
     """
 
-    hunks: Mapping[str, Sequence[Shown]]
-    added: Mapping[str, frozenset[int]]
+    shown: Mapping[int, str]
+    added: frozenset[int]
+    moved: int = 0
+
+    def holds(self, line: int) -> bool:
+        """Whether it shows a line of the file that was checked."""
+        return line - self.moved in self.shown
+
+
+@dataclass(frozen=True, slots=True)
+class PullDiff:
+    """What a pull request shows: the hunks of each file, as GitHub lists them.
+
+    `unshown` are files that it changes though GitHub shows no text of the change: binary ones, and very large changes.
+    `sources` knows the files that were checked, by their paths in the repository. They are not always those of the pull
+    request's own commit: what GitHub Actions checks out is its merge with the base, in which lines have moved.
+    """
+
+    files: Mapping[str, Sequence[Part]]
     unshown: frozenset[str]
+    sources: Callable[[str], Sequence[str]]
+    _fitted: dict[str, list[Part]] = field(default_factory=dict)
 
     def place(self, path: str, first: int, last: int) -> Place | None:
-        """The part of the lines that can be commented on; None where no line of them is shown.
+        """The part of the lines that can be commented on; None where no line of them is shown as it was checked.
 
         What matters is where it begins: a hunk that shows the first line is taken before one that shows others.
         """
         for wanted in ((first,), range(first, last + 1)):
-            for hunk in self.hunks.get(path, ()):
-                if any(line in hunk for line in wanted):
-                    shown = [line for line in range(first, last + 1) if line in hunk]
-                    return Place(path, shown[0], shown[-1])
+            for part in self._parts(path):
+                if any(map(part.holds, wanted)):
+                    shown = [line for line in range(first, last + 1) if part.holds(line)]
+                    return self._same(path, part, shown[0], shown[-1])
         return None
 
     def whole(self, path: str, first: int, last: int) -> Place | None:
-        """All of the lines, where one hunk shows every one of them."""
-        if any(all(line in hunk for line in range(first, last + 1)) for hunk in self.hunks.get(path, ())):
-            return Place(path, first, last)
+        """All of the lines, where one hunk shows every one of them as it was checked."""
+        for part in self._parts(path):
+            if all(map(part.holds, range(first, last + 1))):
+                return self._same(path, part, first, last)
         return None
-
-    def same(self, place: Place, lines: Sequence[str]) -> bool:
-        """Whether the file that was checked has the text there that the diff shows.
-
-        It has not where another commit was checked out, such as the merge that GitHub makes of a pull request.
-        """
-        shown = next(hunk for hunk in self.hunks[place.path] if place.first in hunk)
-        return place.last <= len(lines) and all(
-            lines[number - 1].rstrip("\r\n") == shown[number] for number in range(place.first, place.last + 1)
-        )
 
     def adds(self, path: str, first: int, last: int) -> bool:
         """Whether a line from `first` to `last` is one that the pull request adds."""
-        return any(line in self.added.get(path, ()) for line in range(first, last + 1))
+        return any(line - part.moved in part.added for part in self._parts(path) for line in range(first, last + 1))
+
+    def differs(self, path: str) -> bool:
+        """Whether the file that was checked lacks something that the pull request shows of it."""
+        lines = self.sources(path)
+        return any(not _stands(part.shown, part.moved, lines) for part in self._parts(path))
+
+    def _parts(self, path: str) -> Sequence[Part]:
+        if path not in self._fitted:
+            self._fitted[path] = _fitted(self.files.get(path, ()), self.sources(path))
+        return self._fitted[path]
+
+    def _same(self, path: str, part: Part, first: int, last: int) -> Place | None:
+        shown = {line - part.moved: part.shown[line - part.moved] for line in range(first, last + 1)}
+        stands = _stands(shown, part.moved, self.sources(path))
+        return Place(path, first - part.moved, last - part.moved) if stands else None
 
 
-def read_files(files: Iterable[Mapping[str, Any]], warn: Callable[[str], None]) -> PullDiff:
+def _fitted(parts: Sequence[Part], lines: Sequence[str]) -> list[Part]:
+    """Find each hunk in the file that was checked, nearest to where the one before it leads to expect it."""
+    found = []
+    moved = 0
+    for part in parts:
+        last = len(lines) - max(part.shown, default=0)
+        for number in sorted(range(1 - min(part.shown, default=1), last + 1), key=lambda n: abs(n - moved)):
+            if _stands(part.shown, number, lines):
+                moved = number
+                found.append(Part(part.shown, part.added, moved))
+                break
+        else:
+            found.append(part)
+    return found
+
+
+def _stands(shown: Mapping[int, str], moved: int, lines: Sequence[str]) -> bool:
+    """Whether the file has these lines, so much further down."""
+    return all(
+        0 < number + moved <= len(lines) and lines[number + moved - 1].rstrip("\r\n") == text
+        for number, text in shown.items()
+    )
+
+
+def read_files(
+    files: Iterable[Mapping[str, Any]], sources: Callable[[str], Sequence[str]], warn: Callable[[str], None]
+) -> PullDiff:
     """Read the files of a pull request as GitHub's REST interface lists them (`GET …/pulls/N/files`)."""
-    hunks: dict[str, list[Shown]] = {}
-    added: dict[str, frozenset[int]] = {}
+    found: dict[str, list[Part]] = {}
     unshown = set()
     for file in files:
         path, patch = str(file["filename"]), file.get("patch")
@@ -84,13 +132,13 @@ def read_files(files: Iterable[Mapping[str, Any]], warn: Callable[[str], None]) 
             warn(f"the diff of {path} cannot be read, so nothing is commented on there: {error}")
             unshown.add(path)
             continue
-        if not len(parsed):
+        if len(parsed):
+            found[path] = [_part(hunk) for hunk in parsed]
+        else:
             unshown.add(path)
-            continue
-        hunks[path] = [_shown(hunk) for hunk in parsed]
-        added[path] = frozenset(line.target_line_no or 0 for hunk in parsed for line in hunk if line.is_added)
-    return PullDiff(hunks, added, frozenset(unshown))
+    return PullDiff(found, frozenset(unshown), sources)
 
 
-def _shown(hunk: Any) -> Shown:
-    return {line.target_line_no: line.value.rstrip("\r\n") for line in hunk if line.is_added or line.is_context}
+def _part(hunk: Any) -> Part:
+    shown = {line.target_line_no: line.value.rstrip("\r\n") for line in hunk if line.is_added or line.is_context}
+    return Part(shown, frozenset(line.target_line_no for line in hunk if line.is_added))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxlint.baseline import fingerprint
 from onnxlint.integrations.review import ReviewError
 from onnxlint.integrations.review.comments import (
     Comment,
@@ -18,16 +21,16 @@ from onnxlint.integrations.review.comments import (
     is_summary,
     summary,
 )
-from onnxlint.integrations.review.places import PullDiff, read_files
+from onnxlint.integrations.review.places import Place, PullDiff, read_files
 from onnxlint.records import Finding, Report, Severity, VerdictKind
-from onnxlint.report.fingerprints import distinct
 from onnxlint.report.words import hidden
 
 if TYPE_CHECKING:
-    from onnxlint.integrations.review.github import Pull
+    from onnxlint.integrations.review.github import Pull, Said
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
-_AGAIN = "More of what onnxlint finds; the summary is in its first review."
+_AGAIN = "More of what onnxlint finds; the summary is in an earlier review."
+_PAUSE = 3.0  # seconds, for what GitHub has written to be there for readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class Draft:
 class Reviewer:
     """Makes a review of a report.
 
-    `root` is the top of the repository in which `sources` reads files, `head` the commit of the pull request that was
-    checked, `server` the address of GitHub's pages. At most `most` comments are made in all, the worst findings first.
+    `root` is the top of the repository in which `sources` reads files, `head` the commit that its branch stands at,
+    `server` the address of GitHub's pages. At most `most` comments stand at a time, the worst findings come first.
     """
 
     pull: Pull
@@ -58,56 +61,72 @@ class Reviewer:
 
     def draft(self, report: Report, *, inline: bool = True) -> Draft:
         """What a review of the report says now, after what earlier ones said; without comments unless `inline`."""
-        diff = read_files(self.pull.files(), self.warn)
-        known = [found for found in map(fingerprint_of, self.pull.comments()) if found is not None]
-        earlier = [(number, body) for number, body in self.pull.reviews() if is_summary(body)]
         shown = sorted((f for f in report.findings if self.show_all or not hidden(f)), key=_in_source)
-        paths = {f.span.path: self._path(f.span.path) for f in shown}
-        made: dict[str, Comment] = {}
-        elsewhere: list[Finding] = []
-        for finding, fingerprint in zip(shown, distinct([f.fingerprint for f in shown]), strict=True):
-            its = paths[finding.span.path]
-            found = comment(finding, fingerprint, its, diff, self.sources) if inline and its is not None else None
-            if found is None:
-                elsewhere.append(finding)
-            else:
-                made[fingerprint] = found
-        new = sorted((c for key, c in made.items() if key not in known), key=lambda c: _badness(c.finding))
-        posted = new[: max(0, self.most - len(set(known)))]
-        elsewhere += [c.finding for c in new[len(posted) :]]
-        elsewhere.sort(key=lambda f: (not self._concerns(diff, f), _badness(f)))
+        diff = self._diff()
+        told = [self._told(finding, diff, inline) for finding in shown]
+        if inline:
+            self._warn_of_others(told, diff)
+        said = _matched(told, self.pull.comments(fingerprint_of))
+        new = sorted((t for i, t in enumerate(told) if t.comment and i not in said), key=_badness)
+        standing = sum(bool(found.lines) for found in said.values())
+        posted = new[: max(0, self.most - standing)]
+        elsewhere = [t for i, t in enumerate(told) if not t.comment and i not in said]
+        elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), _badness(t)))
         body = summary(
             report,
             Summary(
-                len(made) - len(new) + len(posted),
-                [(paths[f.span.path] or f.span.path, f) for f in elsewhere],
+                standing + len(posted),
+                [
+                    (told[i].path, told[i].finding, found.address)
+                    for i, found in sorted(said.items())
+                    if not found.lines
+                ],
+                [(t.path, t.finding) for t in new[len(posted) :]],
+                [(t.path, t.finding) for t in elsewhere],
                 sorted(diff.unshown),
                 f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/",
             ),
             show_all=self.show_all,
         )
-        return self._drafted(body, posted, earlier, bool(elsewhere) and self._concerns(diff, elsewhere[0]))
+        concerned = len(new) > len(posted) or any(self._concerns(diff, t.finding) for t in elsewhere[:1])
+        return self._drafted(body, [t.comment for t in posted if t.comment], concerned)
 
-    def _drafted(
-        self, body: str, posted: Sequence[Comment], earlier: Sequence[tuple[int, str]], concerned: bool
-    ) -> Draft:
+    def _told(self, finding: Finding, diff: PullDiff, inline: bool) -> _Told:
+        key = fingerprint(finding, self.root)
+        path = self._path(finding.span.path)
+        if path is None:
+            return _Told(finding, key, finding.span.path, None)
+        return _Told(finding, key, path, comment(finding, key, path, diff, self.sources) if inline else None)
+
+    def _warn_of_others(self, told: Sequence[_Told], diff: PullDiff) -> None:
+        """Say which files are not the ones that the pull request shows, where that costs a comment."""
+        others = sorted({t.path for t in told if t.comment is None and t.path in diff.files and diff.differs(t.path)})
+        if others:
+            why = "what was checked is not what the pull request shows, so not all of it is commented on"
+            self.warn(f"{', '.join(others)}: {why}; check out its head")
+
+    def _drafted(self, body: str, posted: Sequence[Comment], concerned: bool) -> Draft:
+        earlier = self.pull.reviews(is_summary)
         changed = None
         if earlier:
-            number, before = earlier[0]
-            changed = (number, body) if before.split() != body.split() else None
+            last = earlier[-1]
+            changed = (last.number, body) if last.body.split() != body.split() else None
         payload = None
         if posted or (concerned and not earlier):
-            payload = {
-                "commit_id": self.head,
-                "event": "COMMENT",
-                "body": _AGAIN if earlier else body,
-                "comments": [_placed(c) for c in posted],
-            }
+            payload = self._review(_AGAIN if earlier else body, posted)
         if payload is not None:
             told = f"a review with {len(posted)} new comment{'s' * (len(posted) != 1)}"
         else:
             told = "a summary that changed" if changed is not None else "nothing new to say"
         return Draft(payload, changed, told)
+
+    def _review(self, body: str, posted: Sequence[Comment]) -> dict[str, Any]:
+        return {
+            "commit_id": self.head,
+            "event": "COMMENT",
+            "body": body,
+            "comments": [_placed(c) for c in posted],
+        }
 
     def post(self, report: Report) -> str:
         """Post what is new, and tell what was done. Raises ReviewError.
@@ -115,20 +134,36 @@ class Reviewer:
         Comments that GitHub does not take, since the branch moved on meanwhile, go into the summary instead.
         """
         draft = self.draft(report)
-        address = ""
-        if draft.payload is not None:
-            try:
-                address = self.pull.create_review(draft.payload)
-            except ReviewError as error:
-                if not error.rejected or not draft.payload["comments"]:
-                    raise
+        try:
+            address = self._create(draft)
+        except ReviewError as error:
+            if error.unsure:  # it may be there nevertheless: then the second draft has nothing to post
+                time.sleep(_PAUSE)
+                draft = self.draft(report)
+            elif error.rejected and draft.payload is not None and draft.payload["comments"]:
                 self.warn(f"the findings go into the summary instead: {error}")
                 draft = self.draft(report, inline=False)
-                payload = draft.payload
-                address = self.pull.create_review(payload) if payload is not None else ""
+            else:
+                raise
+            address = self._create(draft)
         if draft.changed is not None:
-            self.pull.update_review(*draft.changed)
+            self._update(*draft.changed)
         return f"{draft.told}{': ' + address if address else ''}"
+
+    def _create(self, draft: Draft) -> str:
+        return self.pull.create_review(draft.payload) if draft.payload is not None else ""
+
+    def _update(self, review: int, body: str) -> None:
+        """Bring the summary up to date; one that somebody else wrote, whose token it was then, is written anew."""
+        try:
+            self.pull.update_review(review, body)
+        except ReviewError as error:
+            if not (error.forbidden or error.rejected):
+                raise
+            self.pull.create_review(self._review(body, ()))
+
+    def _diff(self) -> PullDiff:
+        return read_files(self.pull.files(), lambda path: self.sources(os.path.join(self.root, path)), self.warn)
 
     def _path(self, path: str) -> str | None:
         """What the repository calls a file; None for one outside of it."""
@@ -151,11 +186,57 @@ def _placed(c: Comment) -> dict[str, Any]:
     return {"path": c.place.path, "body": c.body, **lines}
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A finding, what it is known by, its path in the repository, and the comment on it where one can be made."""
+
+    finding: Finding
+    fingerprint: str
+    path: str
+    comment: Comment | None
+
+
+def _matched(told: Sequence[_Told], said: Sequence[Said]) -> dict[int, Said]:
+    """The findings that were commented on, by number, each with its comment.
+
+    Alike findings of a file have one fingerprint: a comment belongs to the one at its lines. One whose lines are not
+    shown any more belongs to any that is left, those first that would get a new comment.
+    """
+    left: dict[str | None, list[Said]] = {}
+    for one in said:
+        left.setdefault(fingerprint_of(one.body), []).append(one)
+    found: dict[int, Said] = {}
+
+    def match(number: int, fits: Callable[[Said], bool]) -> None:
+        its = left.get(told[number].fingerprint, [])
+        one = next(filter(fits, its), None)
+        if one is not None:
+            found[number] = one
+            its.remove(one)
+
+    made = [(i, t.comment.place) for i, t in enumerate(told) if t.comment is not None]
+    for i, place in made:
+        match(i, partial(_stands, place))
+    for i, _ in made:
+        if i not in found:
+            match(i, lambda one: not one.lines)
+    for i, t in enumerate(told):
+        if t.comment is None:
+            match(i, lambda _: True)
+    return found
+
+
+def _stands(place: Place, one: Said) -> bool:
+    """Whether a comment stands at a place now, or at a part of it."""
+    return one.path == place.path and bool(one.lines) and one.lines[0] <= place.last and place.first <= one.lines[-1]
+
+
 def _in_source(finding: Finding) -> tuple[str, int, int, str]:
     return finding.span.path, finding.span.line, finding.span.column, finding.code
 
 
-def _badness(finding: Finding) -> tuple[bool, int, tuple[str, int, int, str]]:
+def _badness(told: _Told) -> tuple[bool, int, tuple[str, int, int, str]]:
     """The worst first: what is confirmed, then by severity, then in source order."""
+    finding = told.finding
     confirmed = finding.verdict is VerdictKind.CONFIRMED
     return not confirmed, _SEVERITIES.index(finding.severity), _in_source(finding)
