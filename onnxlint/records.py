@@ -178,11 +178,15 @@ class GraphRow:
 
 @dataclass(frozen=True, slots=True)
 class GraphDiff:
-    """Two graphs of one model side by side, around where they differ; `left` and `right` are the inputs they are of."""
+    """Two graphs of one model side by side, around where they differ; `left` and `right` are the inputs they are of.
+
+    `skipped` rows after the last one were left out.
+    """
 
     left: str
     right: str
     rows: tuple[GraphRow, ...]
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,8 @@ class Evidence:
     `repro` is the path of a stand-alone script that shows it again. `runtime` names the runtime it was seen in; empty
     where that is ONNX Runtime on the CPU, or none. `sides` tells who agrees with whom on that input. `reduced`: the
     input that `variation` names was made small, and detail and errors are those of what is left of it. `inputs` are the
-    values that were fed, as text; `graphs` shows what a trace of that input has otherwise than one of the example.
+    values that were fed, as text; `graphs` shows what the exporter's trace, or capture, of that input has otherwise
+    than of the example.
     """
 
     model: str
@@ -354,7 +359,8 @@ class Latency:
 class Tried:
     """What an export made of one input: `agrees`, other `values`, another `shape`, or `refused`.
 
-    `max_abs` is the error of output number `output`, `allowed` what would have passed; None where nothing was compared.
+    `max_abs` is the error of output number `output`, the largest of all where it agrees, and `allowed` what would have
+    passed. None where nothing was compared, or PyTorch itself jumps as far; `allowed` is that where it agrees too.
     """
 
     variation: str

@@ -204,13 +204,14 @@ class _Keeper:
         )
 
     def _graphs(self, e: Explanation) -> GraphDiff | None:
-        """The traces of the example and of the input as it was found, once for each exporter and input."""
-        if self.found.export.exporter != "torchscript" or e.trial is None or e.trial.run.label in self._drawn:
+        """The graphs of the example and of the input as it was found, once for each exporter and input."""
+        if e.trial is None or e.trial.run.label in self._drawn:
             return None
         self._drawn.add(e.trial.run.label)
         if len(self._drawn) > _DRAWN:
             return None
-        return graphs(self.eager, e.trial.run, e.frames[0] if e.frames else None, self.probe.root)
+        place = e.frames[0] if e.frames else None
+        return graphs(self.eager, self.found.export, e.trial.run, place, self.probe.root)
 
     def _told(self, e: Explanation, run: Run) -> str:
         """What went otherwise at the place, on an input that was made small; as it was where that is not seen again."""

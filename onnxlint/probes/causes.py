@@ -230,7 +230,7 @@ def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
 
     Libraries ask `is_exporting()` before they read a tensor, so that the export never takes eager's path.
     """
-    if export.captured:
+    if export.capture is not None:
         return True
     steps = first_steps(eager.base.observation.path, eager.base.observation.root)
     refused = [steps[place] for r in export.refusals for place in map(_line, r.frames[:1]) if place in steps]

@@ -175,7 +175,8 @@ def _same_source(mine: Input, its: Input, same: dict[int, int]) -> bool:
     return (same.get(mine.producer, mine.producer), mine.output) == (its.producer, its.output)
 
 
-def _array(value: Any) -> str:
+def array_text(value: Any) -> str:
+    """An array as what is compared and shown: type, shape, and its elements or, of a large one, their digest."""
     array = numpy.asarray(value)
     shape = "×".join(map(str, array.shape)) or "scalar"
     if array.size <= _BY_VALUE:
@@ -228,7 +229,7 @@ class _Jit:
             module = next(graph.inputs())  # `self`
             self.values[module.debugName()] = (Input("parameter", "self"),)
         self._block(graph)
-        return _inherit(self.nodes)
+        return inherited(self.nodes)
 
     def _block(self, block: Any) -> None:
         for node in block.nodes():
@@ -248,7 +249,7 @@ class _Jit:
             self.values[outputs[0]] = (Input("parameter", f"{owner}.{node.s('name')}"),)
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             parts = self._inputs(node.inputs())
-            self.values[outputs[0]] = _folded(parts)
+            self.values[outputs[0]] = folded(parts)
         else:
             index = len(self.nodes)
             self.nodes.append(
@@ -262,7 +263,7 @@ class _Jit:
                 self.values[name] = (Input("value", producer=index, output=k),)
 
 
-def _folded(parts: tuple[Input, ...]) -> tuple[Input, ...]:
+def folded(parts: tuple[Input, ...]) -> tuple[Input, ...]:
     """A list in its consumer: brackets around its parts, so that lists of other lengths are other skeletons."""
     if all(part.kind == "constant" for part in parts):
         return (Input("constant", f"[{', '.join(part.text for part in parts)}]"),)
@@ -279,7 +280,7 @@ def _jit_attributes(node: Any) -> tuple[tuple[str, str], ...]:
     for name in sorted(node.attributeNames()):
         kind = node.kindOf(name)
         if kind == "t":
-            found.append((name, _array(node.t(name).detach().cpu().numpy())))
+            found.append((name, array_text(node.t(name).detach().cpu().numpy())))
         elif kind in ("i", "f", "s", "is", "fs", "ss"):
             found.append((name, str(getattr(node, kind)(name))))
         else:
@@ -315,11 +316,11 @@ class _Onnx:
         for k, value in enumerate(graph.input):
             self.values[value.name] = Input("value", output=k)
         self._graph(graph)
-        return _inherit(self.nodes)
+        return inherited(self.nodes)
 
     def _graph(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:
-            self.values[tensor.name] = Input("constant", _array(onnx.numpy_helper.to_array(tensor)))
+            self.values[tensor.name] = Input("constant", array_text(onnx.numpy_helper.to_array(tensor)))
         for node in graph.node:
             self._node(node)
         outputs = tuple(self._input(value.name) for value in graph.output)
@@ -349,12 +350,12 @@ class _Onnx:
 
 def _onnx_attribute(attribute: onnx.AttributeProto) -> str:
     if attribute.type == onnx.AttributeProto.TENSOR:
-        return _array(onnx.numpy_helper.to_array(attribute.t))
+        return array_text(onnx.numpy_helper.to_array(attribute.t))
     value = onnx.helper.get_attribute_value(attribute)
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _inherit(nodes: list[Node]) -> tuple[Node, ...]:
+def inherited(nodes: list[Node]) -> tuple[Node, ...]:
     """Give nodes without a line of their own (casts, `aten::Int`) that of the first node that uses them."""
     frames = [node.frames for node in nodes]
     for index in range(len(nodes) - 1, -1, -1):

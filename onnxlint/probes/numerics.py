@@ -27,7 +27,7 @@ SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wr
 class Difference:
     """How one output of ONNX Runtime differs from eager's. `shape` is set where the shapes or the number differ.
 
-    `allowed` is the largest absolute difference that would have passed.
+    `allowed` is the largest absolute difference that would have passed; `passes` tells that it did.
     """
 
     output: int
@@ -36,6 +36,7 @@ class Difference:
     max_rel: float | None = None
     allowed: float = 0.0
     shape: bool = False
+    passes: bool = False
 
 
 def tensors(outputs: Any) -> list[torch.Tensor]:
@@ -88,7 +89,12 @@ class Bounds:
 
 def plainly_equal(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> bool:
     """Whether the outputs agree so closely that no float64 reference could find fault."""
-    return difference(actual, expected, None, bounds, factor=(FACTOR - 1) * ULPS) is None
+    return worst(closely(actual, expected, bounds)) is None
+
+
+def closely(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> list[Difference]:
+    """As `differences`, of which those pass that no float64 reference could find fault with."""
+    return differences(actual, expected, None, bounds, factor=(FACTOR - 1) * ULPS)
 
 
 def difference(
@@ -98,20 +104,41 @@ def difference(
     bounds: Bounds,
     factor: float = FALLBACK,
 ) -> Difference | None:
-    """The worst difference between ONNX Runtime's arrays and eager's tensors, None if they agree.
+    """The worst of the `differences` that do not pass; None if the outputs agree."""
+    return worst(differences(actual, expected, wide, bounds, factor))
+
+
+def worst(found: Sequence[Difference]) -> Difference | None:
+    """The worst of those that do not pass."""
+    return max((d for d in found if not d.passes), key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
+
+
+def largest(found: Sequence[Difference]) -> Difference | None:
+    """Where the outputs agree: the one that is furthest from eager's, if only by noise."""
+    return max((d for d in found if d.passes), key=lambda d: d.max_abs or 0.0, default=None)
+
+
+def differences(
+    actual: Sequence[Any],
+    expected: Sequence[torch.Tensor],
+    wide: Sequence[torch.Tensor] | None,
+    bounds: Bounds,
+    factor: float = FALLBACK,
+) -> list[Difference]:
+    """How far each of ONNX Runtime's arrays is from eager's tensor; an output that has no number has none.
 
     Shapes, integers, booleans, and where NaN and infinity stand, must be the same. `wide` is the float64 reference;
     `factor` is what is allowed, in eps of the scale, without one.
     """
     if len(actual) != len(expected):
-        return Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)
+        return [Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)]
     found = []
     for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         ref = wide[index].cpu() if wide is not None and len(wide) == len(expected) else None
         one = _compare(index, tensor(ours), theirs.cpu(), ref, bounds, factor)
         if one is not None:
             found.append(one)
-    return max(found, key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
+    return found
 
 
 def tensor(value: Any) -> torch.Tensor:
@@ -147,12 +174,13 @@ def _compare(
 def _compare_exactly(
     index: int, ours: torch.Tensor, theirs: torch.Tensor, wide: torch.Tensor | None
 ) -> Difference | None:
-    wrong = ours.to(theirs.dtype) != theirs
+    unlike = ours.to(theirs.dtype) != theirs
+    wrong = unlike
     if wide is not None:
-        wrong &= wide.to(theirs.dtype) == theirs  # where float64 already disagrees with eager, the value is a tie
+        wrong = unlike & (wide.to(theirs.dtype) == theirs)  # where float64 disagrees with eager, the value is a tie
     count = int(wrong.sum())
     if not count:
-        return None
+        return None if bool(unlike.any()) else Difference(index, "", 0.0, passes=True)
     gap = (ours.double() - theirs.double()).abs()[wrong]
     kind = "booleans" if theirs.dtype == torch.bool else "integers"
     return Difference(
@@ -181,7 +209,7 @@ def _compare_floats(
     if not b.numel():
         return None
     gap = (a - b).abs()
-    worst = float(gap.max())
+    most = float(gap.max())
     if tolerance.absolute is not None or tolerance.relative is not None:
         bound = (tolerance.absolute or 0.0) + (tolerance.relative or 0.0) * b.abs()
         wrong, allowed = bool((gap > bound).any()), float(bound.min())
@@ -190,8 +218,8 @@ def _compare_floats(
         allowed = max(allowed, FLUSHED, SLIGHT * min(float(b.abs().max()), 10 * bounds.moves(index)))
         wrong = float((a - ref).abs().max()) > allowed
     if not wrong:
-        return None
-    return Difference(index, f"max abs difference {worst:.3g}", worst, _relative(gap, b), allowed)
+        return Difference(index, "", most, None, allowed, passes=True)
+    return Difference(index, f"max abs difference {most:.3g}", most, _relative(gap, b), allowed)
 
 
 def _overflowed(a: torch.Tensor, b: torch.Tensor, wide: torch.Tensor | None, eps: float) -> torch.Tensor:

@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import torch
-from torch.onnx._internal.exporter import _capture_strategies
 
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager
@@ -36,7 +32,10 @@ def other_way(eager: Eager, exporter: str, root: str, computed: Sequence[Explana
     tracer = PathTracer()
     try:
         with tracer, dynamo.quiet():
-            _captured(eager, model, args, kwargs, exporter, root)
+            if exporter == "torchscript":
+                torchscript.trace(model, eager.example.parameters, args, kwargs, root)
+            else:
+                dynamo.captured(model, eager.example.parameters, args, kwargs, eager.example.dynamic)
     except Exception:  # noqa: BLE001 - what cannot be captured again tells nothing; the other evidence stands
         return []
     seen = eager.base.observation
@@ -55,13 +54,3 @@ def _above(branch: Location, place: Location) -> bool:
 
 def _told(detail: str) -> str:
     return detail.replace("the example", "PyTorch").replace("this input", "the exporter")
-
-
-def _captured(eager: Eager, model: torch.nn.Module, args: Any, kwargs: Any, exporter: str, root: str) -> None:
-    parameters = eager.example.parameters
-    if exporter == "torchscript":
-        torchscript.trace(model, parameters, args, kwargs, root)
-        return
-    args, kwargs = dynamo.call_form(parameters, args, kwargs)
-    shapes = dynamo.dynamic_shapes(model, parameters, args, kwargs, eager.example.dynamic)
-    _capture_strategies.TorchExportNonStrictStrategy()(model, args, dict(kwargs), shapes)

@@ -29,7 +29,7 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
     stages.stage(f"looking for what else stops the {export.exporter} export")
     if export.exporter == "dynamo":
         seconds = min(max(eager.costs.left(math.inf), _LEAST), _SHARE * probe.timeout)
-        further = Beyond() if export.captured else _beyond(probe, eager, seconds)
+        further = Beyond() if export.capture is not None else _beyond(probe, eager, seconds)
         if further.cut:
             eager.costs.tell("what else stops the dynamo export was looked for no longer than the exports allow")
         reasons = [*export.refusals, *further.refusals]

@@ -1,21 +1,26 @@
-"""What of a counterexample a person can read: its values, and what its trace has otherwise than the example's."""
+"""What of a counterexample a person can read: its values, and what its graph has otherwise than the example's."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from onnxlint.probes import graph
+from onnxlint.probes.captured import canonical_fx
 from onnxlint.probes.eager import Eager, Run
-from onnxlint.probes.exporters import torchscript
+from onnxlint.probes.exporters import Export, dynamo, torchscript
+from onnxlint.probes.observe import clone
 from onnxlint.records import GraphDiff, GraphNode, GraphRow, Location
 
 _BY_VALUE = 24  # elements of a tensor that is written out
 _MOST_INPUTS = 8
 _LONGEST = 48  # characters of a node's constants
 _QUICK = 0.05  # seconds of a run, up to which a model is traced only to show its graph
+_QUICKLY = 1.0  # seconds of a capture, up to which another one is made only to show its graph
 _PLACES = 3  # places at which two graphs differ that are drawn
 _AROUND = 2  # rows before and after
 _TALLEST = 6  # rows of one place
@@ -48,18 +53,42 @@ def _rounded(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def graphs(eager: Eager, run: Run, place: Location | None, root: str) -> GraphDiff | None:
-    """Where the traces of the example and of another input differ; None where they do not, or are not at hand."""
-    if run is eager.base or run.label == eager.base.label:
+def graphs(eager: Eager, export: Export, run: Run, place: Location | None, root: str) -> GraphDiff | None:
+    """Where the graphs of the example and of another input differ; None where they do not, or are not at hand."""
+    if run.leaves is eager.base.leaves:
         return None
-    a, b = (_nodes(eager, one, root) for one in (eager.base, run))
+    if export.exporter == "torchscript":
+        a, b = (_traced(eager, one, root) for one in (eager.base, run))
+    else:
+        a, b = _captured(eager, export, run, root)
     if not a or not b:
         return None
-    rows = _rows(a, b, place)
-    return GraphDiff(eager.base.label, run.label, rows) if rows else None
+    rows, skipped = _rows(a, b, place)
+    return GraphDiff(eager.base.label, run.label, rows, skipped) if rows else None
 
 
-def _nodes(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
+def _captured(eager: Eager, export: Export, run: Run, root: str) -> tuple[tuple[graph.Node, ...], ...]:
+    """The nodes that the export captured, and those of the same capture of another input, where there is time for it.
+
+    A dynamic size of 1 says nothing: the capture takes it for a constant where it takes no other size for one.
+    """
+    first = export.capture
+    if first is None or (first.seconds > _QUICKLY and first.seconds > eager.costs.left(math.inf)):
+        return (), ()
+    if any(size == 1 and eager.base.sizes.get(dim) != 1 for dim, size in run.sizes.items()):
+        return (), ()
+    example = eager.example
+    try:
+        args, kwargs = clone(run.args), clone(run.kwargs)
+        second = dynamo.captured(
+            eager.fresh(), example.parameters, args, kwargs, example.dynamic, strategy=first.strategy
+        )
+    except Exception:  # noqa: BLE001 - what cannot be captured is not drawn
+        return (), ()
+    return canonical_fx(first.program, root), canonical_fx(second, root) if second is not None else ()
+
+
+def _traced(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
     """The nodes of a trace that was made before, or of a new one where that takes no time to speak of."""
     if run.label not in eager.traces:
         if eager.pace > _QUICK:
@@ -69,15 +98,23 @@ def _nodes(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
         except Exception:  # noqa: BLE001 - what cannot be traced is not drawn
             return ()
         eager.traces[run.label] = traced
-    return graph.canonical_jit(eager.traces[run.label], root)
+    return tuple(_unwrapped(node) for node in graph.canonical_jit(eager.traces[run.label], root))
 
 
-def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | None) -> tuple[GraphRow, ...]:
-    """The rows around the first places that differ, those of the finding's own line before others."""
+def _unwrapped(node: graph.Node) -> graph.Node:
+    """The node with its parameters by the names that the user knows: what is traced is the model in a wrapper."""
+    inputs = (
+        replace(i, text=i.text.replace("self.model.", "self.", 1)) if i.kind == "parameter" else i for i in node.inputs
+    )
+    return replace(node, inputs=tuple(inputs))
+
+
+def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | None) -> tuple[tuple[GraphRow, ...], int]:
+    """The rows around the first places that differ, the finding's own line before others, and how many come after."""
     pairs = graph.aligned(a, b)
     differing = [k for k, pair in enumerate(pairs) if pair.differs]
     if not differing:
-        return ()
+        return (), 0
 
     def here(k: int) -> bool:
         sides = ((a, pairs[k].left), (b, pairs[k].right))
@@ -105,7 +142,7 @@ def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | No
         )
         rows.append(GraphRow(left, right, pairs[k].differs, k - before))
         before = k + 1
-    return tuple(rows)
+    return tuple(rows), len(pairs) - before
 
 
 def _node(node: graph.Node, rows: Mapping[int, int]) -> GraphNode:

@@ -35,7 +35,10 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One input in the runtimes. `setup` is the one that failed, None if all agree; `calls` is how often eager ran."""
+    """One input in the runtimes. `setup` is the one that failed, None if all agree; `calls` is how often eager ran.
+
+    `noise` is the largest difference where they agree; None where nobody knows.
+    """
 
     run: Run
     result: Result
@@ -43,6 +46,7 @@ class Trial:
     difference: numerics.Difference | None = None
     message: str = ""
     calls: int = 1
+    noise: numerics.Difference | None = None
 
     @property
     def fails(self) -> bool:
@@ -55,7 +59,9 @@ class Trial:
         runtime = self.setup.engine.title if self.setup is not None and named else ""
         gap = self.difference
         if gap is None:
-            return Tried(self.run.label, self.result.value, runtime=runtime)
+            known = self.noise
+            error, output = (known.max_abs, known.output) if known is not None else (None, None)
+            return Tried(self.run.label, self.result.value, error, None, output, runtime)
         return Tried(self.run.label, self.result.value, gap.max_abs, gap.allowed, gap.output, runtime)
 
     def tells_more_than(self, other: Trial) -> bool:
@@ -209,6 +215,7 @@ def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
     """The input in every session; the first disagreement counts."""
     assert found.runtime is not None
     tried = Trial(run, Result.AGREES)
+    noise: list[numerics.Difference] = []
     for setup in found.runtime.setups:
         try:
             feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
@@ -217,8 +224,9 @@ def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
             return Trial(run, Result.REFUSED, setup, message=str(refused))
         tried = _compare(probe, eager, found, run, answers, setup)
         if tried.fails:
-            break
-    return tried
+            return tried
+        noise += [tried.noise] if tried.noise is not None else []
+    return replace(tried, noise=numerics.largest(noise))
 
 
 def _compare(
@@ -226,11 +234,14 @@ def _compare(
 ) -> Trial:
     bounds = bounds_of(probe, eager)
     wanted = expected(len(answers), run)
-    if numerics.plainly_equal(answers, wanted, bounds):
-        return Trial(run, Result.AGREES, calls=calls)
-    wide = numerics.reference(eager.inference(), run.args, run.kwargs) if calls == 1 else None
-    gap = numerics.difference(answers, wanted, wide, bounds)
-    if gap is None or (not gap.shape and calls == 1 and _on_an_edge(eager, run, gap)):
+    gaps = numerics.closely(answers, wanted, bounds)
+    if numerics.worst(gaps) is not None:
+        wide = numerics.reference(eager.inference(), run.args, run.kwargs) if calls == 1 else None
+        gaps = numerics.differences(answers, wanted, wide, bounds)
+    gap = numerics.worst(gaps)
+    if gap is None:
+        return Trial(run, Result.AGREES, calls=calls, noise=numerics.largest(gaps))
+    if not gap.shape and calls == 1 and _on_an_edge(eager, run, gap):
         return Trial(run, Result.AGREES, calls=calls)
     return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, setup, gap, gap.detail, calls)
 

@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from onnxlint.probes.numerics import Bounds, difference, nudged, plainly_equal, reference, spread, tensors, values
+from onnxlint.probes.numerics import (
+    Bounds,
+    difference,
+    differences,
+    largest,
+    nudged,
+    plainly_equal,
+    reference,
+    spread,
+    tensors,
+    values,
+    worst,
+)
 from onnxlint.probes.numerics import precision as model_precision
 from onnxlint.records import Tolerance
 
@@ -205,3 +217,17 @@ def test_a_nan_that_float64_has_too_is_the_model_s_own_answer() -> None:
     found = gap([0.0, 1.0, nan], [nan, 1.0, 2.0], torch.tensor([nan, 1.0, 2.0], dtype=torch.float64))
     assert found is not None
     assert found.detail == "NaN stands in other places: 1 in PyTorch's answer alone, 1 in the export's alone"
+
+
+def test_what_agrees_has_an_error_too_and_what_has_no_number_has_none() -> None:
+    ours = [torch.tensor([1.0, 2.0 + 1e-6]), torch.tensor([1, 2]), torch.ones(0), torch.tensor([float("nan")])]
+    theirs = [torch.tensor([1.0, 2.0]), torch.tensor([1, 2]), torch.ones(0), torch.tensor([float("nan")])]
+    found = differences(ours, theirs, None, Bounds())
+    assert worst(found) is None
+    assert [(d.output, d.passes) for d in found] == [(0, True), (1, True)]
+    most = largest(found)
+    assert most is not None
+    assert most.output == 0
+    assert most.max_abs == pytest.approx(1e-6, rel=0.1)
+    assert most.max_abs < most.allowed
+    assert found[1].max_abs == 0.0

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from probing import hazard, lines
+from torch.onnx._internal.exporter import _capture_strategies
 
+from onnxlint.probes.captured import canonical_fx
 from onnxlint.probes.eager import Eager, explore, prepare
+from onnxlint.probes.exporters import Capture, Export, dynamo
 from onnxlint.probes.shown import graphs, values
 from onnxlint.probes.worker import run_probe
 from onnxlint.records import GraphDiff, Location, ProbeResult, from_json, to_json
+
+TRACED = Export("torchscript")
 
 
 def test_small_inputs_are_written_out_and_large_ones_described() -> None:
@@ -49,9 +55,9 @@ def explored(factory: str, folder: Path) -> Eager:
     return eager
 
 
-def shown(eager: Eager, label: str, place: Location | None = None) -> GraphDiff | None:
+def shown(eager: Eager, label: str, place: Location | None = None, export: Export = TRACED) -> GraphDiff | None:
     run = next(run for run in eager.runs if run.label.startswith(label))
-    return graphs(eager, run, place, str(Path(__file__).parent))
+    return graphs(eager, export, run, place, str(Path(__file__).parent))
 
 
 def test_the_graph_of_the_other_branch_stands_beside_that_of_the_example(tmp_path: Path) -> None:
@@ -82,7 +88,7 @@ def test_a_size_that_was_frozen_is_a_constant_that_differs(tmp_path: Path) -> No
 
 def test_the_same_graph_is_not_drawn(tmp_path: Path) -> None:
     eager = explored("Linear", tmp_path)
-    assert all(graphs(eager, run, None, str(tmp_path)) is None for run in (eager.base, *eager.runs))
+    assert all(graphs(eager, TRACED, run, None, str(tmp_path)) is None for run in (eager.base, *eager.runs))
 
 
 def test_a_slow_model_is_not_traced_for_a_drawing_but_a_trace_that_exists_is_drawn(tmp_path: Path) -> None:
@@ -94,6 +100,67 @@ def test_a_slow_model_is_not_traced_for_a_drawing_but_a_trace_that_exists_is_dra
     eager.traces.clear()
     assert shown(eager, "values[negative") is None
     assert not eager.traces
+
+
+def captured(eager: Eager) -> Export:
+    example = eager.example
+    program = dynamo.captured(eager.fresh(), example.parameters, example.args, example.kwargs, example.dynamic)
+    assert program is not None
+    return Export("dynamo", capture=Capture(program, _capture_strategies.TorchExportNonStrictStrategy, 0.1))
+
+
+def test_what_dynamo_captures_of_another_size_stands_beside_what_it_captured(tmp_path: Path) -> None:
+    eager = explored("DimBranch", tmp_path)
+    found = shown(eager, "batch=5", export=captured(eager))
+    assert found is not None
+    mul, end = found.rows
+    assert mul.left is not None
+    assert mul.right is not None
+    assert (mul.left.operator, mul.left.detail, mul.right.detail) == ("aten::mul", "3", "2")
+    here = lines("DimBranch")[0]
+    assert [at.line for at in (mul.left.location, mul.right.location) if at] == [here + 2, here + 1]
+    assert (mul.differs, end.differs) == (True, False)
+    assert shown(eager, "batch=3", export=captured(eager)) is None, "the same arm"
+
+
+def test_a_capture_that_takes_long_is_made_only_where_the_exports_leave_time(tmp_path: Path) -> None:
+    eager = explored("DimBranch", tmp_path)
+    export = captured(eager)
+    assert export.capture is not None
+    export.capture = replace(export.capture, seconds=60.0)
+    assert shown(eager, "batch=5", export=export) is not None, "nobody knows yet what the exports cost"
+    eager.costs.exported = True
+    assert shown(eager, "batch=5", export=export) is None
+    eager.costs.parts["dynamo"] = 600.0
+    assert shown(eager, "batch=5", export=export) is not None
+
+
+class Sized(torch.nn.Module):
+    """Of a size: a check that ONNX has not, a number that is kept, an operator with two outputs, a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.shape[0] > 40:
+            x = x * 2
+        most, _ = x.max(dim=0)
+        return self.inner(x) + most * torch.tensor([0.5, x.shape[0] // 7, 2.0]).sum()
+
+
+def test_a_capture_in_canonical_form_has_no_checks_and_no_unpacking() -> None:
+    program = dynamo.captured(Sized(), ["x"], (torch.ones(4, 3),), {}, {"x": {0: "batch"}})
+    assert program is not None
+    assert "_assert" in str(program.graph)
+    nodes = canonical_fx(program)
+    assert [node.operator for node in nodes if not node.operator.startswith("aten::")][-1] == "return"
+    assert not [node.operator for node in nodes if "assert" in node.operator or node.operator in ("getitem", "le")]
+    linear = next(node for node in nodes if node.operator == "aten::linear")
+    assert [i.text for i in linear.inputs if i.kind == "parameter"] == ["self.inner.weight", "self.inner.bias"]
+    mul = next(node for node in nodes if node.operator == "aten::mul")
+    assert nodes[mul.inputs[0].producer].operator == "aten::max"
+    assert all(node.location is not None for node in nodes[:-1])
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +175,9 @@ def test_the_evidence_of_a_probe_holds_values_graphs_and_every_error(probed: Pro
     assert tried[0].variation == "example"
     assert {one.result for one in tried} == {"agrees", "values"}
     assert all((one.max_abs or 0) > (one.allowed or 0) for one in tried if one.result == "values")
+    noise = [one for one in tried if one.result == "agrees"]
+    assert all(one.max_abs is not None and one.max_abs < 1e-5 and one.output == 0 for one in noise)
+    assert {one.allowed for one in noise} == {None}
     evidence = next(e for e in probed.evidence if e.exporter == "torchscript")
     kind, _, numbers = evidence.inputs["x"].partition("] ")
     assert kind.startswith("float32[")
@@ -115,3 +185,12 @@ def test_the_evidence_of_a_probe_holds_values_graphs_and_every_error(probed: Pro
     assert evidence.graphs is not None
     assert evidence.frames[0].line in lines("MeanThreshold", module="branching")
     assert from_json(ProbeResult, to_json(probed)) == probed
+
+
+@pytest.mark.slow
+def test_the_evidence_of_dynamo_has_graphs_too(tmp_path: Path) -> None:
+    result = run_probe(hazard("DimBranch", tmp_path, exporters=("dynamo",)))
+    (evidence,) = (e for e in result.evidence if e.exporter == "dynamo")
+    assert evidence.graphs is not None
+    assert evidence.graphs.right == evidence.variation == "batch=5"
+    assert from_json(ProbeResult, to_json(result)) == result

@@ -134,6 +134,7 @@ DRAWN = dataclasses.replace(
     evidence=(
         dataclasses.replace(
             CONFIRMED.evidence[0],
+            variation="values[negative#3]",
             inputs={"image": "float32[1, 1] [[0.01]]", "mask": "bool[2, 196] from 0 to 1"},
             graphs=GraphDiff(
                 "example",
@@ -152,6 +153,7 @@ DRAWN = dataclasses.replace(
                     GraphRow(None, GraphNode("aten::neg", "", (1,), None), differs=True),
                     GraphRow(GraphNode("return", "", (0, 1)), GraphNode("return", "", (0, 2)), skipped=2),
                 ),
+                skipped=7,
             ),
         ),
         *CONFIRMED.evidence[1:],
@@ -334,7 +336,7 @@ REPORTS: dict[str, Report] = {
                     "torchscript": dataclasses.replace(
                         PROBED.exporters["torchscript"],
                         tried=(
-                            Tried("example", "agrees"),
+                            Tried("example", "agrees", 1.2e-7, None, 0),
                             Tried("values[normal#0]", "agrees"),
                             Tried("values[negative#3]", "values", 0.43, 1e-5, 0),
                             Tried("values[huge#4]", "values", float("inf"), 1e-5, 1),

@@ -86,14 +86,24 @@ class Guard:
         return words
 
 
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The torch.export.ExportedProgram that dynamo made of a model and then translated; `strategy` is torch's, which
+    made it in so many CPU seconds."""
+
+    program: Any
+    strategy: Any
+    seconds: float
+
+
 @dataclass(slots=True)
 class Export:
     """One run of an exporter. `path` is the ONNX file, None if the exporter raised.
 
     `inputs` maps the graph's inputs to leaves (see `leaves`); `asked` holds every leaf that the exporter turned into
     an input of the trace, before unused ones were dropped. `constants` are default values that became inputs.
-    `program` is dynamo's torch.export.ExportedProgram, None where there is none.
-    `captured`: the model was captured as a graph; if the export failed then, it failed in the translation.
+    `program` is dynamo's torch.export.ExportedProgram as it was written to the file, None where there is none.
+    `capture` is what that was made of; if the export failed although there is one, it failed in the translation.
     """
 
     exporter: str
@@ -105,7 +115,7 @@ class Export:
     warnings: list[Note] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
-    captured: bool = False
+    capture: Capture | None = None
     program: Any = None
     seconds: float = 0.0
 

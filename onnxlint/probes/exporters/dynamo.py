@@ -26,7 +26,18 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatchi
 from torch.onnx._internal.exporter._errors import DispatchError
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes.exporters import Export, Frames, Guard, Refusal, axes_of, first_line, leaves, named, signature
+from onnxlint.probes.exporters import (
+    Capture,
+    Export,
+    Frames,
+    Guard,
+    Refusal,
+    axes_of,
+    first_line,
+    leaves,
+    named,
+    signature,
+)
 from onnxlint.probes.exporters.lowered import Lowerings, worked_on
 from onnxlint.probes.userspace import error_frames, python_frames, user_frames
 
@@ -70,14 +81,30 @@ def export(
         result.guards = log.guards
         result.error = first_line(_root(error))
         result.refusals = log.refusals(error, opset)
-        result.captured = log.captured
+        result.capture = log.capture
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
     result.program = program.exported_program
+    result.capture = log.capture
     result.guards = log.guards
     result.inputs = _inputs(program, parameters, args, kwargs, asked=bool(more.get("input_names")))
     return result
+
+
+def captured(
+    model: torch.nn.Module,
+    parameters: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Mapping[str, Mapping[int, str]],
+    strategy: Any = _capture_strategies.TorchExportNonStrictStrategy,
+) -> torch.export.ExportedProgram | None:
+    """The first step of an export alone: the model, which may be changed by it, as a graph; None if it is refused."""
+    args, kwargs = call_form(parameters, args, kwargs)
+    with quiet(), _located():
+        shapes = dynamic_shapes(model, parameters, args, kwargs, dynamic)
+        return strategy()(model, args, dict(kwargs), shapes).exported_program
 
 
 def call_form(
@@ -183,7 +210,7 @@ class Log:
         self.guards: list[Guard] = []
         self.failures: list[Exception] = []
         self.decomposed: Any = None
-        self.captured = False
+        self.capture: Capture | None = None
         self.lowerings = Lowerings()
 
     @contextlib.contextmanager
@@ -205,9 +232,11 @@ class Log:
 
         def strategy(this: Any, *args: Any, **kwargs: Any) -> Any:
             self.guards, before = [], self.guards
+            began = time.process_time()
             outcome = capture(this, *args, **kwargs)
-            self.captured = self.captured or outcome.exported_program is not None
-            if outcome.exported_program is None:
+            if outcome.exported_program is not None:
+                self.capture = Capture(outcome.exported_program, type(this), time.process_time() - began)
+            else:
                 if outcome.exception is not None:
                     self.failures.append(outcome.exception)
                 if len(self.failures) > 1:
@@ -223,7 +252,7 @@ class Log:
             mock.patch.object(ShapeEnv, "_set_replacement", replace),
             mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
             mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
-            mock.patch.object(TracerBase, "_filter_traceback_frames", _from_forward_on),
+            _located(),
             self.lowerings.listening(),
         ):
             yield
@@ -328,8 +357,15 @@ class Log:
         return list(found.values())
 
 
+@contextlib.contextmanager
+def _located() -> Iterator[None]:
+    """Let the nodes of a capture know the lines of helpers too; torch.export keeps those of `forward` alone."""
+    with mock.patch.object(TracerBase, "_filter_traceback_frames", _from_forward_on):
+        yield
+
+
 def _from_forward_on(_: TracerBase, stack: traceback.StackSummary) -> traceback.StackSummary:
-    """The frames to keep of where a node was made; torch.export keeps those named `forward` alone, and no helper's."""
+    """The frames to keep of where a node was made."""
     frames = list(itertools.dropwhile(lambda frame: frame.name != "forward", stack))
     return traceback.StackSummary.from_list([f for f in frames if f.filename not in uninteresting_files()])
 

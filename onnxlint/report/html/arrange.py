@@ -154,25 +154,18 @@ def _finding(
     steps = finding.trace
     if steps and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line:
         steps = steps[:-1]  # it is the place of the finding itself
-    path = package_path(span.path)
     models = {evidence.model for evidence in finding.evidence}
     searched = (finding.code, finding.rule, finding.message, span.path, finding.symbol, finding.text, *sorted(models))
     return FindingView(
+        finding,
         anchor,
-        finding.code,
-        finding.rule,
-        finding.severity.value,
         _kind(finding),
         words.VERDICT_WORDS[finding.verdict],
-        finding.message,
-        path,
-        f"{path}:{span.line}:{span.column}",
-        finding.symbol,
+        f"{package_path(span.path)}:{span.line}:{span.column}",
         excerpts.around(span),
         tuple(StepView(f"{package_path(s.path)}:{s.line}", s.message, excerpts.at(s.path, s.line)) for s in steps),
         tuple(_exporter(finding, exporter, excerpts, tried) for exporter in words.exporters_of(finding)),
         _fix(finding.fix, rule, sources),
-        finding.fingerprint,
         " ".join(searched).lower(),
         show_all or not words.hidden(finding),
     )
@@ -295,13 +288,16 @@ def _slower(exporter: str, result: ExporterResult) -> str:
 def _cell(model: ModelReport, exporter: str, leads: Mapping[tuple[str, str], str]) -> Cell:
     result = model.exporters.get(exporter)
     if result is None or result.outcome is Outcome.SKIPPED:
-        return Cell("open", "skipped", "", "", "", result.detail if result else "", "")
-    return Cell(
-        "good" if result.outcome is Outcome.OK else "bad",
-        words.OUTCOME_LABELS[result.outcome],
+        return Cell("open", "skipped", detail=result.detail if result else "")
+    told = [
         _short(result.location) if result.location is not None else "",
         words.seconds(result.seconds) if result.seconds else "",
         f"{result.latency.ratio:.2f}× eager’s time" if result.latency is not None else "",
+    ]
+    return Cell(
+        "good" if result.outcome is Outcome.OK else "bad",
+        words.OUTCOME_LABELS[result.outcome],
+        " · ".join(part for part in told if part),
         words.cut(words.plain(result.detail), words.LONGEST_DETAIL),
         leads.get((model.name, exporter)) or leads.get((model.name, "eager"), ""),
     )

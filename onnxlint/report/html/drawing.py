@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from onnxlint.records import Evidence, GraphDiff, GraphNode, Location
+from onnxlint.records import Evidence, GraphDiff, GraphNode
 from onnxlint.report import words
 from onnxlint.report.html.code import Excerpts
 
 WIDTH, BOX = 1000, 272
 _LEFT, _RIGHT, _SOURCE = 30, 366, 664
 _HEAD, _ROW, _HIGH = 44, 54, 38  # the line of titles, a row, the box in it
+_SHORT = 17  # a line of source that shares its row with another
 _LANE = 16  # of lines that go past other boxes
-_LETTERS, _CODE = 37, 48  # that fit into a box, and beside the boxes
+_LETTERS, _CODE, _TITLE = 37, 48, 48  # that fit into a box, beside the boxes, and above them
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,20 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """The line that made the nodes of a row."""
+    """The line that made the nodes of a row; where each graph has one of its own, both are `short`: of one line."""
 
     y: int
     place: str
     code: str
     differs: bool
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """All of it: `gaps` are the y where rows were left out, with their number; `told` is the same in words."""
 
+    caption: str
     height: int
     titles: tuple[tuple[int, str], ...]
     boxes: tuple[Box, ...]
@@ -63,6 +66,9 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
             y += 30
         tops.append(y)
         y += _ROW
+    if diff.skipped:
+        gaps.append((y + 12, f"{words.count(diff.skipped, 'node')} not shown"))
+        y += 20
     boxes: list[Box] = []
     edges: list[str] = []
     stubs: list[str] = []
@@ -77,23 +83,31 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
             edges += [_edge(x, source, number, nodes, tops) for source in node.sources if source < number]
             if not node.sources:
                 stubs.append(f"M{x + BOX // 2} {tops[number] - 12}v10")
-    shown = "the input that failed" if evidence.reduced else words.variation(evidence)
-    titles = (
-        (_LEFT, "traced on the example"),
-        (_RIGHT, words.cut(f"traced on {shown}", _LETTERS)),
-        (_SOURCE, "source"),
-    )
+    made = "traced" if evidence.exporter == "torchscript" else "captured"
+    whole = f"{made} on {words.variation(replace(evidence, reduced=False, runtime=''))}"
+    whole = f"{words.cut(whole, _TITLE - 12)} (unreduced)" if evidence.reduced else words.cut(whole, _TITLE)
+    titles = ((_LEFT, f"{made} on the example"), (_RIGHT, whole), (_SOURCE, "source"))
     changed = [
         f"{_named(row.left)} on the example, {_named(row.right)} on this input" for row in diff.rows if row.differs
     ]
-    lines, before = [], ("", 0)
+    lines: list[SourceLine] = []
+    before: list[tuple[str, int]] = []
     for row, top in zip(diff.rows, tops, strict=True):
-        at = next((n.location for n in (row.right, row.left) if n is not None and n.location is not None), None)
-        if at is not None and (at.path, at.line) != before:
-            lines.append(_source(at, top, row.differs, excerpts))
-            before = (at.path, at.line)
+        ats = [node.location for node in (row.left, row.right) if node is not None and node.location is not None]
+        here = list(dict.fromkeys((at.path, at.line) for at in ats))
+        if here and here != before:
+            lines += _source(here, top, row.differs, excerpts)
+            before = here
     return Drawing(
-        y + 6, titles, tuple(boxes), tuple(edges), tuple(stubs), tuple(lines), tuple(gaps), "; ".join(changed)
+        f"Where the {made} graphs differ",
+        y + 6,
+        titles,
+        tuple(boxes),
+        tuple(edges),
+        tuple(stubs),
+        tuple(lines),
+        tuple(gaps),
+        "; ".join(changed),
     )
 
 
@@ -105,9 +119,15 @@ def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops:
     return f"M{x} {top}h-6q-{_LANE - 6} 0 -{_LANE - 6} 10V{bottom - 10}q0 10 {_LANE - 6} 10h4"
 
 
-def _source(at: Location, top: int, differs: bool, excerpts: Excerpts) -> SourceLine:
-    code = "".join(piece.text for piece in excerpts.at(at.path, at.line))
-    return SourceLine(top, f"{PurePath(at.path).name}:{at.line}", words.cut(code, _CODE), differs)
+def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> list[SourceLine]:
+    short = len(places) > 1
+    found = []
+    for k, (path, line) in enumerate(places):
+        place = f"{PurePath(path).name}:{line}"
+        code = "".join(piece.text for piece in excerpts.at(path, line))
+        room = _CODE - len(place) - 1 if short else _CODE
+        found.append(SourceLine(top + _SHORT * k, words.cut(place, _CODE), words.cut(code, room), differs, short))
+    return found
 
 
 def _operator(node: GraphNode) -> str:
@@ -115,8 +135,8 @@ def _operator(node: GraphNode) -> str:
 
 
 def _detail(node: GraphNode) -> str:
-    """The constants, plain numbers without their type."""
-    return re.sub(r"\b\w+ scalar ", "", node.detail)
+    """The constants, plain numbers without their type, and the one that stands for the end of an axis."""
+    return re.sub(r"\b\w+ scalar ", "", node.detail).replace(str(2**63 - 1), "end")
 
 
 def _named(node: GraphNode | None) -> str:

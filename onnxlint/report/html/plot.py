@@ -11,31 +11,37 @@ from onnxlint.records import Cause, Evidence, Outcome, Tried
 from onnxlint.report import words
 
 _WIDTH, _LEFT, _RIGHT = 760, 86, 16
+_FAILS = 14  # the row of those that have no error with a place on the scale
 _TOP, _BOTTOM = 34, 122  # of the logarithmic scale
-_AGREES = 144  # the row of those that agree
+_AGREES = 144  # the row of those that agree to the last bit, or by how much nobody knows
 _LETTER = 6.0  # pixels of a letter, more or less
 _FAILED = {"shape": "another shape", "refused": "refused"}
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One input: `kind` is agrees, values or failed."""
+    """One input: `kind` is agrees, values or failed; `passes` is the y up to which the error would pass."""
 
     x: float
     y: float
     kind: str
     told: str
+    passes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing of 760 by `height`. `ticks` are (y, label) of decades, `groups` (x, label), `borders` between them."""
+    """A drawing of 760 by `height`. `ticks` are (y, label) of decades, `groups` (x, label), `borders` between them.
+
+    `agrees` is the y of those that agree and have no place on the scale, `base` its label: 0 where that is known.
+    """
 
     height: int
     left: int
     right: int
     top: float | None
     agrees: float
+    base: str
     dots: tuple[Dot, ...]
     ticks: tuple[tuple[float, str], ...]
     groups: tuple[tuple[float, str], ...]
@@ -48,32 +54,22 @@ def plot(tried: Sequence[Tried], model: str, exporter: str) -> Plot | None:
     wrong = [one for one in tried if one.result != "agrees"]
     if len(tried) < 2 or not wrong:
         return None
-    sizes = [one.max_abs for one in wrong if _drawable(one)]
-    low, high = _decades([size for size in sizes if size is not None])
+    sizes = [size for one in tried for size in _sizes(one)]
+    low, high = _decades(sizes)
     step = (_WIDTH - _LEFT - _RIGHT) / len(tried)
-    xs = [_LEFT + step * (k + 0.5) for k in range(len(tried))]
-    failed = any(not _drawable(one) for one in wrong)
 
-    def height(one: Tried) -> tuple[float, str]:
-        if one.result == "agrees":
-            return _AGREES, "agrees"
-        if not _drawable(one) or one.max_abs is None:
-            return _TOP - 20, "failed"
-        return _BOTTOM - (_BOTTOM - _TOP) * (math.log10(one.max_abs) - low) / (high - low), "values"
+    def height(decade: float) -> float:
+        return round(_BOTTOM - (_BOTTOM - _TOP) * (decade - low) / (high - low), 1)
 
     dots = []
-    for x, one in zip(xs, tried, strict=True):
-        y, kind = height(one)
-        dots.append(Dot(round(x, 1), round(y, 1), kind, _told(one)))
-    every = max(1, (high - low) // 3)
-    ticks = (
-        tuple(
-            (round(_BOTTOM - (_BOTTOM - _TOP) * (decade - low) / (high - low), 1), f"{10.0**decade:g}")
-            for decade in range(low, high + 1, every)
-        )
-        if sizes
-        else ()
-    )
+    for k, one in enumerate(tried):
+        marks = [height(math.log10(size)) for size in _sizes(one)]
+        agrees = one.result == "agrees"
+        y = marks[0] if marks else _AGREES if agrees else _FAILS
+        kind = "agrees" if agrees else "values" if marks else "failed"
+        passes = marks[1] if len(marks) > 1 else None
+        dots.append(Dot(round(_LEFT + step * (k + 0.5), 1), y, kind, _told(one), passes))
+    ticks = tuple((height(decade), _power(decade)) for decade in range(low, high + 1, max(1, (high - low) // 3)))
     groups, borders, at = [], [], 0
     for name, members in groupby(tried, key=_group):
         count = len(list(members))
@@ -89,19 +85,26 @@ def plot(tried: Sequence[Tried], model: str, exporter: str) -> Plot | None:
         178,
         _LEFT,
         _WIDTH - _RIGHT,
-        _TOP - 20 if failed else None,
+        _FAILS if any(dot.kind == "failed" for dot in dots) else None,
         _AGREES,
+        "0" if all(one.max_abs is not None for one in tried if one.result == "agrees") else "agrees",
         tuple(dots),
-        ticks,
+        ticks if sizes else (),
         tuple(groups),
         tuple(borders[:-1]),
         f"{summary}. {worst}",
     )
 
 
-def _drawable(one: Tried) -> bool:
-    """Whether an error has a place on a logarithmic scale."""
-    return one.result == "values" and one.max_abs is not None and math.isfinite(one.max_abs) and one.max_abs > 0
+def _sizes(one: Tried) -> list[float]:
+    """What has a place on a logarithmic scale: the error, and after it what would have passed."""
+    if one.result not in ("agrees", "values") or not _drawable(one.max_abs):
+        return []
+    return [size for size in (one.max_abs, one.allowed) if size is not None and _drawable(size)]
+
+
+def _drawable(size: float | None) -> bool:
+    return size is not None and math.isfinite(size) and size > 0
 
 
 def _decades(sizes: Sequence[float]) -> tuple[int, int]:
@@ -111,11 +114,15 @@ def _decades(sizes: Sequence[float]) -> tuple[int, int]:
     return (low, high) if high > low else (low - 1, high + 1)
 
 
+def _power(decade: int) -> str:
+    return f"{10.0**decade:g}" if -5 < decade < 6 else f"1e{decade}"
+
+
 def _told(one: Tried) -> str:
     seen = Evidence("", "", Cause.MISMATCH, Outcome.OK, (), "", one.variation, runtime=one.runtime)
     label = words.variation(seen)
     if one.result == "agrees":
-        return f"{label}: agrees"
+        return f"{label}: agrees" + (f", max abs error {words.number(one.max_abs)}" if one.max_abs is not None else "")
     if one.result in _FAILED:
         return f"{label}: {_FAILED[one.result]}"
     size = words.number(one.max_abs) if one.max_abs is not None else "unknown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onnxlint.catalogue import Rule
+from onnxlint.records import Finding
 from onnxlint.report.html.code import Line, Piece
 from onnxlint.report.html.drawing import Drawing
 from onnxlint.report.html.plot import Plot
@@ -46,7 +47,7 @@ class SidesView:
 
 @dataclass(frozen=True, slots=True)
 class ExporterView:
-    """What became of a finding in one exporter: `state` is bad, good, open or expected."""
+    """What became of a finding in one exporter: `state` is bad, good or open."""
 
     key: str
     name: str
@@ -71,38 +72,33 @@ class FixView:
 
 @dataclass(frozen=True, slots=True)
 class FindingView:
-    """One finding. `searched` is what the filter by text looks at, `shown` whether it is there before any filter."""
+    """One finding, `of` which the record tells the rest. `kind` is the first filter that it belongs to.
 
+    `searched` is what the filter by text looks at, `shown` whether it is there before any filter.
+    """
+
+    of: Finding
     anchor: str
-    code: str
-    rule: str
-    severity: str
+    kind: str
     verdict: str
-    verdict_words: str
-    message: str
-    path: str
     place: str
-    symbol: str
     excerpt: tuple[Line, ...]
     steps: tuple[StepView, ...]
     exporters: tuple[ExporterView, ...]
     remedy: FixView | None
-    fingerprint: str
     searched: str
     shown: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One model in one exporter; `anchor` leads to a finding of it."""
+    """One model in one exporter: where it fails and how long it takes are `told`; `anchor` leads to a finding of it."""
 
     state: str
     label: str
-    place: str
-    seconds: str
-    latency: str
-    detail: str
-    anchor: str
+    told: str = ""
+    detail: str = ""
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
