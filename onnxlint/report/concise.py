@@ -15,20 +15,25 @@ def concise(report: Report, whole: Report, *, show_all: bool, quiet: bool = Fals
 
 def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Iterator[str]:
     for finding in report.findings:
-        span = finding.span
-        place = f"{words.clean(span.path)}:{span.line}:{span.column}"
-        yield f"{place}: {finding.code} {words.clean(finding.message)} [{finding.verdict}]"
+        at = place(finding.span.path, finding.span.line, finding.span.column)
+        yield f"{at}{finding.code} {words.clean(finding.message)} [{finding.verdict}]"
     for model in report.models:
         if model.status is ModelStatus.NOT_PROBED and (model.declared or not quiet):
-            place = f"{words.clean(model.path)}:{model.line}:1: " if model.path else ""
-            yield f"{place}note: {words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+            at = place(model.path, model.line)
+            yield f"{at}note: {words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
     for model, exporter, result in words.unexplained(whole):
-        place = f"{words.clean(model.path)}:{model.line}:1: " if model.path else ""
-        yield f"{place}error: {words.failure_sentence(model, exporter, result)}"
+        yield f"{place(model.path, model.line)}error: {words.failure_sentence(model, exporter, result)}"
     for diagnostic in report.diagnostics:
-        place = f"{words.clean(diagnostic.path)}:{diagnostic.line or 1}:1: " if diagnostic.path else ""
-        yield f"{place}{diagnostic.level}: {words.clean(diagnostic.message)}"
+        yield f"{place(diagnostic.path, diagnostic.line)}{diagnostic.level}: {words.clean(diagnostic.message)}"
     if not quiet:
         told = words.summary(whole, show_all=show_all)
         yield told[:1].upper() + told[1:]
         yield from filter(None, (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all)))
+
+
+def place(path: str | None, line: int | None, column: int = 1) -> str:
+    """Where a line speaks of; in the log of GitHub Actions, two colons at its beginning would make it a command."""
+    if not path:
+        return ""
+    path = f"./{path}" if path.startswith("::") else path
+    return f"{words.visible(path)}:{line or 1}:{column}: "

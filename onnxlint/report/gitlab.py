@@ -8,6 +8,7 @@ from typing import Any
 
 from onnxlint.records import Finding, Location, Report, Severity, VerdictKind
 from onnxlint.report import words
+from onnxlint.report.checkout import GITLAB, as_text, in_checkout
 from onnxlint.report.fingerprints import digest, distinct
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
@@ -52,5 +53,5 @@ def _issue(check: str, told: str, severity: str, path: str, line: int, fingerpri
         "check_name": check,
         "fingerprint": fingerprint,
         "severity": severity,
-        "location": {"path": words.clean(path) or ".", "lines": {"begin": max(1, line)}},
+        "location": {"path": as_text(in_checkout(path, GITLAB)) or ".", "lines": {"begin": max(1, line)}},
     }

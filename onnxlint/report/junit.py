@@ -38,7 +38,7 @@ def _suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
 
 
 def _finding(finding: Finding) -> ET.Element:
-    place = f"{words.clean(finding.span.path)}:{finding.span.line}:{finding.span.column}"
+    place = f"{words.visible(finding.span.path)}:{finding.span.line}:{finding.span.column}"
     case = _case(words.clean(finding.symbol or finding.span.path), f"{finding.code} {finding.rule} at {place}")
     told = words.sentence_of(finding)
     if finding.severity is Severity.NOTE:

@@ -8,6 +8,7 @@ from typing import Any
 
 from onnxlint.records import Diagnostic, Finding, Location, ModelReport, ModelStatus, Report, Severity, Span, Step
 from onnxlint.report import words
+from onnxlint.report.checkout import as_text
 from onnxlint.report.hunks import hunks
 
 Sources = Callable[[str], list[str]] | None
@@ -32,7 +33,7 @@ def rdjson(report: Report, whole: Report, sources: Sources) -> str:
 def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
     told: dict[str, Any] = {
         "message": words.sentence_of(finding),
-        "location": {"path": words.clean(finding.span.path), "range": _range(finding.span, sources)},
+        "location": {"path": as_text(finding.span.path), "range": _range(finding.span, sources)},
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},
     }
@@ -48,7 +49,7 @@ def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    place = {"path": words.clean(step.path), "range": {"start": {"line": step.line}}}
+    place = {"path": as_text(step.path), "range": {"start": {"line": step.line}}}
     return {"message": words.clean(step.message), "location": place}
 
 
@@ -86,5 +87,5 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _told(severity: str, message: str, path: str, line: int) -> dict[str, Any]:
-    place = {"path": words.clean(path), "range": {"start": {"line": max(1, line)}}} if path else {}
+    place = {"path": as_text(path), "range": {"start": {"line": max(1, line)}}} if path else {}
     return {"message": message, "location": place, "severity": severity}

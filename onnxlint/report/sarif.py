@@ -12,6 +12,7 @@ from urllib.parse import quote
 from onnxlint.catalogue import Rule
 from onnxlint.records import Diagnostic, Edit, Finding, Fix, Location, ModelReport, ModelStatus, Report, Severity, Span
 from onnxlint.report import words
+from onnxlint.report.checkout import GITHUB, in_checkout
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -32,7 +33,9 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Rule]) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The directory that onnxlint ran in."}}},
+        "originalUriBaseIds": {
+            _ROOT: {"description": {"text": "The top of the checkout, else the directory that onnxlint ran in."}}
+        },
         "invocations": [_invocation(report, whole)],
         "results": results,
     }
@@ -104,8 +107,8 @@ def _region(span: Span) -> dict[str, int]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """A URI relative to the working directory; an absolute path becomes a file URI."""
-    pure = PurePath(path)
+    """A URI relative to the checkout or the working directory; an absolute path becomes a file URI."""
+    pure = PurePath(in_checkout(path, GITHUB))
     if pure.is_absolute():
         return {"uri": "file://" + quote(pure.as_posix(), errors="surrogateescape")}
     return {"uri": quote(pure.as_posix(), errors="surrogateescape"), "uriBaseId": _ROOT}

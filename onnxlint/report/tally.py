@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from onnxlint.records import Finding, Report, Severity, VerdictKind
 from onnxlint.report import words
+from onnxlint.report.concise import place
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,7 @@ def table(report: Report, *, show_all: bool) -> str:
     digits = max((len(str(tally.count)) for tally in rows), default=1)
     width = max((len(tally.rule) for tally in rows), default=1)
     lines = [f"{t.count:>{digits}}  {t.code}  {t.rule:<{width}}  {_parts(t)}" for t in rows]
-    lines += [
-        f"{'' if d.path is None else f'{words.clean(d.path)}:{d.line or 1}:1: '}{d.level}: {words.clean(d.message)}"
-        for d in report.diagnostics
-    ]
+    lines += [f"{place(d.path, d.line)}{d.level}: {words.clean(d.message)}" for d in report.diagnostics]
     told = words.summary(report, show_all=show_all)
     return "".join(f"{line}\n" for line in (*lines, told[:1].upper() + told[1:]))
 

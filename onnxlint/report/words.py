@@ -64,6 +64,8 @@ VERDICT_WORDS: Mapping[VerdictKind, str] = {
     VerdictKind.NOT_REPRODUCED: "not reproduced",
 }
 
+_BY_SEVERITY = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+
 # What the search for an input that takes the other branch came to; it is told of eager PyTorch, and fails nobody.
 _SEARCH_SENTENCES: Mapping[Outcome, str] = {
     Outcome.OK: "searched for the other branch",
@@ -98,6 +100,13 @@ _ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 def hidden(finding: Finding) -> bool:
     """Whether the finding shows only with `--show all`."""
     return finding.severity is Severity.NOTE or finding.verdict is VerdictKind.NOT_REPRODUCED
+
+
+def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
+    """A key that sorts the worst first: what is confirmed, then by severity, then in source order."""
+    span = finding.span
+    confirmed = finding.verdict is VerdictKind.CONFIRMED
+    return not confirmed, _BY_SEVERITY.index(finding.severity), span.path, span.line, span.column, finding.code
 
 
 def exporters_of(finding: Finding) -> list[str]:
@@ -364,6 +373,9 @@ def _size(value: float | None) -> float:
 
 
 def _harmless(char: str) -> bool:
+    # Some code points are for no character, ever; XML has no place for the last two of a plane.
+    if char >= "\ufdd0" and (ord(char) & 0xFFFE == 0xFFFE or char <= "\ufdef"):
+        return False
     return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char == "\u200d"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,13 +13,13 @@ from urllib.parse import unquote
 import jsonschema
 import pytest
 import report_samples as samples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
 import onnxlint.report
-from onnxlint.records import Evidence, Finding, Fix, Report, Severity, Span, Step, VerdictKind
-from onnxlint.report import render
+from onnxlint.records import Diagnostic, Evidence, Finding, Fix, Report, Severity, Span, Step, VerdictKind
+from onnxlint.report import FORMATS, render
 
 OUR_SCHEMA = json.loads((Path(onnxlint.report.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 SARIF_SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
@@ -212,12 +213,12 @@ def test_concise_lines_match_an_editors_pattern(name: str) -> None:
 
 
 anything = st.text(max_size=20)
+odd = st.text(st.characters(exclude_categories=()), max_size=20)  # lone surrogates as well
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    anything, anything, anything, anything, st.floats(), st.sampled_from(["full", "concise", "github", "json", "sarif"])
-)
+@settings(max_examples=150, deadline=None)
+@given(odd, anything, odd, odd, st.floats(), st.sampled_from(FORMATS))
+@example("\ufffe\U0001ffff\ufdd0", "\uffff", "\uffff", "\uffff", 1.0, "junit")
 def test_no_text_from_outside_breaks_a_format(
     message: str, path: str, symbol: str, detail: str, size: float, format: str
 ) -> None:
@@ -234,14 +235,71 @@ def test_no_text_from_outside_breaks_a_format(
     report = Report(findings=(finding,), files=1)
     page = machine(report, format)
     page.encode()
-    if format == "json":
-        as_json(report)
-    elif format == "sarif":
-        as_sarif(report)
+    readers: dict[str, Callable[[Report], object]] = {
+        **{"json": as_json, "sarif": as_sarif, "rdjson": as_rdjson, "gitlab": as_gitlab, "junit": as_junit}
+    }
+    if format in readers:
+        readers[format](report)
     else:
         assert page.endswith("no model probed; 0.0 s\n")
         assert "\x1b" not in page
         assert "\r" not in page
+
+
+SPACED = "a  b\t%0A: ,\u00fc.py"
+
+
+def placed(path: str) -> Report:
+    return Report((at(path, Span(path, 3, 1, 3, 5)),))
+
+
+def test_a_path_is_the_name_of_the_file_whatever_is_in_it() -> None:
+    assert as_gitlab(placed(SPACED))[0]["location"]["path"] == SPACED
+    assert as_rdjson(placed(SPACED))[0]["location"]["path"] == SPACED
+    assert as_gitlab(placed("a\udcff.py"))[0]["location"]["path"] == "a\\udcff.py"
+    assert machine(placed("a  b.py"), "concise").startswith("a  b.py:3:1: ONX101 ")
+
+
+def test_no_path_is_a_command_of_a_log_on_github() -> None:
+    path = "::error file=x,line=1::forged.py"
+    for format in ("concise", "full"):
+        assert not re.search(r"^\s*::", machine(placed(path), format), re.MULTILINE)
+    assert machine(placed(path), "concise").startswith(f"./{path}:3:1: ")
+
+
+@pytest.mark.parametrize(("format", "variable"), [("github", "GITHUB_WORKSPACE"), ("gitlab", "CI_PROJECT_DIR")])
+def test_a_path_begins_at_the_checkout(
+    format: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "packages/a").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "packages/a")
+    monkeypatch.setenv(variable, str(tmp_path))
+    path = "packages/a/src/m.py"
+    assert path in machine(placed("src/m.py"), format)
+    assert path in machine(placed(str(tmp_path / path)), format)
+    far = machine(placed("/opt/m.py"), format)
+    assert "/opt/m.py" in far
+    assert "../" not in far
+    if format == "github":
+        (result,) = as_sarif(placed("src/m.py"))["results"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == path
+    monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
+    assert path not in machine(placed("src/m.py"), format)
+
+
+def test_github_shows_the_worst_and_says_that_it_does_not_show_all() -> None:
+    mild = [dataclasses.replace(samples.SUSPECTED, span=Span(f"a{i}.py", 1, 1, 1, 2)) for i in range(12)]
+    worst = dataclasses.replace(samples.CONFIRMED, span=Span("z.py", 1, 1, 1, 2))
+    fault = Diagnostic("error", "the file does not parse", "zz.py", 1)
+    first, *rest = machine(Report((*mild, worst), diagnostics=(fault,)), "github").splitlines()
+    assert (
+        first
+        == "::notice title=onnxlint::GitHub shows 10 errors and 10 warnings of a step; all 14 lines are in its log."
+    )
+    assert ["file=zz.py" in line for line in rest[:2]] == [True, False]
+    assert "file=z.py" in rest[1]
+    few = machine(Report(tuple(mild[:10])), "github")
+    assert "GitHub shows" not in few
 
 
 def as_rdjson(report: Report) -> list[dict[str, Any]]:

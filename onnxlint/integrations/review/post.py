@@ -22,13 +22,12 @@ from onnxlint.integrations.review.comments import (
     summary,
 )
 from onnxlint.integrations.review.places import Place, PullDiff, read_files
-from onnxlint.records import Finding, Report, Severity, VerdictKind
-from onnxlint.report.words import hidden
+from onnxlint.records import Finding, Report
+from onnxlint.report.words import badness, hidden
 
 if TYPE_CHECKING:
     from onnxlint.integrations.review.github import Pull, Said
 
-_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _AGAIN = "More of what onnxlint finds; the summary is in an earlier review."
 _PAUSE = 3.0  # seconds, for what GitHub has written to be there for readers
 
@@ -67,11 +66,11 @@ class Reviewer:
         if inline:
             self._warn_of_others(told, diff)
         said = _matched(told, self.pull.comments(fingerprint_of))
-        new = sorted((t for i, t in enumerate(told) if t.comment and i not in said), key=_badness)
+        new = sorted((t for i, t in enumerate(told) if t.comment and i not in said), key=lambda t: badness(t.finding))
         standing = sum(bool(found.lines) for found in said.values())
         posted = new[: max(0, self.most - standing)]
         elsewhere = [t for i, t in enumerate(told) if not t.comment and i not in said]
-        elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), _badness(t)))
+        elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), badness(t.finding)))
         body = summary(
             report,
             Summary(
@@ -233,10 +232,3 @@ def _stands(place: Place, one: Said) -> bool:
 
 def _in_source(finding: Finding) -> tuple[str, int, int, str]:
     return finding.span.path, finding.span.line, finding.span.column, finding.code
-
-
-def _badness(told: _Told) -> tuple[bool, int, tuple[str, int, int, str]]:
-    """The worst first: what is confirmed, then by severity, then in source order."""
-    finding = told.finding
-    confirmed = finding.verdict is VerdictKind.CONFIRMED
-    return not confirmed, _SEVERITIES.index(finding.severity), _in_source(finding)
