@@ -73,13 +73,13 @@ def step(name: str, folder: Path, inputs: dict[str, str], **more: str) -> subpro
         plain = re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", expression)
         if plain:
             environment[key] = values[plain[1]]
-    runner = {"RUNNER_TEMP": folder / "temp", "GITHUB_ENV": folder / "env", "GITHUB_OUTPUT": folder / "out"}
+    runner = {"RUNNER_TEMP": folder / "temp", "GITHUB_OUTPUT": folder / "out"}
     environment |= {key: str(path) for key, path in runner.items()} | more
     script = folder / "step.sh"
     script.write_text(SHELL[name]["run"])
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-        cwd=folder / "work",
+        cwd=folder / ("temp" if "working-directory" in SHELL[name] else "work"),
         env=environment,
         capture_output=True,
         text=True,
@@ -104,11 +104,11 @@ def test_it_installs_itself_and_checks(folder: Path) -> None:
     shutil.copytree(ROOT, own, ignore=ignored)
     installed = step("Install onnxlint", folder, {}, INPUT_PYTHON=sys.executable, INPUT_ACTION=str(own))
     assert installed.returncode == 0, installed.stderr
-    name, python = (folder / "env").read_text().strip().split("=", 1)
-    assert name == "ONNXLINT_PYTHON"
+    python = outputs(folder)["python"]
     assert Path(python).is_relative_to(folder / "temp")
+    (folder / "out").unlink()
     (folder / "work/gate.py").write_text(BRANCH)
-    done = step("Check", folder, {}, **{name: python}, PYTHONPATH="", ONNXLINT_CACHE_DIR=str(folder / "cache"))
+    done = step("Check", folder, {}, INPUT_PYTHON=python, PYTHONPATH="", ONNXLINT_CACHE_DIR=str(folder / "cache"))
     assert done.returncode == 1, done.stderr
     assert "::error file=gate.py,line=6" in done.stdout
     assert outputs(folder) == {"exit-code": "1", "report": ""}
@@ -117,7 +117,7 @@ def test_it_installs_itself_and_checks(folder: Path) -> None:
 def check(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {name.replace("_", "-"): value for name, value in inputs.items()}
     cache = str(folder / "cache")
-    return step("Check", folder, given, ONNXLINT_PYTHON=sys.executable, ONNXLINT_CACHE_DIR=cache)
+    return step("Check", folder, given, INPUT_PYTHON=sys.executable, ONNXLINT_CACHE_DIR=cache)
 
 
 def test_odd_paths_stay_paths(folder: Path) -> None:
@@ -146,8 +146,56 @@ def test_a_review_without_a_token_annotates(folder: Path) -> None:
     (folder / "work/gate.py").write_text(BRANCH)
     event = folder / "event.json"
     event.write_text('{"pull_request": {"number": 7}}')
-    given = {"GITHUB_EVENT_PATH": str(event), "GITHUB_REPOSITORY": "octo/models", "ONNXLINT_PYTHON": sys.executable}
+    given = {"GITHUB_EVENT_PATH": str(event), "GITHUB_REPOSITORY": "octo/models", "INPUT_PYTHON": sys.executable}
     done = step("Check", folder, {"review": "true"}, **given)
     assert done.returncode == 1
-    assert "::error file=gate.py,line=6" in done.stdout
+    assert done.stdout.count("::error file=gate.py,line=6") == 1
     assert "there is no token" in done.stderr
+
+
+def install(folder: Path, python: str = "", **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Install with a Python that only says what it is asked for."""
+    told = folder / "python told"
+    told.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{folder}/asked"\n')
+    told.chmod(0o755)
+    given = {name.replace("_", "-"): value for name, value in inputs.items()}
+    return step("Install onnxlint", folder, given, INPUT_PYTHON=python or str(told), INPUT_ACTION="/the action")
+
+
+def test_what_is_installed(folder: Path) -> None:
+    for version, wanted in (("", "/the action[dynamic,review]"), ("1.2", "onnxlint[dynamic,review]==1.2")):
+        assert install(folder, static_only="false", review="true", version=version).returncode == 0
+        assert (folder / "asked").read_text().splitlines()[-1] == wanted
+    assert outputs(folder)["python"] == str(folder / "python told")
+    odd = '$(touch pwned)"; touch pwned; `touch pwned` #'
+    assert install(folder, static_only="false", version=odd).returncode == 0
+    assert (folder / "asked").read_text().splitlines()[-1] == f"onnxlint[dynamic]=={odd}"
+    assert not list(folder.rglob("pwned"))
+
+
+@pytest.mark.parametrize("inputs", [{"static_only": "yes"}, {"review": "on"}, {"output_file": "a\nexit-code=0"}])
+def test_an_input_that_could_be_misread_is_refused(folder: Path, inputs: dict[str, str]) -> None:
+    """Not least `static-only: yes`, which would run the code of the pull request."""
+    done = install(folder, **inputs)
+    assert done.returncode == 2
+    assert done.stdout.startswith("::error title=onnxlint::the input ")
+    assert not (folder / "asked").exists()
+
+
+def test_without_python_it_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin/bash").symlink_to(shutil.which("bash") or "")
+    monkeypatch.setenv("PATH", str(folder / "bin"))
+    done = install(folder, "python")
+    assert done.returncode == 2
+    assert "use actions/setup-python" in done.stdout
+
+
+def test_nothing_of_the_checkout_is_imported(folder: Path) -> None:
+    """As in a workflow of `pull_request_target`, whose token may write."""
+    for name in ("onnxlint", "click", "json", "pip", "venv", "sitecustomize"):
+        (folder / f"work/{name}.py").write_text(f"open({str(folder / 'pwned')!r}, 'w')\n")
+    (folder / "work/gate.py").write_text(BRANCH)
+    assert check(folder, paths="gate.py").returncode == 1
+    step("Install onnxlint", folder, {"version": "no version"}, INPUT_PYTHON=sys.executable, INPUT_ACTION="")
+    assert not (folder / "pwned").exists()
