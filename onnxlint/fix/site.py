@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import io
 import re
 import tokenize
@@ -44,11 +45,16 @@ class Page:
             self._regions.append(known)
         return known
 
+    @cached_property
+    def _heads(self) -> list[int]:
+        return [found.start() for found in _HEAD.finditer(self.text)]
+
     def _cut(self, line: int) -> Region | None:
         """The lines from the last `class` or `def` at the margin to the next thing there, if they parse alone."""
-        head = next(reversed([m.start() for m in _HEAD.finditer(self.text, 0, self.lines.start(line + 1))]), None)
-        if head is None:
+        above = bisect.bisect_left(self._heads, self.lines.start(line + 1))
+        if not above:
             return None
+        head = self._heads[above - 1]
         first = self.lines.place(head)[0]
         found = _TOP.search(self.text, self.lines.start(first + 1))
         end = found.start() if found else len(self.text)

@@ -83,9 +83,9 @@ def _marked(info: ModuleInfo, cls: ClassInfo) -> str:
         head, _, tail = decorator.partition(".")
         if info.aliases.get(head, "") + ("." + tail if tail else "") in ("onnxlint.example", "onnxlint.marks.example"):
             return "marked"
-    last = [c for c in info.classes.values() if "." not in c.qualname and c.is_module()]
-    if "onnx_example" in info.functions and last and last[-1] is cls:
-        return "marked"
+    if "onnx_example" in info.functions:
+        models = (c for c in reversed(info.classes.values()) if "." not in c.qualname and c.is_module())
+        return "marked" if next(models, None) is cls else ""
     return ""
 
 
