@@ -24,7 +24,8 @@ def command(stdio: bool) -> int:
     os.chdir(os.path.abspath(os.sep))
     if importlib.util.find_spec("pygls") is None:
         raise click.UsageError("the server needs pygls; pip install 'onnxlint[server]'")
+    if sys.stdin.isatty():
+        click.echo("This speaks to an editor, which starts it by itself; Ctrl-C ends it.", err=True)
     from onnxlint.integrations.server.app import serve
 
-    serve()
-    return 0
+    return serve()

@@ -18,9 +18,12 @@ Diagnostics = list[types.Diagnostic]
 
 
 class Editor:
-    """Starts a server and speaks with it. `published` is every notification of diagnostics, in order."""
+    """Starts a server and speaks with it. `published` is every notification of diagnostics, in order.
 
-    def __init__(self, *folders: Path, **environment: str) -> None:
+    `watching`: it tells of files that change on the disk. `resolving`: it asks for the edit of an action when chosen.
+    """
+
+    def __init__(self, *folders: Path, watching: bool = True, resolving: bool = False, **environment: str) -> None:
         self.published: list[types.PublishDiagnosticsParams] = []
         self.logged: list[str] = []
         self.watched: list[str] = []
@@ -43,9 +46,14 @@ class Editor:
                             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
                             workspace_folders=True,
                             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
-                                dynamic_registration=True
+                                dynamic_registration=watching
                             ),
-                        )
+                        ),
+                        text_document=types.TextDocumentClientCapabilities(
+                            code_action=types.CodeActionClientCapabilities(
+                                resolve_support=types.ClientCodeActionResolveOptions(["edit"]) if resolving else None
+                            )
+                        ),
                     ),
                     workspace_folders=workspace or None,
                 )
@@ -78,10 +86,18 @@ class Editor:
 
         self.await_(call())
 
-    def open(self, path: Path, text: str | None = None) -> None:
-        told = path.read_text(encoding="utf-8") if text is None else text
-        self._versions[path.as_uri()] = 1
-        item = types.TextDocumentItem(path.as_uri(), "python", 1, told)
+    @property
+    def pid(self) -> int:
+        server = self._client._server
+        assert server is not None
+        return int(server.pid)
+
+    def open(self, path: Path | str, text: str | None = None) -> None:
+        """Open a file, or a document that has a URI only."""
+        told = path.read_text(encoding="utf-8") if text is None and isinstance(path, Path) else text or ""
+        uri = _uri(path)
+        self._versions[uri] = 1
+        item = types.TextDocumentItem(uri, "python", 1, told)
         self._call(self._client.text_document_did_open, types.DidOpenTextDocumentParams(item))
 
     def change(self, path: Path, text: str) -> int:
@@ -101,8 +117,8 @@ class Editor:
         told = types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(path.as_uri()))
         self._call(self._client.text_document_did_save, told)
 
-    def close(self, path: Path) -> None:
-        told = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(path.as_uri()))
+    def close(self, path: Path | str) -> None:
+        told = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(_uri(path)))
         self._call(self._client.text_document_did_close, told)
 
     def changed_outside(self, path: Path) -> None:
@@ -126,7 +142,7 @@ class Editor:
 
     def wait(
         self,
-        path: Path,
+        path: Path | str,
         wanted: Callable[[Diagnostics], bool] = lambda _: True,
         *,
         version: int = 0,
@@ -136,7 +152,7 @@ class Editor:
         ends = time.monotonic() + timeout
         with self._news:
             while True:
-                last = [p for p in self.published if p.uri == path.as_uri()]
+                last = [p for p in self.published if p.uri == _uri(path)]
                 if last and (last[-1].version or 0) >= version and wanted(list(last[-1].diagnostics)):
                     return list(last[-1].diagnostics)
                 assert self._news.wait(ends - time.monotonic()), f"{last[-1:]} {self.logged}"
@@ -151,10 +167,24 @@ class Editor:
         params = types.CodeActionParams(types.TextDocumentIdentifier(path.as_uri()), where, context)
         return list(self.await_(self._client.text_document_code_action_async(params)) or [])
 
+    def resolved(self, action: types.CodeAction) -> types.CodeAction:
+        """An action with all that the editor asks for when it is chosen."""
+        found = self.await_(self._client.code_action_resolve_async(action))
+        assert isinstance(found, types.CodeAction)
+        return found
+
     def end(self) -> int:
         """Shut the server down; return its exit code."""
         self.await_(self._client.shutdown_async(None))
+        return self.quit()
+
+    def quit(self) -> int:
+        """Tell the server to exit; return its exit code."""
         self._call(self._client.exit, None)
+        return self.left()
+
+    def left(self) -> int:
+        """Wait until the server has ended; return its exit code."""
         server = self._client._server
         assert server is not None
 
@@ -168,6 +198,10 @@ class Editor:
         self.await_(self._client.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         return int(code)
+
+
+def _uri(path: Path | str) -> str:
+    return path if isinstance(path, str) else path.as_uri()
 
 
 def _plain(value: Any) -> Any:

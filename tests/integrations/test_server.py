@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from lsp_editor import Editor, applied
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from onnxlint.integrations.server.analysis import Job
 from onnxlint.integrations.server.processes import Analyser
@@ -47,6 +49,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def editor(folder: Path, store: Path) -> Iterator[Editor]:
     found = Editor(folder, ONNXLINT_CACHE_DIR=str(store))
     yield found
+    assert found.end() == 0
+    assert found.stderr == b""
+    assert found.logged == []
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Iterator[tuple[Editor, Path]]:
+    """An editor that tells of no files on the disk, and asks for what an action does when it is chosen."""
+    folder = tmp_path_factory.mktemp("other")
+    (folder / "onnxlint.toml").write_text("")
+    found = Editor(folder, watching=False, resolving=True, ONNXLINT_CACHE_DIR=str(store))
+    yield found, folder
     assert found.end() == 0
     assert found.stderr == b""
     assert found.logged == []
@@ -149,6 +163,60 @@ def test_code_actions_fix_and_suppress(editor: Editor, project: Path) -> None:
     assert editor.actions(file, types.Range(types.Position(0, 0), types.Position(0, 1))) == []
     assert editor.actions(file, EVERYWHERE, ["source.fixAll"]) == []  # the only fix is not safe
     assert editor.wait(file, lambda d: not d, version=editor.change(file, _after(text, silence))) == []
+
+
+def test_a_suppression_is_written_when_it_is_chosen(other: tuple[Editor, Path]) -> None:
+    editor, folder = other
+    file = folder / "gates.py"
+    text = "import torch\n\n\n" + "\n\n".join(
+        GATE.partition("\n\n\n")[2].replace("Gate", f"Gate{number}") for number in range(60)
+    )
+    file.write_text(text)
+    editor.open(file)
+    shown = editor.wait(file, lambda d: len(d) == 60)
+    found = [action for action in editor.actions(file, EVERYWHERE) if "noqa" in action.title]
+    assert len(found) == 60
+    assert all(action.edit is None for action in found)
+    (chosen,) = [action for action in editor.actions(file, shown[30].range) if "noqa" in action.title]
+    after = _after(text, editor.resolved(chosen))
+    line = text.split("\n")[shown[30].range.start.line]
+    assert after.split("\n")[shown[30].range.start.line] == f"{line}  # noqa: ONX101"
+    assert len(after) == len(text) + len("  # noqa: ONX101")
+    version = editor.change(file, after)
+    with pytest.raises(JsonRpcException, match="changed"):
+        editor.resolved(chosen)
+    assert len(editor.wait(file, version=version)) == 59
+
+
+def test_a_suppression_that_cannot_be_written_says_why(other: tuple[Editor, Path]) -> None:
+    editor, folder = other
+    file = folder / "new.py"
+    editor.open(file, GATE)
+    editor.wait(file, lambda d: bool(d))
+    (chosen,) = [action for action in editor.actions(file, EVERYWHERE) if "noqa" in action.title]
+    assert isinstance(chosen.data, dict)
+    chosen.data["line"] = 3  # which is empty
+    with pytest.raises(JsonRpcException, match="part of no statement"):
+        editor.resolved(chosen)
+
+
+def test_files_that_change_are_noticed_by_a_server_that_nobody_tells(other: tuple[Editor, Path]) -> None:
+    editor, folder = other
+    file, helper, config = folder / "gate.py", folder / "helper.py", folder / "onnxlint.toml"
+    helper.write_text("def chosen(value):\n    return value > 0\n")
+    file.write_text(
+        GATE.replace("import torch", "import torch\n\nfrom helper import chosen").replace("x.sum() > 0", "chosen(x)")
+    )
+    editor.open(file)
+    editor.wait(file, lambda d: len(d) == 1)
+    helper.write_text("def chosen(value):\n    return value is None\n")
+    editor.wait(file, lambda d: not d)
+    helper.write_text("def chosen(value):\n    return value.sum() > 0\n")
+    editor.wait(file, lambda d: len(d) == 1)
+    config.write_text('ignore = ["ONX101"]\n')
+    editor.wait(file, lambda d: not d)
+    config.write_text("")
+    editor.wait(file, lambda d: len(d) == 1)
 
 
 def test_fix_all_takes_the_safe_ones(editor: Editor, project: Path) -> None:
@@ -289,6 +357,71 @@ def test_a_folder_behind_a_symbolic_link_is_a_folder(editor: Editor, project: Pa
     assert [d.code for d in editor.wait(link / "gate.py", lambda d: bool(d))] == ["ONX101"]
 
 
+def test_files_are_named_as_the_editor_names_them(editor: Editor, project: Path, tmp_path: Path) -> None:
+    (project / "gate.py").write_text(GATE)
+    (project / "onnxlint.toml").write_text('ignroe = ["ONX101"]\n')
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    editor.folders([link], [project])
+    editor.open(link / "gate.py")
+    (found,) = editor.wait(link / "gate.py", lambda d: bool(d))
+    (related,) = found.related_information or ()
+    assert related.location.uri == (link / "gate.py").as_uri()
+    (told,) = editor.wait(link / "onnxlint.toml", lambda d: bool(d))
+    assert "ignore" in told.message
+    (link / "onnxlint.toml").write_text("")
+    editor.changed_outside(link / "onnxlint.toml")
+    editor.wait(link / "onnxlint.toml", lambda d: not d)
+    editor.folders([], [link])
+
+
+def test_one_file_may_be_open_under_two_names(editor: Editor, project: Path) -> None:
+    file, alias = project / "gate.py", project / "alias.py"
+    file.write_text(GATE)
+    alias.symlink_to(file)
+    editor.open(file)
+    editor.open(alias)
+    for name in (file, alias):
+        assert [d.code for d in editor.wait(name, lambda d: bool(d))] == ["ONX101"]
+    (found,) = editor.wait(file, lambda d: bool(d), version=editor.change(file, "# one more line\n" + GATE))
+    assert found.range.start.line == 6
+    assert _edited(editor.actions(file, found.range)[0]) == file.as_uri()
+    editor.close(alias)
+    assert editor.wait(alias, lambda d: not d) == []
+    assert editor.wait(file, lambda d: not d, version=editor.change(file, FLAG)) == []
+
+
+def test_a_file_may_lie_in_a_folder_that_is_still_to_be_made(editor: Editor, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "deep" / "gate.py"
+    editor.open(file, GATE)
+    (found,) = editor.wait(file, lambda d: bool(d))
+    (related,) = found.related_information or ()
+    assert (found.code, related.location.uri) == ("ONX101", file.as_uri())
+    file.parent.mkdir(parents=True)
+    editor.save(file, FLAG)
+    assert editor.wait(file, lambda d: not d, version=editor.change(file, FLAG)) == []
+
+
+def test_a_folder_without_code_has_no_fault(editor: Editor, project: Path) -> None:
+    file = project / "gate.py"  # on no disk yet
+    editor.open(file, GATE)
+    editor.wait(file, lambda d: bool(d))
+    editor.save(file, GATE)
+    editor.wait(file, lambda d: not d, version=editor.change(file, FLAG))
+    assert {p.uri for p in editor.published if p.diagnostics and str(project) in p.uri} == {file.as_uri()}
+
+
+def test_what_was_never_saved_is_checked_and_what_is_no_file_is_not(editor: Editor, project: Path) -> None:
+    new = "untitled:Untitled-1"
+    others = [f"git:{project}/gate.py?%7B%7D", f"vscode-notebook-cell:{project}/book.ipynb#W0"]
+    for uri in (*others, new):
+        editor.open(uri, GATE)
+    assert [d.code for d in editor.wait(new, lambda d: bool(d))] == ["ONX101"]
+    editor.close(new)
+    editor.wait(new, lambda d: not d)
+    assert not [p for p in editor.published if p.uri in others]
+
+
 def test_what_is_installed_is_nobody_s_to_mend(editor: Editor, tmp_path: Path) -> None:
     file = tmp_path / "site-packages" / "gate.py"
     file.parent.mkdir()
@@ -341,6 +474,36 @@ def test_the_server_ends_when_the_editor_is_gone(tmp_path: Path) -> None:
     assert server.returncode == 0
 
 
+def test_the_exit_code_tells_whether_the_editor_said_goodbye(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    assert editor.quit() == 1
+
+
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    os.kill(editor.pid, signal.SIGINT)
+    assert editor.left() == -signal.SIGINT
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
+def test_an_analysis_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    body = GATE.partition("\n\n\n")[2]
+    text = "import torch\n\n\n" + "\n\n".join(body.replace("Gate", f"Gate{number}") for number in range(4000))
+    (tmp_path / "gates.py").write_text(text)  # which takes much longer than this test may
+    editor = Editor(tmp_path)
+    editor.open(tmp_path / "gates.py")
+    ends = time.monotonic() + 20
+    while not (started := [pid for child in _children(editor.pid) for pid in _children(child)]):
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+    os.kill(editor.pid, signal.SIGKILL)
+    assert editor.left() == -signal.SIGKILL
+    ends = time.monotonic() + 5
+    while any(_runs(pid) for pid in started):
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
 @pytest.mark.slow
 def test_what_a_check_proved_is_shown_until_the_model_changes(editor: Editor, project: Path, store: Path) -> None:
     file = project / "gate.py"
@@ -388,6 +551,29 @@ def test_without_pygls_the_command_says_what_to_install(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "pip install 'onnxlint[server]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def _stat(pid: int) -> list[str]:
+    """State and parent of a process; nothing of one that is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    return ["", ""]
+
+
+def _children(pid: int) -> list[int]:
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [one for one in pids if _stat(one)[1] == str(pid)]
+
+
+def _runs(pid: int) -> bool:
+    return _stat(pid)[0] not in ("", "Z")
+
+
+def _edited(action: types.CodeAction) -> str:
+    assert action.edit is not None
+    (change,) = action.edit.document_changes or ()
+    assert isinstance(change, types.TextDocumentEdit)
+    return change.text_document.uri
 
 
 def _after(text: str, action: types.CodeAction) -> str:

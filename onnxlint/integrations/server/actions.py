@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lsprotocol import types
@@ -12,6 +14,7 @@ from onnxlint.edits import newline_of
 from onnxlint.fix.choose import choose
 from onnxlint.integrations.server.analysis import encoded
 from onnxlint.integrations.server.convert import Places, diagnostic
+from onnxlint.integrations.server.projects import Document, Project
 from onnxlint.integrations.server.state import lines_of
 from onnxlint.records import Edit, Finding, Safety
 from onnxlint.source.annotate import AnnotateError, annotate
@@ -19,6 +22,17 @@ from onnxlint.source.parse import SourceFile, parse_source
 
 FIX_ALL = "source.fixAll.onnxlint"
 UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
+_MOST_AT_ONCE = 4  # suppressions that are written for an editor that cannot ask for one
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What a suppression that is offered without its edit will be: `code` at `line` of a version of a document."""
+
+    uri: str
+    version: int | None
+    line: int
+    code: str
 
 
 class Offer:
@@ -26,20 +40,19 @@ class Offer:
 
     def __init__(
         self,
-        path: str,
-        root: str,
-        document: types.OptionalVersionedTextDocumentIdentifier,
-        text: str,
+        project: Project,
+        document: Document,
         places: Callable[[str], Places],
+        *,
         versioned: bool,
+        resolving: bool,
     ) -> None:
-        """`places` turns places of a text; `versioned` tells that the editor takes edits for a version."""
-        self._path = path
-        self._root = root
+        """`places` turns places of a text; the editor may take edits for a version, and ask for them when chosen."""
         self._document = document
-        self._text = text
-        self._places = places(text)
+        self._project = project
+        self._places = places(document.text)
         self._versioned = versioned
+        self._resolving = resolving
 
     def fixes(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
         """One action for each fix that stays in the document; those that may change the output say so."""
@@ -55,7 +68,7 @@ class Offer:
                     title=f"{finding.code}: {fix.title}"
                     + ("" if safe else " (unsafe: may change what PyTorch computes)"),
                     kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[diagnostic(finding, self._places, self._root)],
+                    diagnostics=[self._diagnostic(finding)],
                     is_preferred=safe or None,
                     edit=self._edit(edits),
                 )
@@ -63,27 +76,38 @@ class Offer:
         return found
 
     def suppressions(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
-        """One action for each finding: a `# noqa` at its statement."""
-        source = parse_source(Path(self._path), encoded(self._text), self._path)
-        if not isinstance(source, SourceFile):
-            return []
-        found = []
+        """One action for each code and line: a `# noqa` at the statement.
+
+        To make sure of it takes longer than an editor may wait at each move of the pointer: it is done when the action
+        is chosen, or for few of them where the editor has no such request.
+        """
+        by_place: dict[tuple[int, str], list[Finding]] = {}
         for finding in findings:
-            if finding.code == UNUSED:
-                continue
-            try:
-                after = annotate(source, {finding.span.line: [finding.code]}).decode(source.encoding)
-            except AnnotateError:
-                continue
-            found.append(
-                types.CodeAction(
-                    title=f"{finding.code}: suppress it here with `# noqa`",
-                    kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[diagnostic(finding, self._places, self._root)],
-                    edit=self._edit(self._changed_lines(after)),
-                )
+            if finding.code != UNUSED:
+                by_place.setdefault((finding.span.line, finding.code), []).append(finding)
+        found = []
+        for (line, code), here in by_place.items():
+            action = types.CodeAction(
+                title=f"{code}: suppress it here with `# noqa`",
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=[self._diagnostic(finding) for finding in here],
             )
+            if self._resolving:
+                action.data = asdict(Silence(self._document.uri, self._document.version, line, code))
+                found.append(action)
+            elif len(found) < _MOST_AT_ONCE:
+                with contextlib.suppress(AnnotateError):
+                    action.edit = self.silence(line, code)
+                    found.append(action)
         return found
+
+    def silence(self, line: int, code: str) -> types.WorkspaceEdit:
+        """The edit that suppresses a rule at a line. Raises AnnotateError where no comment can do that."""
+        path = self._document.path
+        source = parse_source(Path(path), encoded(self._document.text), path)
+        if not isinstance(source, SourceFile):
+            raise AnnotateError(source.message)
+        return self._edit(self._changed_lines(annotate(source, {line: [code]}).decode(source.encoding)))
 
     def fix_all(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
         """One action for all safe fixes that go together; none where there is no such fix."""
@@ -92,7 +116,7 @@ class Offer:
         if not safe:
             return []
         shown = safe[0].span.path
-        edits = self._edits(choose(safe, {shown: self._text}).taken)
+        edits = self._edits(choose(safe, {shown: self._document.text}).taken)
         title = "onnxlint: fix all that is safe"
         return [types.CodeAction(title=title, kind=FIX_ALL, edit=self._edit(edits or []))]
 
@@ -102,11 +126,11 @@ class Offer:
         for finding in findings:
             assert finding.fix is not None
             wanted |= dict.fromkeys(finding.fix.edits)
-        if any(os.path.join(self._root, edit.path) != self._path for edit in wanted):
+        if any(os.path.join(self._project.root, edit.path) != self._document.path for edit in wanted):
             return None
         if any(edit.end[0] > len(self._places.lines) for edit in wanted):
             return None
-        newline = newline_of(self._text)
+        newline = newline_of(self._document.text)
         return [self._places.edit(edit, newline) for edit in wanted]
 
     def _changed_lines(self, after: str) -> list[types.TextEdit]:
@@ -119,7 +143,11 @@ class Offer:
                 found.append(types.TextEdit(types.Range(types.Position(number - 1, 0), end), new))
         return found
 
+    def _diagnostic(self, finding: Finding) -> types.Diagnostic:
+        return diagnostic(finding, self._places, self._project.uri)
+
     def _edit(self, edits: list[types.TextEdit]) -> types.WorkspaceEdit:
+        document = types.OptionalVersionedTextDocumentIdentifier(self._document.uri, self._document.version)
         if self._versioned:
-            return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(self._document, list(edits))])
-        return types.WorkspaceEdit(changes={self._document.uri: edits})
+            return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(edits))])
+        return types.WorkspaceEdit(changes={document.uri: edits})

@@ -64,6 +64,8 @@ def analyse(job: Job) -> Answer:
 
 def answer_of(job: Job) -> Answer:
     """Run one job; what goes wrong is told in a line."""
+    if not os.path.isdir(job.root):
+        return Answer(fault=f"there is no folder {job.root} any more")
     try:
         return analyse(job)
     except Exception as error:  # noqa: BLE001 - the next text may be no trouble, and the editor shows no traceback

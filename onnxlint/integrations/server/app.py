@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from typing import BinaryIO
 
+import msgspec
 from lsprotocol import types
-from pygls import uris
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import PositionCodec
 
 from onnxlint import __version__
 from onnxlint.catalogue import load_catalogue
-from onnxlint.integrations.server import hover
-from onnxlint.integrations.server.actions import FIX_ALL, Offer
-from onnxlint.integrations.server.convert import Places, at, diagnostic, fault, uri_of
+from onnxlint.integrations.server import hover, watch
+from onnxlint.integrations.server.actions import FIX_ALL, Offer, Silence
+from onnxlint.integrations.server.convert import Places, at, diagnostic, fault, to_path
 from onnxlint.integrations.server.projects import Document, Project, Projects
+from onnxlint.source.annotate import AnnotateError
 
-# What makes another analysis necessary though no editor has it open; the last one is written when a check has proofs.
-_WATCHED = (
-    "**/*.py",
-    "**/pyproject.toml",
-    "**/onnxlint.toml",
-    "**/.onnxlint.toml",
-    "**/.gitignore",
-    "**/.onnxlint/repro/index.json",
-)
+# What makes another analysis necessary though no editor has it open.
+_WATCHED = tuple(f"**/{name}" for name in ("*.py", *watch.NAMES))
 
 
 class Server(LanguageServer):
@@ -36,15 +32,28 @@ class Server(LanguageServer):
     def __init__(self) -> None:
         super().__init__("onnxlint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.projects = Projects(self._publish, self._publish_faults, self._tell)
-        self._told: set[str] = set()
+        self.ending = False
+        self.code = 0
+        self._told: dict[str, set[str]] = {}  # URIs of configuration files with mistakes, by project
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """An error of the server in one line of its log."""
+        """An error of the server in one line of its log. A request that cannot be granted has its answer."""
+        if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
+            return
         self._tell(f"internal error: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}")
 
     def places(self, text: str) -> Places:
         """Turns places of a text into those of the editor."""
         return Places(text, self._codec)
+
+    def offer(self, project: Project, document: Document) -> Offer:
+        """What can be done about the findings of a document, in this editor."""
+        able = self.client_capabilities
+        edit = able.workspace.workspace_edit if able.workspace is not None else None
+        action = able.text_document.code_action if able.text_document is not None else None
+        later = action.resolve_support.properties if action is not None and action.resolve_support is not None else ()
+        versioned = bool(edit is not None and edit.document_changes)
+        return Offer(project, document, self.places, versioned=versioned, resolving="edit" in later)
 
     @property
     def _codec(self) -> PositionCodec:
@@ -55,7 +64,7 @@ class Server(LanguageServer):
 
     def _publish(self, project: Project, document: Document) -> None:
         places = self.places(document.text)
-        shown = [diagnostic(f, places, project.root, project.before(f)) for f in document.shown.findings]
+        shown = [diagnostic(f, places, project.uri, project.before(f)) for f in document.shown.findings]
         shown += [fault(found, places) for found in document.faults]
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri=document.uri, diagnostics=shown, version=document.version)
@@ -63,15 +72,14 @@ class Server(LanguageServer):
 
     def _publish_faults(self, project: Project) -> None:
         """Mistakes in configuration files stand in them."""
-        by_path: dict[str, list[types.Diagnostic]] = {}
+        by_uri: dict[str, list[types.Diagnostic]] = {}
         for found in project.faults:
-            path = os.path.join(project.root, found.path or "")
-            by_path.setdefault(path, []).append(fault(found, self.places(_text_of(path))))
-        gone = {path for path in self._told if path.startswith(project.root + os.sep)} - by_path.keys()
-        for path in (*by_path, *gone):
-            told = types.PublishDiagnosticsParams(uri=uri_of(path), diagnostics=by_path.get(path, []))
-            self.text_document_publish_diagnostics(told)
-        self._told = (self._told - gone) | by_path.keys()
+            text = _text_of(os.path.join(project.root, found.path or ""))
+            by_uri.setdefault(project.uri(found.path or ""), []).append(fault(found, self.places(text)))
+        told = self._told.setdefault(project.root, set())
+        for uri in told | by_uri.keys():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
+        self._told[project.root] = set(by_uri)
 
 
 def _text_of(path: str) -> str:
@@ -82,12 +90,6 @@ def _text_of(path: str) -> str:
         return ""
 
 
-def _path(uri: str) -> str | None:
-    """The path of a document, without symbolic links, as a check in its folder sees it; None where it is no file."""
-    path = uris.to_fs_path(uri)
-    return os.path.realpath(path) if path else None
-
-
 def build() -> Server:
     """The server with all that it answers to."""
     server = Server()
@@ -95,61 +97,59 @@ def build() -> Server:
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
         for folder in server.workspace.folders.values():
-            path = _path(folder.uri)
+            path = to_path(folder.uri)
             if path is not None:
                 server.projects.add(path)
         root = server.workspace.root_path
         if root and not server.workspace.folders:
-            server.projects.add(os.path.realpath(root))
-        await _watch(server)
+            server.projects.add(root)
+        if not await _watched(server):
+            watch.start(server.projects)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:
         told = params.text_document
-        path = _path(told.uri)
-        if path is not None and (told.language_id == "python" or path.endswith(".py")):
-            server.projects.open(Document(path, told.uri, told.version, told.text.removeprefix("\ufeff")))
+        path = to_path(told.uri) or server.projects.place_of(told.uri)
+        if path is not None and (told.language_id == "python" or told.uri.endswith(".py")):
+            text = told.text.removeprefix("\ufeff")
+            server.projects.open(Document(os.path.realpath(path), told.uri, told.version, text))
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: types.DidChangeTextDocumentParams) -> None:
-        path = _path(params.text_document.uri)
-        if path is not None:
-            text = server.workspace.get_text_document(params.text_document.uri).source
-            server.projects.change(path, text.removeprefix("\ufeff"), params.text_document.version)
+        uri = params.text_document.uri
+        if server.projects.find(uri) is not None:
+            text = server.workspace.get_text_document(uri).source
+            server.projects.change(uri, text.removeprefix("\ufeff"), params.text_document.version)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def saved(params: types.DidSaveTextDocumentParams) -> None:
-        path = _path(params.text_document.uri)
-        if path is not None:
-            server.projects.saved(path)
+        server.projects.saved(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: types.DidCloseTextDocumentParams) -> None:
-        path = _path(params.text_document.uri)
-        if path is not None:
-            server.projects.close(path)
+        if server.projects.close(params.text_document.uri):
             told = types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[])
             server.text_document_publish_diagnostics(told)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        for folder in params.event.added:
-            path = _path(folder.uri)
-            if path is not None:
-                server.projects.add(path)
         for folder in params.event.removed:
-            path = _path(folder.uri)
+            path = to_path(folder.uri)
             for document in server.projects.remove(path) if path is not None else ():
                 server.projects.open(document)  # it is open still
+        for folder in params.event.added:
+            path = to_path(folder.uri)
+            if path is not None:
+                server.projects.add(path)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def watched(params: types.DidChangeWatchedFilesParams) -> None:
-        paths = [path for change in params.changes if (path := _path(change.uri)) is not None]
-        server.projects.changed_outside(paths)
+        paths = [path for change in params.changes if (path := to_path(change.uri)) is not None]
+        server.projects.changed_outside(map(os.path.realpath, paths))
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hovered(params: types.HoverParams) -> types.Hover | None:
-        known = _known(server, params.text_document.uri)
+        known = server.projects.find(params.text_document.uri)
         if known is None:
             return None
         _, document = known
@@ -170,22 +170,14 @@ def build() -> Server:
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, told), where)
 
     kinds: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL]
+    options = types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        known = _known(server, params.text_document.uri)
+        known = server.projects.find(params.text_document.uri)
         if known is None or known[1].shown.text != known[1].text:
             return []  # what is known speaks of another text; the editor asks again when it is told more
-        project, document = known
-        wanted = params.context.only
-        offer = Offer(
-            document.path,
-            project.root,
-            types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version),
-            document.text,
-            server.places,
-            _versioned(server),
-        )
+        document, wanted, offer = known[1], params.context.only, server.offer(*known)
         found: list[types.CodeAction] = []
         if _asked(types.CodeActionKind.QuickFix, wanted):
             here = at(document.shown.findings, params.range, server.places(document.text))
@@ -194,16 +186,30 @@ def build() -> Server:
             found += offer.fix_all(document.shown.findings)
         return found
 
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    def resolved(action: types.CodeAction) -> types.CodeAction:
+        if action.edit is not None or action.data is None:
+            return action
+        asked = msgspec.convert(action.data, Silence)
+        known = server.projects.find(asked.uri)
+        if known is None or known[1].version != asked.version:
+            raise JsonRpcContentModified("the text has changed since")
+        try:
+            action.edit = server.offer(*known).silence(asked.line, asked.code)
+        except AnnotateError as error:
+            raise JsonRpcException(str(error), types.LSPErrorCodes.RequestFailed.value) from error
+        return action
+
     @server.feature(types.SHUTDOWN)
     async def shutdown(_: None) -> None:
+        server.ending = True
         await server.projects.end()
 
+    @server.feature(types.EXIT)
+    def told_to_exit(_: None) -> None:
+        server.code = 0 if server.ending else 1
+
     return server
-
-
-def _known(server: Server, uri: str) -> tuple[Project, Document] | None:
-    path = _path(uri)
-    return server.projects.find(path) if path is not None else None
 
 
 def _asked(kind: str, wanted: object) -> bool:
@@ -217,29 +223,30 @@ def _value(kind: object) -> str:
     return str(getattr(kind, "value", kind))
 
 
-def _versioned(server: Server) -> bool:
-    workspace = server.client_capabilities.workspace
-    edit = workspace.workspace_edit if workspace is not None else None
-    return bool(edit is not None and edit.document_changes)
-
-
-async def _watch(server: Server) -> None:
-    """Ask the editor to tell of files that change, where it can."""
+async def _watched(server: Server) -> bool:
+    """Ask the editor to tell of files that change; tell whether it can."""
     workspace = server.client_capabilities.workspace
     ability = workspace.did_change_watched_files if workspace is not None else None
     if ability is None or not ability.dynamic_registration:
-        return
+        return False
     watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
     options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
     registration = types.Registration("onnxlint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
     await server.client_register_capability_async(types.RegistrationParams([registration]))
+    return True
 
 
-def serve() -> None:
-    """Serve on standard input and output until the editor ends it. Nothing but the protocol is written there."""
+def serve() -> int:
+    """Serve on standard input and output until the editor ends it; return the exit code that the protocol asks for.
+
+    Nothing but the protocol is written there.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what waits for input ends for no exception
     reading, writing = _own_channels()
-    build().start_io(reading, writing)
+    server = build()
+    server.start_io(reading, writing)
+    return server.code
 
 
 def _own_channels() -> tuple[BinaryIO, BinaryIO]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lsprotocol import types
 from pygls import uris
@@ -56,8 +55,10 @@ class Places:
         return types.TextEdit(where, edit.text.replace("\n", newline))
 
 
-def diagnostic(finding: Finding, places: Places, root: str, proved: Finding | None = None) -> types.Diagnostic:
-    """A finding. `proved` is the same one as it was confirmed before the file was changed."""
+def diagnostic(
+    finding: Finding, places: Places, uri: Callable[[str], str], proved: Finding | None = None
+) -> types.Diagnostic:
+    """A finding. `uri` names files; `proved` is the same one as it was confirmed before the file was changed."""
     rule = load_catalogue().get(finding.code)
     return types.Diagnostic(
         range=places.range(finding.span),
@@ -66,7 +67,7 @@ def diagnostic(finding: Finding, places: Places, root: str, proved: Finding | No
         code=finding.code,
         code_description=types.CodeDescription(rule.uri) if rule is not None else None,
         source=SOURCE,
-        related_information=_related(finding, root) or None,
+        related_information=_related(finding, uri) or None,
         data={"fingerprint": finding.fingerprint},
     )
 
@@ -93,7 +94,7 @@ def fault(found: Diagnostic, places: Places) -> types.Diagnostic:
     )
 
 
-def _related(finding: Finding, root: str) -> list[types.DiagnosticRelatedInformation]:
+def _related(finding: Finding, uri: Callable[[str], str]) -> list[types.DiagnosticRelatedInformation]:
     """How the value came to be what it is, and where a failure was observed."""
     told = [(step.path, step.line, step.message) for step in finding.trace[-_MOST_PLACES:]]
     for evidence in words.most_telling(finding.evidence):
@@ -103,19 +104,25 @@ def _related(finding: Finding, root: str) -> list[types.DiagnosticRelatedInforma
                 (where.path, where.line, f"{words.exporter_name(evidence.exporter)}: {words.observed(evidence)}")
             )
     return [
-        types.DiagnosticRelatedInformation(_line(os.path.join(root, path), line), words.clean(text))
+        types.DiagnosticRelatedInformation(_line(uri(path), line), words.clean(text))
         for path, line, text in dict.fromkeys(told)
     ]
 
 
-def _line(path: str, line: int) -> types.Location:
+def _line(uri: str, line: int) -> types.Location:
     first = max(line - 1, 0)
-    return types.Location(uri_of(path), types.Range(types.Position(first, 0), types.Position(first + 1, 0)))
+    return types.Location(uri, types.Range(types.Position(first, 0), types.Position(first + 1, 0)))
 
 
 def uri_of(path: str) -> str:
     """The URI of a file."""
     return str(uris.from_fs_path(path))
+
+
+def to_path(uri: str) -> str | None:
+    """The path of a document as the editor names it; None where it is no file."""
+    path = uris.to_fs_path(uri)
+    return path if path and "\0" not in path else None
 
 
 def intersects(first: types.Range, second: types.Range) -> bool:

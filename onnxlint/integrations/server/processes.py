@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import signal
+import threading
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -69,12 +71,21 @@ async def _received(connection: Connection) -> bytes | None:
 
 
 def _work(connection: Connection, job: Job) -> None:
-    """What a process does: analyse, send, end."""
+    """What a process does: analyse, send, end; at once if the server is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on a terminal it goes to all; the server decides
+    threading.Thread(target=_end_with_server, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)  # the editor comes first
     answer = msgspec.json.encode(to_json(answer_of(job)))
     with contextlib.suppress(OSError):  # nobody waits any more
         connection.send_bytes(answer)
+
+
+def _end_with_server() -> None:
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+        os._exit(1)
 
 
 def _context() -> BaseContext:

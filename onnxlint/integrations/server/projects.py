@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import tempfile
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from onnxlint.integrations.server.analysis import Answer, Job, relevant
+from onnxlint.integrations.server.convert import to_path, uri_of
 from onnxlint.integrations.server.processes import Analyser
 from onnxlint.integrations.server.state import View, carried, merged
 from onnxlint.records import Diagnostic, Finding, VerdictKind
@@ -21,7 +25,10 @@ _MOST_PROVED = 10_000  # findings that are remembered as confirmed
 
 @dataclass(slots=True)
 class Document:
-    """A file that is open, by absolute path. `shown` is what was published of it last."""
+    """A file that is open. The editor knows it by `uri`; two of these may be one file, at `path`, which is resolved.
+
+    `shown` is what was published of it last.
+    """
 
     path: str
     uri: str
@@ -37,14 +44,18 @@ class Document:
 class Project:
     """A workspace folder, or the folder of a file that is in none (`loose`): of that, nothing else is read.
 
-    `seconds` is the most that an analysis of it took. `due` tells that the one of all files has to be made again.
+    `root` is resolved, and `named` is what the editor calls it. `documents` are the open ones by URI, the one that was
+    changed last at the end. `seconds` is the most that an analysis took. `due` tells that the one of all files has to
+    be made again, `begun` when the last such one began.
     """
 
     root: str
+    named: str
     loose: bool = False
     documents: dict[str, Document] = field(default_factory=dict)
     seconds: float | None = None
     due: bool = True
+    begun: int = 0
     members: frozenset[str] | None = None
     faults: tuple[Diagnostic, ...] = ()
     proved: dict[str, Finding] = field(default_factory=dict)
@@ -53,6 +64,12 @@ class Project:
     def before(self, finding: Finding) -> Finding | None:
         """The same finding as an earlier text of the file had it, if it was confirmed there."""
         return None if finding.evidence else self.proved.get(finding.fingerprint)
+
+    def uri(self, shown: str) -> str:
+        """The URI of a file as the editor names it; `shown` is its path in findings."""
+        path = os.path.normpath(os.path.join(self.root, shown))
+        known = next((document.uri for document in self.documents.values() if document.path == path), None)
+        return known or uri_of(os.path.normpath(os.path.join(self.named, shown)))
 
 
 class Projects:
@@ -70,57 +87,71 @@ class Projects:
         self._analyser = Analyser()
         self._projects: dict[str, Project] = {}
 
-    def add(self, root: str) -> None:
+    def add(self, named: str) -> None:
         """A workspace folder is opened; documents that are open already move to it."""
-        if root in self._projects:
-            self._projects[root].loose = False
-            return
-        self._projects[root] = Project(root)
+        root = os.path.realpath(named)
+        project = self._projects.setdefault(root, Project(root, named))
+        project.named, project.loose = named, False
         for other in list(self._projects.values()):
             for document in [d for d in other.documents.values() if self._of(d.path) is not other]:
-                del other.documents[document.path]
+                del other.documents[document.uri]
                 self.open(document)
             self._drop_if_idle(other)
+        if project.documents:
+            self.refresh(project)
 
-    def remove(self, root: str) -> list[Document]:
+    def remove(self, named: str) -> list[Document]:
         """A workspace folder is closed; return the documents that were open in it."""
-        project = self._projects.pop(root, None)
+        project = self._projects.pop(os.path.realpath(named), None)
         if project is None:
             return []
         _cancel(project)
         return list(project.documents.values())
 
-    def find(self, path: str) -> tuple[Project, Document] | None:
+    def find(self, uri: str) -> tuple[Project, Document] | None:
         """An open document with its project."""
         for project in self._projects.values():
-            if path in project.documents:
-                return project, project.documents[path]
+            if uri in project.documents:
+                return project, project.documents[uri]
         return None
 
     def open(self, document: Document) -> None:
         """A document is opened."""
         project = self._of(document.path)
         if project is None:
-            project = Project(os.path.dirname(document.path), loose=True)
-            self._projects.setdefault(project.root, project)
-        project.documents[document.path] = document
+            project = Project(_folder_of(document.path), _folder_of(to_path(document.uri) or document.path), loose=True)
+            self._projects[project.root] = project
+        project.documents[document.uri] = document
         self.refresh(project)
 
-    def change(self, path: str, text: str, version: int | None) -> None:
+    def change(self, uri: str, text: str, version: int | None) -> None:
         """The text of a document changed."""
-        found = self.find(path)
+        found = self.find(uri)
         if found is not None:
             project, document = found
             document.text, document.version = text, version
+            project.documents[uri] = project.documents.pop(uri)  # the last one: of two for one file it is what counts
             self._start(project, DEBOUNCE)
 
-    def close(self, path: str) -> None:
-        """A document is closed: what counts is the file again."""
-        found = self.find(path)
-        if found is not None:
-            project, _ = found
-            del project.documents[path]
-            self._drop_if_idle(project)
+    def close(self, uri: str) -> bool:
+        """A document is closed: what counts is the file again. Tells whether it was open."""
+        found = self.find(uri)
+        if found is None:
+            return False
+        project, _ = found
+        del project.documents[uri]
+        self._drop_if_idle(project)
+        return True
+
+    def place_of(self, uri: str) -> str | None:
+        """Where a document that was never saved would come to lie: in the first workspace folder."""
+        scheme, _, name = uri.partition(":")
+        if scheme != "untitled" or not name:
+            return None
+        folder = next(
+            (project.named for project in self._projects.values() if not project.loose), tempfile.gettempdir()
+        )
+        return os.path.join(folder, unquote(name).removesuffix(".py") + ".py")
 
     def refresh(self, project: Project, delay: float = 0.0) -> None:
         """Something changed that may concern all files of a project."""
@@ -132,7 +163,8 @@ class Projects:
 
         Of a document that is open the editor tells by itself.
         """
-        touched = [path for path in paths if self.find(path) is None]
+        opened = {document.path for project in self._projects.values() for document in project.documents.values()}
+        touched = [path for path in paths if path not in opened]
         for project in self._projects.values():
             folders = [project.root, *map(str, Path(project.root).parents)]
             if project.documents and any(
@@ -142,9 +174,13 @@ class Projects:
                     document.alone = None
                 self.refresh(project, DEBOUNCE)
 
-    def saved(self, path: str) -> None:
+    def read(self) -> list[tuple[str, frozenset[str], int]]:
+        """Of the projects with documents: the folder, the files that were read, and when that began, in nanoseconds."""
+        return [(p.root, p.members or frozenset(), p.begun) for p in self._projects.values() if p.documents and p.begun]
+
+    def saved(self, uri: str) -> None:
         """A document was saved: now other files that are open may read it."""
-        found = self.find(path)
+        found = self.find(uri)
         if found is not None:
             self.refresh(found[0])
 
@@ -158,7 +194,7 @@ class Projects:
     def _of(self, path: str) -> Project | None:
         """The project of a file: the innermost workspace folder around it, or its own folder."""
         around = [p for p in self._projects.values() if not p.loose and Path(path).is_relative_to(p.root)]
-        own = self._projects.get(os.path.dirname(path))
+        own = self._projects.get(_folder_of(path))
         return max(around, key=lambda p: len(p.root), default=own)
 
     def _drop_if_idle(self, project: Project) -> None:
@@ -180,6 +216,8 @@ class Projects:
 
     async def _analyse(self, project: Project) -> None:
         """Analyse what changed alone, which is soon done, then the whole if that is quick, or may have changed."""
+        if project.due:
+            project.begun = time.time_ns()
         documents = list(project.documents.values())
         unsaved = {d.path: d.text for d in documents}
         quick = not project.loose and project.seconds is not None and project.seconds <= QUICK
@@ -204,6 +242,8 @@ class Projects:
     def _take_alone(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
         for document in documents:
             text = texts[document.path]
+            if document.text != text:
+                continue  # another document of the same file was changed later
             outside = document.path not in answer.files or _left_out(project, document.path)
             found = () if outside else relevant(answer.findings, project.root, document.path)
             faults = () if outside else _faults_of(document, project.root, answer)
@@ -224,7 +264,7 @@ class Projects:
     def _take_whole(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
         project.seconds = max(answer.seconds, project.seconds or 0.0)
         project.members = frozenset(answer.files)
-        project.faults = tuple(d for d in answer.diagnostics if d.path and not d.path.endswith(".py"))
+        project.faults = tuple(d for d in answer.diagnostics if d.path and _configures(project.root, d.path))
         self._faults(project)
         for document in documents:
             if document.path not in project.members and not _left_out(project, document.path):
@@ -247,9 +287,19 @@ class Projects:
         confirmed = {f.fingerprint: f for f in findings if f.evidence and f.verdict is VerdictKind.CONFIRMED}
         if len(project.proved) < _MOST_PROVED:
             project.proved.update(confirmed)
-        if document.text == text and project.documents.get(document.path) is document:
+        if document.text == text and project.documents.get(document.uri) is document:
             document.shown, document.faults = View(text, findings), faults
             self._publish(project, document)
+
+
+def _folder_of(path: str) -> str:
+    """The folder of a file; of one that is still to be made, what there is above it."""
+    return str(next((folder for folder in Path(path).parents if folder.is_dir()), Path(path).parent))
+
+
+def _configures(root: str, shown: str) -> bool:
+    """Whether a path is that of a configuration file: neither code nor a folder."""
+    return not shown.endswith(".py") and not os.path.isdir(os.path.join(root, shown))
 
 
 def _left_out(project: Project, path: str) -> bool:
