@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from onnxlint.flow.activation import Activation
     from onnxlint.flow.frame import Frame
     from onnxlint.flow.transfer import Call
-    from onnxlint.project.classes import FunctionUnit
+    from onnxlint.project.classes import ClassInfo, FunctionUnit
     from onnxlint.project.modules import ModuleInfo
 
 MANY_NAMES = 200
@@ -457,6 +457,8 @@ class Emitter:
             kind = "state"
         else:
             return
+        if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
+            return  # made anew before anything reads it
         read = is_buffer or self.reads.read_elsewhere(owner.object.cls, name)
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
@@ -465,6 +467,11 @@ class Emitter:
         return all(
             f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in self.frames
         )
+
+    def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
+        """True when something that runs before this statement may read `self.name`."""
+        way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
+        return self.reads.read_on_the_way(way, cls, name)
 
     def _read_before(self, frame: Activation, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
 _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
+_MENTIONED = re.compile(r"self\.(\w++)")
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 
 
@@ -34,6 +35,32 @@ class Attributes:
     def read_elsewhere(self, cls: ClassInfo, name: str) -> bool:
         """True when a method that does not set the object up reads the attribute, here or in a base."""
         return any(name in self._reads_of(c) for c in cls.mro())
+
+    def read_on_the_way(self, way: Sequence[tuple[FunctionUnit, int]], cls: ClassInfo, name: str) -> bool:
+        """True where a function reads the attribute down to its line, or calls a method of the class there that may.
+
+        `way` is who called whom, each with the line that it has come to; in the last one that line counts as well.
+        """
+        under_way = {unit.qualname.rpartition(".")[2] for unit, _ in way}
+        readers = self._readers(cls, name) - under_way
+        for unit, line in way:
+            above = "\n".join(unit.text.split("\n")[: line - unit.line + 1])
+            if not readers.isdisjoint(_MENTIONED.findall(above)):
+                return True
+            first = self.first_read(unit, name)
+            if first is not None and first <= line:
+                return True
+        return False
+
+    def _readers(self, cls: ClassInfo, name: str) -> set[str]:
+        """The methods in which the attribute is read, and those that mention one of these."""
+        mentioned = {
+            method: set(_MENTIONED.findall(unit.text)) for c in cls.mro() for method, unit in c.methods.items()
+        }
+        found = {method for method, names in mentioned.items() if name in names}
+        while more := {m for m, names in mentioned.items() if m not in found and not names.isdisjoint(found)}:
+            found |= more
+        return found
 
     def _reads_of(self, cls: ClassInfo) -> frozenset[str]:
         known = self._of_class.get(cls)

@@ -269,6 +269,23 @@ CASES = {
                     x = layer(x)
                 return x
     """,
+    "a table that each run leaves for the next": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = None
+            def forward(self, x):
+                x = self.step(x)
+                self.table = torch.arange(x.shape[1])  # expect: ONX204
+                return x
+            def step(self, x):
+                return self.shifted(x)
+            def shifted(self, x):
+                return x if self.table is None else x + self.table.sum()
+        def main(path):
+            dims = {"x": {0: "batch", 1: "length"}}
+            torch.onnx.export(M(), (torch.randn(2, 7),), path, dynamic_shapes=dims)
+    """,
     "a cache warmed by the factory": """
         class M(nn.Module):
             def __init__(self):

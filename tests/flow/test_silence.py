@@ -186,6 +186,19 @@ SOURCES = {
                 return x
             return -x
     """,
+    "a mask that each run makes anew, and a helper reads": """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mask = None
+            def forward(self, x):
+                self.prepare(x)
+                return self.attend(x)
+            def prepare(self, x):
+                self.mask = torch.ones(x.shape[1], x.shape[1]).tril()
+            def attend(self, x):
+                return self.mask @ x
+    """,
     "modules in a list that a container registers too": """
         class M(nn.Module):
             def __init__(self):
