@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, tell, write_bytes
+from onnxlint.cli.running import conclude
 from onnxlint.fix.write import unified_diff, write
 from onnxlint.records import Diagnostic, Report
 from onnxlint.repair import Repaired, repair
@@ -17,7 +18,7 @@ from onnxlint.report.words import fixes, hidden
 
 if TYPE_CHECKING:
     from onnxlint.changed import Changed
-    from onnxlint.cli.check import Asked
+    from onnxlint.cli.asked import Asked
     from onnxlint.scopes import Scope
 
 
@@ -32,7 +33,6 @@ def run(
 
     `given` is what came by standard input: the fixed source goes to standard output, and the report aside.
     """
-    from onnxlint.cli.check import conclude
     from onnxlint.report.progress import open_progress
 
     show_all = asked.show_all

@@ -16,9 +16,10 @@ import click
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED, INTERRUPTED
-from onnxlint.cli.check import Asked, conclude, examine, lines_of
+from onnxlint.cli.asked import Asked
 from onnxlint.cli.options import REVIEW_LACKS, config_options, options_without
 from onnxlint.cli.output import deliver, tell, width
+from onnxlint.cli.running import conclude, examine, lines_of
 from onnxlint.records import Report
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxlint.cli import INTERRUPTED
-from onnxlint.cli.check import Asked, conclude
+from onnxlint.cli.asked import Asked
 from onnxlint.cli.options import CHECK_ALONE, config_options, options_without
 from onnxlint.cli.output import tell
+from onnxlint.cli.running import conclude
 from onnxlint.records import EXPORTERS, Diagnostic
 from onnxlint.report import MACHINE_FORMATS
 

@@ -160,7 +160,7 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
     Not those that ask for the bounds of slices which the graph computes.
     """
     try:
-        traced, conversions = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+        traced, conversions = torchscript.trace(eager.fresh(), eager.call(run), root)
     except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the other evidence stands
         return []
     eager.traces[run.label] = traced
@@ -195,7 +195,7 @@ def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
     graphs = []
     for run in (eager.base, trial.run):
         try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), root)
         except Exception:  # noqa: BLE001 - as above
             return []
         eager.traces[run.label] = traced

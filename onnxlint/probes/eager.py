@@ -13,8 +13,8 @@ from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages, state
 from onnxlint.probes.costs import Costs, timed
-from onnxlint.probes.examples import Example, build_model, example_inputs
-from onnxlint.probes.exporters import leaves
+from onnxlint.probes.examples import build_model, example_inputs
+from onnxlint.probes.exporters import Example
 from onnxlint.probes.numerics import spread, tensors
 from onnxlint.probes.observe import Observation, clone, divergences, observe
 from onnxlint.probes.vary import Variation, example_sizes, telling, variations
@@ -75,6 +75,11 @@ class Eager:
         model = self.fresh()
         return model.eval() if model.training else model
 
+    def call(self, run: Run) -> Example:
+        """The call of the example with a copy of the values of a run."""
+        args, kwargs = clone((run.args, dict(run.kwargs)))
+        return self.example.given(args, kwargs)
+
     @property
     def accepted(self) -> list[Run]:
         """The example, then every variation that eager accepts."""
@@ -101,7 +106,7 @@ def prepare(probe: Probe) -> Eager:
     sizes = example_sizes(example)
     before = state.snapshot(working)
     stages.stage("running the example in eager PyTorch")
-    base = execute(working, example, Variation(EXAMPLE, example.args, example.kwargs, sizes), probe.root)
+    base = execute(working, example, Variation(EXAMPLE, example.args, dict(example.kwargs), sizes), probe.root)
     eager = Eager(fresh, working, example, base)
     eager.mutated = state.changed(before, state.snapshot(working))
     return eager
@@ -134,7 +139,7 @@ def execute(model: torch.nn.Module, example: Example, variation: Variation, root
         variation.sizes,
         seen,
         tuple(tensors(seen.outputs)) if seen.error is None else (),
-        leaves(example.parameters, variation.args, variation.kwargs),
+        example.given(variation.args, variation.kwargs).leaves(),
     )
 
 

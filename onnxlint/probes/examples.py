@@ -9,7 +9,6 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -18,11 +17,11 @@ import torch
 
 from onnxlint.marks import ATTRIBUTE
 from onnxlint.probes import arguments as given_arguments
-from onnxlint.probes import snapshot
 from onnxlint.probes.containers import as_annotated
-from onnxlint.probes.exporters import leaves
+from onnxlint.probes.exporters import Example, leaves
 from onnxlint.probes.nested import nested, root
 from onnxlint.probes.synthesis import tensors_for
+from onnxlint.probes.taken import taken
 from onnxlint.probes.userspace import error_frames, relative
 from onnxlint.records import Location, Probe, TensorSpec
 from onnxlint.specs import SpecError, parse_spec
@@ -40,27 +39,6 @@ class ProbeFailure(Exception):
         self.location = location
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """What `forward` is called with. `parameters` names the inputs in call order: positional first, then keywords.
-
-    `dynamic` maps a parameter to {axis: name of the dim}, or a leaf of one such as `states.0`, which captured calls
-    name.
-    `options` are what else a captured call passes to its exporter.
-    """
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    parameters: tuple[str, ...] = ()
-    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The inputs in the order of `parameters`."""
-        return (*self.args, *self.kwargs.values())
-
-
 def seed_everything(seed: int = 0) -> None:
     """Seed torch, random and numpy."""
     torch.manual_seed(seed)
@@ -72,8 +50,7 @@ def build_model(probe: Probe) -> torch.nn.Module:
     """Import the factory of a probe and call it. Raises ProbeFailure, with the user's line."""
     seed_everything()
     if probe.live is not None:
-        model: torch.nn.Module = snapshot.held.model
-        return model
+        return taken().model
     target = load(probe.factory, probe)
     if isinstance(target, torch.nn.Module):
         return target.eval() if probe.eval else target
@@ -129,8 +106,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
     seed_everything()
     if probe.live is not None:
-        captured: Example = snapshot.held.example
-        return captured
+        return taken().example
     declared: Any
     if isinstance(probe.inputs, str):
         declared = call(load(probe.inputs, probe), (), probe.inputs, probe)

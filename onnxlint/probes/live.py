@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes import programs, snapshot, warm
-from onnxlint.probes.examples import Example, ProbeFailure, batch_axis, checked_axes, parameters_of
-from onnxlint.probes.exporters import leaves, named, signature
+from onnxlint.probes import programs, snapshot, taken, warm
+from onnxlint.probes.examples import ProbeFailure, batch_axis, checked_axes, parameters_of
+from onnxlint.probes.exporters import Example, leaves, signature
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.frozen import Capture
 from onnxlint.probes.userspace import is_installed, is_user_code, program_files, user_frames
@@ -28,14 +28,6 @@ from onnxlint.records import EXPORTERS, Location, to_json
 _MOST_SIZE = 64  # the largest size at the end of a declared range that is worth a run
 
 Axes = dict[str, dict[int, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What every probe of a snapshot takes."""
-
-    model: torch.nn.Module
-    example: Example
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +109,7 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
         example, sizes = _example(call)
     except ProbeFailure as failure:
         return dict(to_json(replace(found, reason=failure.reason)))
-    snapshot.held = Held(model, example)
+    taken.put(model, example)
     return dict(to_json(replace(found, sizes=sizes)))
 
 
@@ -184,23 +176,24 @@ def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     parameters = (*names[: len(args)], *extra, *kwargs)
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     options = dict(call.options)
+    example = Example(args, kwargs, parameters, options=options)
     limits: dict[str, tuple[int, int]] = {}
     if call.program is not None:
         options[programs.PROGRAM] = call.program
     if call.program is not None and call.dynamic_shapes is None:
-        dims, limits = programs.dims_of(call.program, parameters, args, kwargs)
+        dims, limits = programs.dims_of(call.program, example)
         dynamic = _movable(dims, values)
     elif call.dynamic_shapes is not None:
         if call.program is None:
             options["dynamic_shapes"] = call.dynamic_shapes
-        dynamic = _movable(_from_shapes(model, parameters, args, kwargs, call.dynamic_shapes, limits), values)
+        dynamic = _movable(_from_shapes(model, example, call.dynamic_shapes, limits), values)
     elif call.dynamic_axes is not None:
-        dynamic = _movable(_from_axes(call, model, parameters, args, kwargs), values)
+        dynamic = _movable(_from_axes(call, model, example), values)
     elif call.dynamic is not None:
         dynamic = checked_axes(call.dynamic, values, names, more)
     else:
         dynamic = batch_axis(values)
-    example = Example(args, kwargs, parameters, dynamic, options)
+    example = replace(example, dynamic=dynamic)
     known = example_sizes(example)
     return example, {dim: _between(known[dim], *ends) for dim, ends in limits.items() if dim in known}
 
@@ -246,11 +239,9 @@ def _plain(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor
             yield from _plain((f"{label}.{k}", item) for k, item in enumerate(value))
 
 
-def _from_axes(
-    call: Call, model: torch.nn.Module, parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Axes:
+def _from_axes(call: Call, model: torch.nn.Module, example: Example) -> Axes:
     """What `dynamic_axes` says, by leaf: its keys are input names, given in the order of the graph's inputs."""
-    formatted, formal = arguments(model, parameters, args, kwargs)
+    formatted, formal = arguments(model, example)
     inputs = [name for name, leaf in leaves(formal, formatted, {}).items() if is_input(leaf)]
     renamed = dict(zip(call.input_names, inputs, strict=False))
     found: Axes = {}
@@ -262,23 +253,16 @@ def _from_axes(
     return found
 
 
-def _from_shapes(
-    model: torch.nn.Module,
-    parameters: tuple[str, ...],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    shapes: Any,
-    limits: dict[str, tuple[int, int]],
-) -> Axes:
+def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: dict[str, tuple[int, int]]) -> Axes:
     """What `dynamic_shapes` says, by leaf; `limits` gets the smallest and largest size of the dims that have some."""
-    given = dict(named(parameters, args, kwargs))
+    given = dict(example.named())
     if not isinstance(shapes, Mapping):
         shapes = dict(zip(given, shapes, strict=False))
     spelt = signature(model)
     rest = [p.name for p in spelt.parameters.values() if p.kind is p.VAR_POSITIONAL] if spelt else []
     for name in rest:  # `*args` is one entry, a tuple
         if isinstance(shapes.get(name), (tuple, list)):
-            loose = [parameter for parameter in parameters if parameter.startswith("input_")]
+            loose = [parameter for parameter in example.parameters if parameter.startswith("input_")]
             shapes = {**shapes, **dict(zip(loose, shapes[name], strict=False))}
     found: Axes = {}
     unnamed: dict[tuple[int, int], str] = {}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from onnxlint.probes.causes import Explanation
 from onnxlint.probes.eager import Eager
 from onnxlint.probes.exporters import dynamo, torchscript
-from onnxlint.probes.observe import clone, divergences
+from onnxlint.probes.observe import divergences
 from onnxlint.probes.paths import PathTracer
 from onnxlint.records import Cause, Location
 
@@ -27,15 +27,14 @@ def other_way(eager: Eager, exporter: str, root: str, computed: Sequence[Explana
     pace = eager.costs.parts.get(exporter, 0.0)
     if pace > _QUICK and pace > eager.costs.left(math.inf):
         return []
-    model = eager.fresh()
-    args, kwargs = clone(eager.example.args), clone(dict(eager.example.kwargs))
+    model, call = eager.fresh(), eager.call(eager.base)
     tracer = PathTracer()
     try:
         with tracer, dynamo.quiet():
             if exporter == "torchscript":
-                torchscript.trace(model, eager.example.parameters, args, kwargs, root)
+                torchscript.trace(model, call, root)
             else:
-                dynamo.captured(model, eager.example.parameters, args, kwargs, eager.example.dynamic)
+                dynamo.captured(model, call)
     except Exception:  # noqa: BLE001 - what cannot be captured again tells nothing; the other evidence stands
         return []
     seen = eager.base.observation

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from onnxlint.probes.examples import Example
+from onnxlint.probes.exporters import Example
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
 

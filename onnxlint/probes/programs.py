@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import sympy
@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
-from onnxlint.probes.exporters import leaves
+from onnxlint.probes.exporters import Example
 
 PROGRAM = "program"  # the option of an example under which the dynamo exporter finds the program to translate
 
@@ -44,14 +44,12 @@ def inputs_of(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]
     return None if held is None else (tuple(held[0]), dict(held[1]))
 
 
-def dims_of(
-    program: ExportedProgram, parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[dict[str, dict[int, str]], dict[str, tuple[int, int]]]:
+def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[int, str]], dict[str, tuple[int, int]]]:
     """The dynamic axes of the inputs by leaf, and between which sizes the program lets each dim be.
 
     An axis that is computed from others is none of them, nor are those that it is computed from.
     """
-    names = _leaf_names(parameters, args, kwargs)
+    names = _leaf_names(example)
     found: dict[str, dict[int, str]] = {}
     tied: set[str] = set()
     for leaf, value in zip(names, _values(program), strict=False):
@@ -69,10 +67,11 @@ def dims_of(
     return {leaf: axes for leaf, axes in loose.items() if axes}, limits
 
 
-def _leaf_names(parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[str]:
+def _leaf_names(example: Example) -> list[str]:
     """The name of every leaf of the arguments in their order; an empty one for None."""
-    named = iter(leaves(parameters, args, kwargs))
-    return [next(named) if leaf is not None else "" for leaf in pytree.tree_leaves((args, dict(kwargs)))]
+    named = iter(example.leaves())
+    given = pytree.tree_leaves((example.args, dict(example.kwargs)))
+    return [next(named) if leaf is not None else "" for leaf in given]
 
 
 def _values(program: ExportedProgram) -> Iterator[Any]:

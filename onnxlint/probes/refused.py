@@ -12,7 +12,6 @@ from onnxlint.probes.causes import Explanation, Place
 from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Export, Refusal, beyond, stubs, torchscript
 from onnxlint.probes.exporters.beyond import Beyond
-from onnxlint.probes.observe import clone
 from onnxlint.probes.trials import Confirmation
 from onnxlint.records import Cause, Location, Probe
 
@@ -74,13 +73,10 @@ def _by_values(eager: Eager) -> list[Place]:
 
 
 def _beyond(probe: Probe, eager: Eager, seconds: float) -> Beyond:
-    example = eager.example
     # A size of 1 would be taken for a number, see _pinned.
     larger = (run for run in eager.accepted if all(size > 1 for size in run.sizes.values()))
     run = next(larger, eager.base)
-    model = eager.fresh()
-    args, kwargs = clone(run.args), clone(run.kwargs)
-    return beyond.carry_on(model, example.parameters, args, kwargs, example.dynamic, probe.opset, probe.root, seconds)
+    return beyond.carry_on(eager.fresh(), eager.call(run), probe.opset, probe.root, seconds)
 
 
 def _in_the_way_of_dynamo(eager: Eager, found: Confirmation, further: Beyond) -> list[Place]:
@@ -117,8 +113,7 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
 
 
 def _stubbed(probe: Probe, eager: Eager) -> list[Refusal] | None:
-    e = eager.example
-    return stubs.refused_operators(eager.fresh(), e.parameters, e.args, e.kwargs, e.dynamic, probe.opset, probe.root)
+    return stubs.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
 
 
 def _traced_by(place: Place, export: Export) -> bool:
@@ -156,7 +151,7 @@ def _constants_that_move(probe: Probe, eager: Eager, other: Run) -> set[tuple[st
     graphs = []
     for run in (eager.base, other):
         try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, probe.root)
+            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), probe.root)
         except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the exporter's error stands
             return set()
         graphs.append(graph.canonical_jit(traced, probe.root))

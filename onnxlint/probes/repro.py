@@ -21,8 +21,7 @@ from onnxlint.probes import pickled, portable
 from onnxlint.probes.arguments import spell
 from onnxlint.probes.containers import fields_of
 from onnxlint.probes.engines import DEFAULT, OnnxRuntime, Setup
-from onnxlint.probes.examples import Example
-from onnxlint.probes.exporters import axes_of, named
+from onnxlint.probes.exporters import Example, axes_of
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.userspace import relative
@@ -252,14 +251,14 @@ def _session(setup: Setup) -> str:
 
 def _packed(example: Example, dynamo: bool) -> str:
     if dynamo:
-        taken = len(call_form(example.parameters, example.args, example.kwargs)[0])
+        taken = len(call_form(example).args)
         return "example" if taken == len(example.args) else "example[:-1]"
     ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
     return "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
 
 
 def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
-    formatted, names = arguments(model, example.parameters, example.args, example.kwargs)
+    formatted, names = arguments(model, example)
     found = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
     axes = {
         name: dict(axes_of(name, example.dynamic))
@@ -270,11 +269,11 @@ def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
 
 
 def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
-    args, named_ones = call_form(example.parameters, example.args, example.kwargs)
-    shapes = dynamic_shapes(model, example.parameters, args, named_ones, example.dynamic)
+    called = call_form(example)
+    shapes = dynamic_shapes(model, called)
     kwargs = "kwargs=example_kwargs, " if example.kwargs else ""
-    if len(args) < len(example.args):
-        kwargs = f"kwargs={{{example.parameters[len(args)]!r}: example[-1]}}, "
+    if called is not example:
+        kwargs = f"kwargs={{{example.parameters[len(called.args)]!r}: example[-1]}}, "
     return f"{kwargs}dynamic_shapes={_spell(shapes, '', {})}"
 
 
@@ -282,7 +281,7 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
     """A dict display: every graph input with the place of its value in `args` and `kwargs`, or its default."""
     places = {".".join(path): place for path, _, place in _places(example, case)}
     if not dynamo:
-        formatted, names = arguments(model, example.parameters, example.args, example.kwargs)
+        formatted, names = arguments(model, example)
         for path, leaf, _ in _walk(names, formatted):
             places.setdefault(".".join(path), repr(leaf))
     items = [f"{graph!r}: {places[leaf]}" for graph, leaf in case.inputs.items() if leaf in places]
@@ -290,7 +289,7 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 
 
 def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
-    given = named(example.parameters, case.args, case.kwargs)
+    given = example.given(case.args, case.kwargs).named()
     found = []
     for index, (name, value) in enumerate(given):
         base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"

@@ -13,7 +13,6 @@ from onnxlint.probes import graph
 from onnxlint.probes.captured import canonical_fx
 from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Export, dynamo, torchscript
-from onnxlint.probes.observe import clone
 from onnxlint.records import GraphDiff, GraphNode, GraphRow, Location
 
 _BY_VALUE = 24  # elements of a tensor that is written out
@@ -77,12 +76,8 @@ def _captured(eager: Eager, export: Export, run: Run, root: str) -> tuple[tuple[
         return (), ()
     if any(size == 1 and eager.base.sizes.get(dim) != 1 for dim, size in run.sizes.items()):
         return (), ()
-    example = eager.example
     try:
-        args, kwargs = clone(run.args), clone(run.kwargs)
-        second = dynamo.captured(
-            eager.fresh(), example.parameters, args, kwargs, example.dynamic, strategy=first.strategy
-        )
+        second = dynamo.captured(eager.fresh(), eager.call(run), first.strategy)
     except Exception:  # noqa: BLE001 - what cannot be captured is not drawn
         return (), ()
     return canonical_fx(first.program, root), canonical_fx(second, root) if second is not None else ()
@@ -94,7 +89,7 @@ def _traced(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:
         if eager.pace > _QUICK:
             return ()
         try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.example.parameters, run.args, run.kwargs, root)
+            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), root)
         except Exception:  # noqa: BLE001 - what cannot be traced is not drawn
             return ()
         eager.traces[run.label] = traced

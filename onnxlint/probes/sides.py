@@ -127,17 +127,18 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
     if export.exporter == "dynamo" and program is None:
         answers.unknown[side] = "the exporter did not hand it out"
         return
-    parameters = eager.example.parameters
+    call = eager.call(run)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         if program is not None:
-            args, kwargs = call_form(parameters, run.args, run.kwargs)
+            call = call_form(call)
+            args, kwargs = call.args, call.kwargs
             captured: Callable[..., Any] = program.module()
         else:
             model, kwargs = eager.fresh(), {}
-            example, _ = arguments(model, parameters, eager.base.args, eager.base.kwargs)
+            example, _ = arguments(model, eager.example)
             around = Given(model.eval(), example)
-            args = around.tensors(arguments(model, parameters, run.args, run.kwargs)[0])
+            args = around.tensors(arguments(model, call)[0])
             try:
                 captured = torch.jit.trace(around, around.tensors(example), check_trace=False, strict=False)
             except Exception as error:  # noqa: BLE001 - the exporter can trace more than torch.jit.trace takes

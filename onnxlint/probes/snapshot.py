@@ -31,14 +31,13 @@ ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",  # both sides of every comparison are computed on the CPU
 }
 
-held: Any = None  # what the probes of this process take: a `live.Held`
 inside = False  # whether this process is a snapshot or a probe of one: nothing is captured in it
 
 
 def take(describe: Callable[[], dict[str, Any]], close: Sequence[int] = ()) -> socket.socket:
     """Freeze this process; return the socket on which the snapshot first sends what `describe` says there.
 
-    `describe` runs in the snapshot and sets `held`; the descriptors `close` are not for it.
+    `describe` runs in the snapshot and keeps what its probes take; the descriptors `close` are not for it.
     Raises OSError where there is no process to be had.
     """
     ours, theirs = socket.socketpair()

@@ -13,8 +13,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes.domains import Mode, is_mask, length_sampler, sampler
-from onnxlint.probes.examples import Example, ProbeFailure, call, load, seed_everything
-from onnxlint.probes.exporters import leaves
+from onnxlint.probes.examples import ProbeFailure, call, load, seed_everything
+from onnxlint.probes.exporters import Example, leaves
 from onnxlint.probes.nested import word
 from onnxlint.probes.synthesis import integer_range, measured
 from onnxlint.records import Probe
@@ -168,7 +168,7 @@ def _laid_out(example: Example, sizes: dict[str, int], layout: str) -> Variation
 
 def example_sizes(example: Example) -> dict[str, int]:
     """The size of every dynamic dim on the example."""
-    values = leaves(example.parameters, example.args, example.kwargs)
+    values = example.leaves()
     return {dim: values[name].shape[axis] for name, axes in example.dynamic.items() for axis, dim in axes.items()}
 
 
@@ -234,7 +234,7 @@ def _from_user(probe: Probe, example: Example) -> Maker:
 
 def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str, tuple[float, float]]) -> Maker:
     """Vary the example itself: same structure and dtypes, each tensor within the domain its values suggest."""
-    labels = leaves(example.parameters, example.args, example.kwargs)
+    labels = example.leaves()
     limits = {label: integer_range(word(label), model)[1] for label in labels}
     shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
     full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}

@@ -194,20 +194,9 @@ def _needless(probe: Probe, eager: Eager, found: Confirmation, sheet: _Sheet) ->
 def _export(probe: Probe, eager: Eager, exporter: str, scratch: Path) -> Export:
     stages.stage(f"exporting with {exporter}")
     seed_everything()
-    example = eager.example
     folder = scratch / exporter
     folder.mkdir(exist_ok=True)
-    return _EXPORT[exporter](
-        eager.fresh(),
-        example.parameters,
-        example.args,
-        example.kwargs,
-        example.dynamic,
-        probe.opset,
-        folder,
-        probe.root,
-        example.options,
-    )
+    return _EXPORT[exporter](eager.fresh(), eager.example, probe.opset, folder, probe.root)
 
 
 def _judged(

@@ -27,7 +27,8 @@ import onnxruntime  # noqa: E402
 import torch  # noqa: E402
 
 from onnxlint.cache import Store  # noqa: E402
-from onnxlint.probes.examples import Example, build_model, example_inputs  # noqa: E402
+from onnxlint.probes.examples import build_model, example_inputs  # noqa: E402
+from onnxlint.probes.exporters import Example  # noqa: E402
 from onnxlint.probes.kept import Answers  # noqa: E402
 from onnxlint.probes.pool import ProbePool, environment  # noqa: E402
 from onnxlint.probes.warm import warm_up  # noqa: E402

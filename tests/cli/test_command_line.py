@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 from onnxlint import __version__
 from onnxlint.cli import main
-from onnxlint.cli.check import exit_code
 from onnxlint.cli.output import encode
+from onnxlint.cli.running import exit_code
 from onnxlint.config import FileIgnore, Settings
 from onnxlint.globs import Glob
 from onnxlint.records import (

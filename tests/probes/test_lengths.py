@@ -9,7 +9,7 @@ import torch
 
 import onnxlint
 from onnxlint.probes.domains import Mode, length_sampler
-from onnxlint.probes.examples import Example
+from onnxlint.probes.exporters import Example
 from onnxlint.probes.synthesis import measured, tensors_for
 from onnxlint.probes.vary import variations
 from onnxlint.records import Outcome, Probe

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from onnxlint.probes.engines import ORT
-from onnxlint.probes.exporters import torchscript
+from onnxlint.probes.exporters import Example, torchscript
 from onnxlint.probes.optimizer import spoilt
 
 FOLDER = Path(__file__).parent
@@ -50,7 +50,7 @@ class Standardised(Pooled):
 def place(fill: float, folder: Path, model: type[Pooled] = Pooled) -> tuple[int, ...]:
     torch.manual_seed(0)
     x = torch.randn(2, 3, 8, 8)
-    done = torchscript.export(model(fill), ["x"], (x,), {}, {}, 20, folder, str(FOLDER))
+    done = torchscript.export(model(fill), Example((x,), {}, ("x",)), 20, folder, str(FOLDER))
     assert done.path is not None
     return tuple(frame.line for frame in spoilt(done.path, {"x": x.numpy()}, str(FOLDER), ORT))[:1]
 

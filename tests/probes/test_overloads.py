@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from onnxlint.probes.exporters import torchscript
+from onnxlint.probes.exporters import Example, torchscript
 
 FOLDER = Path(__file__).parent
 
@@ -44,7 +44,7 @@ class Joined(nn.Module):
     ],
 )
 def test_the_line_with_the_flag_is_named(joined: str, line: str, tmp_path: Path) -> None:
-    done = torchscript.export(Joined(joined), ["x"], (torch.randn(3, 4),), {}, {}, 20, tmp_path, str(FOLDER))
+    done = torchscript.export(Joined(joined), Example((torch.randn(3, 4),), {}, ("x",)), 20, tmp_path, str(FOLDER))
     assert done.path is None
     (refusal,) = done.refusals
     lines, first = inspect.getsourcelines(Joined.forward)
@@ -53,5 +53,5 @@ def test_the_line_with_the_flag_is_named(joined: str, line: str, tmp_path: Path)
 
 
 def test_two_tensors_are_exported(tmp_path: Path) -> None:
-    done = torchscript.export(Joined("no"), ["x"], (torch.randn(3, 4),), {}, {}, 20, tmp_path, str(FOLDER))
+    done = torchscript.export(Joined("no"), Example((torch.randn(3, 4),), {}, ("x",)), 20, tmp_path, str(FOLDER))
     assert done.path is not None

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import onnxlint
-from onnxlint.probes.exporters import torchscript
+from onnxlint.probes.exporters import Example, torchscript
 
 
 class Optional(torch.nn.Module):
@@ -34,7 +34,7 @@ class Attention(torch.nn.Module):
 
 def test_none_in_the_middle_is_given() -> None:
     x = torch.rand(2, 4)
-    graph, _ = torchscript.trace(Optional(), ("x", "scale"), (x,), {"scale": torch.ones(1)}, "/")
+    graph, _ = torchscript.trace(Optional(), Example((x,), {"scale": torch.ones(1)}, ("x", "scale")), "/")
     assert len(list(graph.inputs())) == 3  # the module and two tensors
     assert [n.kind() for n in graph.nodes() if n.kind() in ("aten::linear", "aten::mul")] == [
         "aten::linear",

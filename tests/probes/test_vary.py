@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onnxlint.probes.domains import Mode, sampler
-from onnxlint.probes.examples import Example, ProbeFailure
+from onnxlint.probes.examples import ProbeFailure
+from onnxlint.probes.exporters import Example
 from onnxlint.probes.vary import Variation, size_changes, variations
 from onnxlint.records import EXPORTERS, Probe
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,38 @@ Frames = tuple[Location, ...]
 
 
 _SIGNS = {"Equality": "==", "Unequality": "!="}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What `forward` is called with. `parameters` names the inputs in call order: positional first, then keywords.
+
+    `dynamic` maps a parameter to {axis: name of the dim}, or a leaf of one such as `states.0`, which captured calls
+    name. `options` are what else a captured call passes to its exporter.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Sequence[str] = ()
+    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The inputs in the order of `parameters`."""
+        return (*self.args, *self.kwargs.values())
+
+    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
+        """The same call with other values."""
+        return replace(self, args=args, kwargs=kwargs)
+
+    def named(self) -> list[tuple[str, Any]]:
+        """Every argument with the name of its parameter."""
+        return named(self.parameters, self.args, self.kwargs)
+
+    def leaves(self) -> dict[str, Any]:
+        """Every leaf of the arguments, see `leaves`."""
+        return leaves(self.parameters, self.args, self.kwargs)
 
 
 @dataclass(frozen=True, slots=True)

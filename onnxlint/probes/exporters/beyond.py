@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
@@ -20,7 +20,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.onnx._internal.exporter import _capture_strategies, _core, _registration
 
 from onnxlint.probes.cutoff import TooLong
-from onnxlint.probes.exporters import Guard, Refusal, leaves
+from onnxlint.probes.exporters import Example, Guard, Refusal
 from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, quiet
 from onnxlint.probes.exporters.translated import translatable
 from onnxlint.probes.userspace import user_frames
@@ -42,16 +42,7 @@ class Beyond:
     cut: bool = False
 
 
-def carry_on(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-    opset: int,
-    root: str,
-    seconds: float = math.inf,
-) -> Beyond:
+def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, seconds: float = math.inf) -> Beyond:
     """Every place at which the dynamo exporter stops, as far as the run can be carried on.
 
     No step is begun that would take more than `seconds` of CPU time: `complete` is not set then.
@@ -59,9 +50,10 @@ def carry_on(
     Reads of data are answered with the example's values, arrays are made of them, and operators without a translation
     are looked up in what was captured. Costs about one export. `model` may be changed by it.
     """
-    args, kwargs = call_form(parameters, args, kwargs)
-    shapes = dynamic_shapes(model, parameters, args, kwargs, dynamic)
-    names = list(leaves(parameters, args, kwargs))
+    example = call_form(example)
+    args, kwargs = example.args, dict(example.kwargs)
+    shapes = dynamic_shapes(model, example)
+    names = list(example.leaves())
     registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
     found = Beyond()
     until = time.process_time() + seconds
@@ -73,7 +65,7 @@ def carry_on(
         log, carrier = Log(root, names), _Carrier(root)
         with quiet(), log.listening(), carrier.carrying(), _ending(until):
             began = time.process_time()
-            captured = _capture_strategies.TorchExportNonStrictStrategy()(model, args, dict(kwargs), tried)
+            captured = _capture_strategies.TorchExportNonStrictStrategy()(model, args, kwargs, tried)
             program = captured.exported_program
             translated = program is not None and translatable(program, registry)
             step = time.process_time() - began

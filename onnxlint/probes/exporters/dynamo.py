@@ -11,9 +11,8 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -28,6 +27,7 @@ from torch.utils import _pytree as pytree
 
 from onnxlint.probes.exporters import (
     Capture,
+    Example,
     Export,
     Frames,
     Guard,
@@ -35,7 +35,6 @@ from onnxlint.probes.exporters import (
     axes_of,
     first_line,
     leaves,
-    named,
     signature,
 )
 from onnxlint.probes.exporters.lowered import Lowerings, worked_on
@@ -47,27 +46,16 @@ _TRANSLATED = re.compile(r"Error when translating node %(?P<node>\w+)")
 _STATIC = re.compile(r"inferred a static shape of \d+ for dimension (?P<where>inputs\S*?\.shape\[\d+\])")
 
 
-def export(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-    opset: int,
-    folder: Path,
-    root: str,
-    options: Mapping[str, Any] = MappingProxyType({}),
-) -> Export:
+def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, root: str) -> Export:
     """Export `model`, which may be changed by it, to a file in `folder`."""
     result = Export("dynamo")
-    args, kwargs = call_form(parameters, args, kwargs)
-    found = list(leaves(parameters, args, kwargs))
-    log = Log(root, found)
-    more = dict(options)
+    example = call_form(example)
+    log = Log(root, list(example.leaves()))
+    more = dict(example.options)
     made = more.pop("program", None)  # captured already, by a call of torch.export.export
     if made is None:
-        shapes = {"dynamic_shapes": dynamic_shapes(model, parameters, args, kwargs, dynamic)}
-        more = {"args": args, "kwargs": dict(kwargs) or None, **shapes, **more}
+        shapes = {"dynamic_shapes": dynamic_shapes(model, example)}
+        more = {"args": example.args, "kwargs": dict(example.kwargs) or None, **shapes, **more}
     began = time.perf_counter()
     try:
         with quiet(), log.listening():
@@ -88,53 +76,43 @@ def export(
     result.program = program.exported_program
     result.capture = log.capture
     result.guards = log.guards
-    result.inputs = _inputs(program, parameters, args, kwargs, asked=bool(more.get("input_names")))
+    result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     return result
 
 
 def captured(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-    strategy: Any = _capture_strategies.TorchExportNonStrictStrategy,
+    model: torch.nn.Module, example: Example, strategy: Any = _capture_strategies.TorchExportNonStrictStrategy
 ) -> torch.export.ExportedProgram | None:
     """The first step of an export alone: the model, which may be changed by it, as a graph; None if it is refused."""
-    args, kwargs = call_form(parameters, args, kwargs)
+    example = call_form(example)
     with quiet(), _located():
-        shapes = dynamic_shapes(model, parameters, args, kwargs, dynamic)
-        return strategy()(model, args, dict(kwargs), shapes).exported_program
+        shapes = dynamic_shapes(model, example)
+        return strategy()(model, example.args, dict(example.kwargs), shapes).exported_program
 
 
-def call_form(
-    parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as torch.onnx.export takes them: a dict at the end of `args` would be taken for keywords."""
-    if not kwargs and args and isinstance(args[-1], dict):
-        return args[:-1], {parameters[len(args) - 1]: args[-1]}
-    return args, dict(kwargs)
+def call_form(example: Example) -> Example:
+    """The call as torch.onnx.export takes it: a dict at the end of `args` would be taken for keywords."""
+    args = example.args
+    if not example.kwargs and args and isinstance(args[-1], dict):
+        return example.given(args[:-1], {example.parameters[len(args) - 1]: args[-1]})
+    return example
 
 
-def dynamic_shapes(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-) -> dict[str, Any] | None:
+def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] | None:
     """What torch.onnx.export wants: for every argument a tree like it, with `Dim.DYNAMIC` for each dynamic axis."""
+    dynamic = example.dynamic
     if not dynamic:
         return None
-    given = dict(named(parameters, args, kwargs))
+    given = dict(example.named())
     trees = {name: _tree(name, value, dynamic) for name, value in given.items()}
     spelt = signature(model)
-    bound = spelt.bind(*args, **kwargs).arguments if spelt else given
+    bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else given
     kinds = {name: spelt.parameters[name].kind if spelt else None for name in bound}
     shapes: dict[str, Any] = {}
     for name, value in bound.items():
         if kinds[name] is inspect.Parameter.VAR_POSITIONAL:
-            shapes[name] = tuple(trees[parameters[len(args) - len(value) + i]] for i in range(len(value)))
+            first = len(example.args) - len(value)
+            shapes[name] = tuple(trees[example.parameters[first + i]] for i in range(len(value)))
         elif kinds[name] is inspect.Parameter.VAR_KEYWORD:
             shapes[name] = {key: trees[key] for key in value}
         else:
@@ -164,15 +142,13 @@ def _grown(spec: pytree.TreeSpec, shapes: Iterator[Any]) -> Any:
     return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(grown, spec.context)
 
 
-def _inputs(
-    program: Any, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any], asked: bool
-) -> dict[str, str]:
+def _inputs(program: Any, example: Example, asked: bool) -> dict[str, str]:
     """The graph's inputs by leaf: user inputs come in the order of the flattened arguments, None included.
 
     `asked`: the call has given names of its own to them.
     """
     names = []
-    for name, value in named(parameters, args, kwargs):
+    for name, value in example.named():
         flat = pytree.tree_leaves(value)
         labels = iter(leaves([name], [value], {}))
         names += [next(labels) if leaf is not None else "" for leaf in flat]

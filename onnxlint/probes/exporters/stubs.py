@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -13,27 +12,19 @@ import torch
 from torch.onnx._internal.torchscript_exporter import jit_utils
 from torch.onnx._internal.torchscript_exporter import utils as internals
 
-from onnxlint.probes.exporters import Frames, Refusal, first_line
+from onnxlint.probes.exporters import Example, Frames, Refusal, first_line
 from onnxlint.probes.exporters.torchscript import inputs_and_axes, located_nodes, packed
 from onnxlint.probes.graph import jit_frames
 
 _STUB = "onnxlint::Refused"
 
 
-def refused_operators(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-    opset: int,
-    root: str,
-) -> list[Refusal] | None:
+def refused_operators(model: torch.nn.Module, example: Example, opset: int, root: str) -> list[Refusal] | None:
     """Each operator that has no lowering, or one that fails, at each of its lines. `model` may be changed by it.
 
     Costs about one export. None where the model cannot even be traced.
     """
-    inputs, axes = inputs_and_axes(model, parameters, args, kwargs, dynamic)
+    inputs, axes = inputs_and_axes(model, example)
     traced = False
     found: dict[tuple[str, Frames], Refusal] = {}
     lower = internals._run_symbolic_function
@@ -70,7 +61,7 @@ def refused_operators(
         warnings.simplefilter("ignore")
         torch.onnx.export(
             model,
-            packed(args, kwargs),
+            packed(example),
             io.BytesIO(),
             dynamo=False,
             verbose=True,

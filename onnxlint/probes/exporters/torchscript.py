@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -19,13 +18,13 @@ from torch.utils._pytree import tree_map_only
 
 from onnxlint.probes.exporters import (
     Conversion,
+    Example,
     Export,
     Note,
     Refusal,
     axes_of,
     first_line,
     leaves,
-    named,
     overloads,
     signature,
     unwritable,
@@ -48,35 +47,25 @@ _METHODS = {
 }
 
 
-def export(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-    opset: int,
-    folder: Path,
-    root: str,
-    options: Mapping[str, Any] = MappingProxyType({}),
-) -> Export:
+def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, root: str) -> Export:
     """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
     result = Export("torchscript")
-    found, axes = inputs_and_axes(model, parameters, args, kwargs, dynamic)
-    given = leaves(parameters, args, kwargs)
+    found, axes = inputs_and_axes(model, example)
+    given = example.leaves()
     result.constants = {name: leaf for name, leaf in found.items() if name not in given}
     path = folder / "torchscript.onnx"
 
     def run() -> None:
         torch.onnx.export(
             model,
-            packed(args, kwargs),
+            packed(example),
             str(path),
             dynamo=False,
             verbose=True,
             opset_version=opset,
             input_names=list(found),
             dynamic_axes=axes,
-            **options,
+            **example.options,
         )
 
     began = time.perf_counter()
@@ -98,7 +87,7 @@ def export(
             result.error += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
             result.refusals = [Refusal(result.error, refusal.frames) for refusal in result.refusals]
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
-            result.refusals = _unsupported(model, packed(args, kwargs), opset, root) or result.refusals
+            result.refusals = _unsupported(model, packed(example), opset, root) or result.refusals
         else:
             found_by = overloads.refused(error, run, root) or unwritable.refused(error, graphs, root)
             result.refusals = found_by or result.refusals
@@ -109,12 +98,10 @@ def export(
     return result
 
 
-def trace(
-    model: torch.nn.Module, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any], root: str
-) -> tuple[Any, list[Conversion]]:
+def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, list[Conversion]]:
     """The traced graph (inlined) and what was frozen in it. Raises whatever the trace raises."""
     found: list[Conversion] = []
-    formatted, _ = arguments(model, parameters, args, kwargs)
+    formatted, _ = arguments(model, example)
     with warnings.catch_warnings(), conversions(found, root), torch.no_grad():
         warnings.simplefilter("ignore")
         around = Given(model, formatted)
@@ -151,18 +138,17 @@ def _as_tensor(number: float) -> torch.Tensor:
     return torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
 
 
-def packed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """`args` as torch.onnx.export wants them: a dict at the end is taken as keyword arguments, so name one always."""
+def packed(example: Example) -> tuple[Any, ...]:
+    """The call as torch.onnx.export wants it: a dict at the end is taken as keyword arguments, so name one always."""
+    args, kwargs = example.args, example.kwargs
     return (*args, dict(kwargs)) if kwargs or (args and isinstance(args[-1], dict)) else args
 
 
-def arguments(
-    model: torch.nn.Module, parameters: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], list[str]]:
+def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...], list[str]]:
     """The positional arguments that the exporter traces, defaults of `forward` included, and their names."""
-    given = named(parameters, args, kwargs)
-    formatted = [value for _, value in given[: len(args)]]
-    names = [name for name, _ in given[: len(args)]]
+    args, kwargs = example.args, example.kwargs
+    given = example.named()[: len(args)]
+    names, formatted = [name for name, _ in given], [value for _, value in given]
     spelt = signature(model)
     for name, parameter in list(spelt.parameters.items())[len(args) :] if spelt else ():
         if name in kwargs:
@@ -174,20 +160,14 @@ def arguments(
     return tuple(formatted), names
 
 
-def inputs_and_axes(
-    model: torch.nn.Module,
-    parameters: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    dynamic: Mapping[str, Mapping[int, str]],
-) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
+def inputs_and_axes(model: torch.nn.Module, example: Example) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
     """The graph's inputs by name, in order, and `dynamic_axes` for those that have any."""
-    formatted, names = arguments(model, parameters, args, kwargs)
+    formatted, names = arguments(model, example)
     found = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
     axes = {
-        name: dict(axes_of(name, dynamic))
+        name: dict(axes_of(name, example.dynamic))
         for name, leaf in found.items()
-        if isinstance(leaf, torch.Tensor) and axes_of(name, dynamic)
+        if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
     }
     return found, axes
 

@@ -1,0 +1,111 @@
+"""A run of a command that checks: every scope examined with progress, then its report delivered and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.cli import FAILED
+from onnxlint.cli.output import deliver, encode, tell, wants_color, wants_links, width, write_file
+from onnxlint.records import ModelStatus, Report, Severity, VerdictKind
+from onnxlint.report import MACHINE_FORMATS
+
+if TYPE_CHECKING:
+    from onnxlint.changed import Changed
+    from onnxlint.cli.asked import Asked
+    from onnxlint.scopes import Scope
+    from onnxlint.session import Session
+
+
+def examine(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, overlay: Mapping[Path, bytes]) -> Session:
+    """Run every scope, with progress on the terminal. `overlay` is what is read for some files."""
+    from onnxlint import session  # after the mistakes in the flags, which need not wait for it
+    from onnxlint.report.progress import open_progress
+    from onnxlint.report.words import hidden
+
+    with open_progress(quiet=asked["quiet"]) as progress:
+        return session.run(
+            scopes,
+            progress=progress,
+            changed=changed,
+            overlay=overlay,
+            fresh=asked["write_baseline"],
+            shown=lambda finding: asked.show_all or not hidden(finding),
+        )
+
+
+def conclude(
+    report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Mapping[Path, bytes], *, aside: bool = False
+) -> int:
+    """Write the report to where it should go, and return the exit code. `overlay` is what was read for some files.
+
+    It goes to standard error where it is said `aside`, since standard output is for something else.
+    """
+    fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
+    sources = lines_of(overlay)
+    from onnxlint.report import render, statistics
+    from onnxlint.repros import remember
+
+    try:
+        remember(report.findings)
+    except OSError as error:
+        tell(f"onnxlint: `onnxlint repro` will not know the fingerprints: {error}")
+    form = asked["output_format"]
+
+    def rendered(color: bool) -> str:
+        if asked["statistics"]:
+            return statistics(report, show_all=asked.show_all, machine=form == "json")
+        return render(
+            report,
+            form,
+            color=color,
+            width=width(),
+            show_all=asked.show_all,
+            sources=sources,
+            catalogue=load_catalogue(),
+            quiet=asked["quiet"],
+            links=color and wants_links(),
+        )
+
+    code = exit_code(report, fail_on)
+    code = 0 if asked["exit_zero"] and code == 1 else code
+    fault = None
+    if asked["output_file"] is not None:
+        fault = write_file(asked["output_file"], rendered(color=False))
+        if fault is not None:
+            tell(f"onnxlint: {fault}")
+    if aside and (asked["output_file"] is None or fault is not None):
+        click.echo(encode(rendered(asked["color"] == "always"), "utf-8"), nl=False, err=True)
+    elif asked["output_file"] is None or fault is not None:
+        code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
+    if asked["report"] is not None:
+        from onnxlint.cli.page import write_page
+
+        written = write_page(asked["report"], report, asked.show_all, sources, launch=asked["open_report"])
+        code = code if written else FAILED
+    return FAILED if fault is not None else code
+
+
+def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
+    """Return what knows the lines of a file: as they were checked, not as they are on the disk."""
+    from onnxlint.source.parse import given_lines, source_lines
+
+    def lines(path: str) -> list[str]:
+        data = overlay.get(Path(path).resolve()) if overlay else None
+        return source_lines(path) if data is None else given_lines(data)
+
+    return lines
+
+
+def exit_code(report: Report, fail_on: str) -> int:
+    """Return 2 if the run could not do what was asked, else 1 if there are findings that count, else 0."""
+    unfinished = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    unprobed = any(model.declared and model.status is ModelStatus.NOT_PROBED for model in report.models)
+    if unfinished or unprobed:
+        return FAILED
+    counted = {VerdictKind.CONFIRMED} if fail_on == "confirmed" else {VerdictKind.CONFIRMED, VerdictKind.SUSPECTED}
+    return int(any(f.verdict in counted and f.severity is not Severity.NOTE for f in report.findings))
