@@ -13,7 +13,7 @@ from torch.onnx._internal.exporter import _capture_strategies
 
 from onnxlint.probes.captured import canonical_fx
 from onnxlint.probes.eager import Eager, explore, prepare
-from onnxlint.probes.exporters import Capture, Export, dynamo
+from onnxlint.probes.exporters import Capture, Example, Export, dynamo
 from onnxlint.probes.shown import graphs, values
 from onnxlint.probes.worker import run_probe
 from onnxlint.records import GraphDiff, Location, ProbeResult, from_json, to_json
@@ -103,8 +103,7 @@ def test_a_slow_model_is_not_traced_for_a_drawing_but_a_trace_that_exists_is_dra
 
 
 def captured(eager: Eager) -> Export:
-    example = eager.example
-    program = dynamo.captured(eager.fresh(), example.parameters, example.args, example.kwargs, example.dynamic)
+    program = dynamo.captured(eager.fresh(), eager.example)
     assert program is not None
     return Export("dynamo", capture=Capture(program, _capture_strategies.TorchExportNonStrictStrategy, 0.1))
 
@@ -150,7 +149,7 @@ class Sized(torch.nn.Module):
 
 
 def test_a_capture_in_canonical_form_has_no_checks_and_no_unpacking() -> None:
-    program = dynamo.captured(Sized(), ["x"], (torch.ones(4, 3),), {}, {"x": {0: "batch"}})
+    program = dynamo.captured(Sized(), Example((torch.ones(4, 3),), {}, ("x",), {"x": {0: "batch"}}))
     assert program is not None
     assert "_assert" in str(program.graph)
     nodes = canonical_fx(program)
