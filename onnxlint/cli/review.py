@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+_ADDRESS = re.compile(r"https?://[\w.-]+(:\d{1,5})?(/[\w./~-]*)?", re.ASCII)
 _PRINTABLE = re.compile(r"[!-~]*")
 _NEEDED = ("githubkit", "unidiff")
 
@@ -86,6 +87,7 @@ class _Target:
     repository: str
     number: int
     head: str
+    api: str
     token: str = dataclasses.field(repr=False)
 
 
@@ -100,7 +102,10 @@ def _target(repo: str | None, pull: int | None) -> _Target:
         number, head = pull, ""
     if not number and not event:
         raise click.UsageError("--pull N: it is not known which pull request this is")
-    return _Target(repository, number, head, _token())
+    api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
+    if not _ADDRESS.fullmatch(api):
+        raise click.UsageError(f"GITHUB_API_URL: `{api}` is no address")
+    return _Target(repository, number, head, api, _token())
 
 
 def _token() -> str:
@@ -174,8 +179,7 @@ def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
     from onnxlint.integrations.review.github import Pull
     from onnxlint.integrations.review.post import Reviewer
 
-    api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
-    pull = Pull(target.repository, target.number, target.token, api)
+    pull = Pull(target.repository, target.number, target.token, target.api)
     return Reviewer(
         pull,
         _root(asked.paths),

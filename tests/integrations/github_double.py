@@ -45,7 +45,8 @@ class PullRequest:
         self.asked: list[tuple[str, str]] = []
         self.tokens: set[str] = set()
 
-    def answer(self, method: str, path: str, query: str, sent: dict[str, Any]) -> Answer:
+    def answer(self, method: str, path: str, query: str, sent: dict[str, Any], token: str) -> Answer:
+        self.tokens.add(token)
         self.asked.append((method, path))
         if method != "GET" and self.refuses:
             return self.refuses, {"message": "Resource not accessible by integration", "documentation_url": "x"}
@@ -135,24 +136,18 @@ class Double:
 
 
 @contextmanager
-def github(modules: Path, folder: Path) -> Iterator[Double]:
-    """Run both; the description is cut to what is below a pull request, since Prism takes long to read all of it."""
-    description = json.loads((modules / "@octokit/openapi/generated/api.github.com.json").read_text(encoding="utf-8"))
-    description["paths"] = {
-        path: item for path, item in description["paths"].items() if path.startswith(PULL) or path == "/user"
-    }
-    cut = folder / "description.json"
-    cut.write_text(json.dumps(description), encoding="utf-8")
-    pull = PullRequest(description["components"]["examples"])
+def serving(answer: Callable[[str, str, str, dict[str, Any], str], Answer]) -> Iterator[str]:
+    """Serve what follows from method, path, query, body and token, and give the address."""
 
     class Handler(BaseHTTPRequestHandler):
         def _serve(self) -> None:
             length = int(self.headers.get("content-length") or 0)
             sent = json.loads(self.rfile.read(length)) if length else {}
-            pull.tokens.add(str(self.headers.get("authorization")))
             path, mark, query = self.path.partition("?")
-            status, answer, *headers = pull.answer(self.command, path, mark + query, sent)
-            data = json.dumps(answer).encode()
+            status, told, *headers = answer(
+                self.command, path, mark + query, sent, str(self.headers.get("authorization"))
+            )
+            data = json.dumps(told).encode()
             self.send_response(status)
             for name, value in headers[0].items() if headers else ():
                 self.send_header(name, value)
@@ -168,19 +163,32 @@ def github(modules: Path, folder: Path) -> Iterator[Double]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    port = _free_port()
-    upstream = f"http://127.0.0.1:{server.server_address[1]}"
-    log = (folder / "prism.log").open("w")
-    command = [str(modules / ".bin/prism"), "proxy", "--errors", "-p", str(port), str(cut), upstream]
-    prism = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
-        _wait_for(port, prism, folder / "prism.log")
-        yield Double(pull, f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
-        prism.terminate()
-        prism.wait(30)
         server.shutdown()
-        log.close()
+
+
+@contextmanager
+def github(modules: Path, folder: Path) -> Iterator[Double]:
+    """Run both; the description is cut to what is below a pull request, since Prism takes long to read all of it."""
+    description = json.loads((modules / "@octokit/openapi/generated/api.github.com.json").read_text(encoding="utf-8"))
+    paths = {path: item for path, item in description["paths"].items() if path.startswith(PULL) or path == "/user"}
+    description["paths"] = paths
+    cut = folder / "description.json"
+    cut.write_text(json.dumps(description), encoding="utf-8")
+    pull = PullRequest(description["components"]["examples"])
+    port = _free_port()
+    log = folder / "prism.log"
+    with serving(pull.answer) as upstream, log.open("w") as written:
+        command = [str(modules / ".bin/prism"), "proxy", "--errors", "-p", str(port), str(cut), upstream]
+        prism = subprocess.Popen(command, stdout=written, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(port, prism, log)
+            yield Double(pull, f"http://127.0.0.1:{port}")
+        finally:
+            prism.terminate()
+            prism.wait(30)
 
 
 def _free_port() -> int:

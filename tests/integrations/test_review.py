@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from github_double import PACKAGES, Answer, Double, PullRequest, github
+from github_double import PACKAGES, Answer, Double, PullRequest, github, serving
 from node_packages import node_modules
 
+from onnxlint.integrations.review import ReviewError
 from onnxlint.integrations.review.comments import fingerprint_of, is_summary
+from onnxlint.integrations.review.github import Pull
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
 TOKEN = "ghs_that_nobody_may_see"
@@ -66,13 +68,24 @@ def show(folder: Path, base: str, pull: PullRequest) -> None:
     """Let the pull request show what git says of the change since `base`, as GitHub does."""
     pull.files.clear()
     pull.head = git(folder, "rev-parse", "HEAD").strip()
-    for line in git(folder, "diff", "-M", "--name-status", base).splitlines():
-        kind, *names = line.split("\t")
+    told = git(folder, "diff", "-M", "--numstat", "-z", base).split("\0")
+    while told[0]:
+        added, removed, before = told.pop(0).split("\t")
+        names = [before] if before else [told.pop(0), told.pop(0)]
         text = git(folder, "diff", "-M", base, "--", *names)
         at = text.find("@@ ")
-        status = {"A": "added", "D": "removed", "M": "modified", "R": "renamed"}[kind[0]]
-        patch = text[at:].removesuffix("\n") if at >= 0 else None
-        pull.file(names[-1], patch, status=status, changes=0 if kind == "R100" else 3)
+        gone = "\ndeleted file mode " in text
+        status = (
+            "renamed"
+            if len(names) > 1
+            else "removed"
+            if gone
+            else "added"
+            if "\nnew file mode " in text
+            else "modified"
+        )
+        changes = 0 if added == "-" else int(added) + int(removed)
+        pull.file(names[-1], text[at:].removesuffix("\n") if at >= 0 else None, status=status, changes=changes)
 
 
 def repository(folder: Path, before: dict[str, str | bytes | None]) -> str:
@@ -208,7 +221,6 @@ def test_renames_deletions_binary_files_and_carriage_returns(tmp_path: Path, ser
     base = repository(tmp_path, before | {"moved.py": OLD})
     after: dict[str, str | bytes | None] = {"old name.py": None, "ñew/name.py": BRANCH, "gone.py": None}
     after |= {"blob.bin": b"\0\2", "win.py": BRANCH.replace("\n", "\r\n"), "moved.py": None, "there.py": OLD}
-    git(tmp_path, "config", "core.quotePath", "false")
     commit(tmp_path, after)
     show(tmp_path, base, service.pull)
     done = review(tmp_path, service)
@@ -216,7 +228,73 @@ def test_renames_deletions_binary_files_and_carriage_returns(tmp_path: Path, ser
         ("win.py", 7, 9),
         ("ñew/name.py", 7, 9),
     }, done.stderr
-    assert "`blob.bin`" in service.pull.reviews[0]["body"]
+    assert "GitHub shows no lines" not in service.pull.reviews[0]["body"]
+
+
+def test_names_modes_ends_of_files_and_odd_characters(tmp_path: Path, service: Double) -> None:
+    """In the shallow clone, detached, that actions/checkout makes."""
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    quoted = "sp ace/q\"u'ö`[x](y).py"
+    before: dict[str, str | bytes | None] = {
+        quoted: GATE,
+        "end.py": GATE.rstrip("\n"),
+        "mode.py": GATE,
+        "link.py": GATE,
+    }
+    base = repository(there, before)
+    odd = BRANCH.replace("        if", "        # \x0c \u2028 \x85 \x1c x\n        if", 1)
+    (there / "mode.py").chmod(0o755)
+    (there / "link.py").unlink()
+    (there / "link.py").symlink_to("end.py")
+    git(there, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(there), "module")
+    commit(there, {quoted: BRANCH, "end.py": BRANCH.rstrip("\n"), "odd.py": odd})
+    show(there, base, service.pull)
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{there}", str(here))
+    git(here, "checkout", "-q", "--detach")
+    done = review(here, service)
+    places = {(c["path"], c.get("start_line"), c["line"]) for c in service.pull.comments}
+    assert places == {(quoted, 7, 9), ("end.py", 7, 9), ("odd.py", 8, 10)}, done.stderr
+    assert "new comment" not in review(here / "sp ace", service).stderr  # though its name for the file is another
+
+
+def test_a_change_that_is_too_large_for_github_to_show(tmp_path: Path, service: Double) -> None:
+    repository(tmp_path, {"big.py": BRANCH, "lock.json": "{}"})
+    for name in ("big.py", "lock.json"):
+        service.pull.file(name, None, status="added", changes=9)
+    service.pull.file("small.py", "@@ -0,0 +1 @@\n+x", status="added", changes=1)
+    commit(tmp_path, {"small.py": "x", "cut.py": SQUEEZE})
+    service.pull.file("cut.py", "@@ -7,0 +8 @@\n+        return y.squeeze()", changes=1)
+    review(tmp_path, service)
+    assert "GitHub shows no lines of `big.py`: nothing" in service.pull.reviews[0]["body"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ((200, {"head": None}), "head"),
+        ((200, []), "head"),
+        ((200, {}), "files"),
+        ((401, []), "head"),
+        ((500, 1), "files"),
+    ],
+)
+def test_an_odd_answer_is_told_in_one_line(answer: Answer, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as that of a proxy in between; Prism would not let it through."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # before it asks again
+    with serving(lambda *_: answer) as address:
+        ask = getattr(Pull("octo/models", 1, TOKEN, address), name)
+        with pytest.raises(ReviewError, match=r"^GitHub[^\n]*$") as caught:
+            ask()
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("api", ["x", "https://[::1", "https://user@host/", "file:///etc"])
+def test_an_address_that_is_none_is_told_before_any_check(tmp_path: Path, service: Double, api: str) -> None:
+    repository(tmp_path, {"gate.py": BRANCH})
+    done = review(tmp_path, Double(service.pull, api))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "GITHUB_API_URL" in done.stderr
 
 
 def test_the_worst_come_first_and_the_others_stand_in_the_summary(tmp_path: Path, service: Double) -> None:
@@ -426,15 +504,15 @@ def test_a_limit_that_opens_in_an_hour_is_told_and_not_waited_for(tmp_path: Path
     assert "opens in 50 min" in done.stderr
 
 
-def test_many_comments_of_others_and_many_findings(tmp_path: Path, service: Double) -> None:
+def test_more_comments_of_others_than_a_page_holds_and_many_findings(tmp_path: Path, service: Double) -> None:
     base = repository(tmp_path, {"notes.txt": "x\n"})
-    forward = "    def forward(self, x):\n" + "".join(f"        x = x + float((x * {i}).sum())\n" for i in range(120))
+    forward = "    def forward(self, x):\n" + "".join(f"        x = x + float((x * {i}).sum())\n" for i in range(60))
     commit(tmp_path, {"big.py": f"{HEAD}class Big(nn.Module):\n{forward}        return x\n"})
     show(tmp_path, base, service.pull)
     service.pull.comments += [service.pull.comment(f"human {i}") for i in range(150)]
     review(tmp_path, service)
     assert len(service.pull.comments) == 170
-    assert "100 beyond the limit" in service.pull.reviews[0]["body"]
+    assert "40 beyond the limit" in service.pull.reviews[0]["body"]
     service.pull.asked.clear()
     assert "nothing new" in review(tmp_path, service).stderr
     assert service.pull.asked.count(("GET", "/repos/octo/models/pulls/1/comments")) == 2

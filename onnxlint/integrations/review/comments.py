@@ -142,7 +142,8 @@ class Summary:
 
     Findings come with their paths in the repository. `earlier` were commented on at lines that have changed since (with
     the address of the comment), `more` would have been too many comments, `elsewhere` are not on lines that the pull
-    request shows. `web` is the address under which the files of the commit are shown, ending in a slash.
+    request shows, and `unshown` are the files among theirs that it shows nothing of. `web` is the address under which
+    the files of the commit are shown, ending in a slash.
     """
 
     commented: int

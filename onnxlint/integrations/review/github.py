@@ -20,6 +20,7 @@ _PAGES = 40  # it ends a list of files after 3,000
 _SECONDS = 30.0
 _PATIENCE = timedelta(minutes=2)  # the longest that is waited for a limit to pass; GitHub may ask for an hour
 _TRIES = 3
+_ODD = "GitHub's answer cannot be read when asked to"
 _INSIDERS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 logging.getLogger("githubkit").addHandler(logging.NullHandler())  # it logs what it tries again, with a traceback
@@ -50,7 +51,11 @@ class Pull:
 
     def head(self) -> str:
         """The commit that its branch stands at."""
-        return str(self._ask("read the pull request", "GET", "")["head"]["sha"])
+        what = "read the pull request"
+        head = self._ask(what, "GET", "").get("head")
+        if not isinstance(head, dict) or not isinstance(head.get("sha"), str):
+            raise ReviewError(f"{_ODD} {what}: it names no commit")
+        return str(head["sha"])
 
     def files(self) -> list[dict[str, Any]]:
         """The files that it changes, with what GitHub shows of each change."""
@@ -92,14 +97,17 @@ class Pull:
 
     def _pages(self, what: str, path: str) -> Iterator[dict[str, Any]]:
         for page in range(1, _PAGES + 1):
-            items = self._ask(what, "GET", path, params={"per_page": _PAGE, "page": page})
+            items = self._ask(what, "GET", path, list, params={"per_page": _PAGE, "page": page})
             yield from items
             if len(items) < _PAGE:
                 return
 
-    def _ask(self, what: str, method: str, path: str, **sent: Any) -> Any:
+    def _ask(self, what: str, method: str, path: str, kind: type = dict, **sent: Any) -> Any:
         url = f"/repos/{self._owner}/{self._name}/pulls/{self.number}{path}"
-        return _answer(what, lambda: self._send(method, url, **sent))
+        answer = _answer(what, lambda: self._send(method, url, **sent))
+        if not isinstance(answer, kind):
+            raise ReviewError(f"{_ODD} {what}: it is no {kind.__name__}")
+        return answer
 
     def _send(self, method: str, url: str, **sent: Any) -> Any:
         return self._github.request(method, url, headers=_ACCEPT, **sent).json()
@@ -141,7 +149,7 @@ def _answer(what: str, ask: Callable[[], Any]) -> Any:
     except (RequestError, GitHubException) as error:
         raise ReviewError(f"GitHub cannot be asked to {what}: {type(error).__name__}: {error}") from None
     except ValueError as error:
-        raise ReviewError(f"GitHub's answer cannot be read when asked to {what}: {error}") from None
+        raise ReviewError(f"{_ODD} {what}: {error}") from None
 
 
 def _reason(error: RequestFailed) -> str:

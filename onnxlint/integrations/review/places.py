@@ -39,7 +39,7 @@ class Part:
 class PullDiff:
     """What a pull request shows: the hunks of each file, as GitHub lists them.
 
-    `unshown` are files that it changes though GitHub shows no text of the change: binary ones, and very large changes.
+    `unshown` are files that it changes though GitHub shows no text of the change, which is too large then.
     `sources` knows the files that were checked, by their paths in the repository. They are not always those of the pull
     request's own commit: what GitHub Actions checks out is its merge with the base, in which lines have moved.
     """
@@ -123,7 +123,7 @@ def read_files(
         if file.get("status") == "removed":
             continue
         if not patch:
-            if file.get("changes", 1):  # a file that was only renamed has no patch either
+            if file.get("changes", 1):  # one that is binary or was only renamed has no patch either
                 unshown.add(path)
             continue
         try:

@@ -82,7 +82,7 @@ class Reviewer:
                 ],
                 [(t.path, t.finding) for t in new[len(posted) :]],
                 [(t.path, t.finding) for t in elsewhere],
-                sorted(diff.unshown),
+                sorted(diff.unshown & {t.path for t in elsewhere}),
                 f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/",
             ),
             show_all=self.show_all,
