@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy
 import torch
 
 from onnxlint.probes import graph
@@ -15,6 +16,7 @@ from onnxlint.probes.eager import Eager, Run
 from onnxlint.probes.exporters import Export, dynamo, torchscript
 from onnxlint.records import GraphDiff, GraphNode, GraphRow, Location
 
+_ODD = {"nan": numpy.isnan, "inf": numpy.isposinf, "-inf": numpy.isneginf}
 _BY_VALUE = 24  # elements of a tensor that is written out
 _MOST_INPUTS = 8
 _LONGEST = 48  # characters of a node's constants
@@ -42,8 +44,13 @@ def _value(leaf: Any) -> str:
         return f"{kind} {_rounded(plain.tolist())}"
     if plain.is_complex():
         return kind
-    least, greatest = (value.item() for value in torch.aminmax(plain.float() if plain.is_floating_point() else plain))
-    return f"{kind} from {_rounded(least)} to {_rounded(greatest)}"
+    if plain.dtype is torch.bool:
+        return f"{kind} {int(plain.sum())} of {plain.numel()} True"
+    array = (plain.double() if plain.is_floating_point() else plain).numpy()  # which knows unsigned integers as well
+    odd = [f"{count} {name}" for name, test in _ODD.items() if (count := int(test(array).sum()))]
+    rest = array[numpy.isfinite(array)]
+    told = [f"from {_rounded(rest.min().item())} to {_rounded(rest.max().item())}"] if rest.size else []
+    return f"{kind} {', '.join([*told, *odd])}"
 
 
 def _rounded(value: Any) -> str:

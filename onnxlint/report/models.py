@@ -32,7 +32,7 @@ def model_table(models: Sequence[ModelReport], *, seconds: bool = True, latency:
         cells = [_cell(model, name, seconds) for name in exporters]
         if latency:
             cells.append(Text(" · ".join(_ratio(model, name) or "–" for name in exporters)))
-        table.add_row(Text(words.clean(model.name)), *cells)
+        table.add_row(Text(words.model_name(model)), *cells)
     return table
 
 
@@ -47,7 +47,7 @@ def slower(models: Sequence[ModelReport]) -> Iterator[Text]:
                 at = nodes.location
                 place = f" ({words.clean(PurePath(at.path).name)}:{at.line})" if at is not None and at.path else ""
                 parts.append(f"{words.clean(nodes.operator)} {nodes.share:.0%}{place}")
-            line = Text(words.clean(model.name), "bold").append(f", {words.exporter_name(exporter)}: ", "none")
+            line = Text(words.model_name(model), "bold").append(f", {words.exporter_name(exporter)}: ", "none")
             yield line.append(
                 f"takes {result.latency.ratio:.2g} times as long as eager PyTorch: {', '.join(parts)}", "none"
             )
@@ -62,14 +62,14 @@ def model_list(models: Sequence[ModelReport]) -> Iterator[Text]:
     """The same as a list, for where the table does not fit."""
     probed, exporters = _probed(models)
     for model in probed:
-        yield Text.styled(words.clean(model.name), "bold")
+        yield Text.styled(words.model_name(model), "bold")
         for exporter in exporters:
             yield Text(f"  {words.exporter_name(exporter):<11}  ").append_text(_cell(model, exporter))
 
 
 def model_line(model: ModelReport) -> Text:
     """The same of one model in a line; why, where it was not probed."""
-    line = Text.styled(words.clean(model.name), "bold")
+    line = Text.styled(words.model_name(model), "bold")
     if model.status is ModelStatus.NOT_PROBED:
         return line.append(f"  – not probed: {words.clean(model.reason or '')}", style="yellow")
     for exporter in (name for name in EXPORTERS if name in model.exporters):
@@ -86,7 +86,7 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
     for model in waiting:
         if model.assumed is not None:  # we tried, and nobody had asked: a line is enough
             continue
-        head = Text.styled("  – ", "yellow").append(words.clean(model.name), style="bold")
+        head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
         if model.path:
             head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
         yield head
@@ -97,7 +97,7 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
                 yield Text.styled("      " + words.visible(line.rstrip()), "green")
     quiet = [model for model in waiting if model.assumed is not None]
     for model in quiet:
-        head = Text.styled("  – ", "yellow").append(words.clean(model.name), style="bold")
+        head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
         head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
         yield head.append("  " + words.cut(words.plain(model.reason or ""), _SHORT), style="dim")
     if quiet:
@@ -114,7 +114,7 @@ def assumptions(models: Sequence[ModelReport]) -> Iterator[Text]:
     for model in guessed:
         assert model.assumed is not None
         given = {**model.assumed.inputs, **{name: repr(value) for name, value in model.assumed.values.items()}}
-        line = Text("  ").append(words.clean(model.name), style="bold")
+        line = Text("  ").append(words.model_name(model), style="bold")
         yield line.append("  " + words.clean(", ".join(f"{name}: {spec}" for name, spec in given.items())))
         if model.assumed.sizes:
             sizes = (f"{dim} {', '.join(map(str, values))}" for dim, values in model.assumed.sizes.items())

@@ -121,7 +121,7 @@ class _Page:
         """What went wrong in the table above and is in no finding: why, and where."""
         told = words.unexplained(report)
         for model, exporter, result in told:
-            head = Text.styled("✗ ", "bold red").append(words.clean(model.name), "bold")
+            head = Text.styled("✗ ", "bold red").append(words.model_name(model), "bold")
             head.append(f" {words.exporter_name(exporter)}").append(f" {words.OUTCOME_LABELS[result.outcome]}", "red")
             self.lines([head])
             detail = words.cut(words.plain(result.detail), words.LONGEST_DETAIL)

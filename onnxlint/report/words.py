@@ -164,10 +164,35 @@ def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]
     ]
 
 
+def model_name(model: ModelReport) -> str:
+    """The name of a model, and in which way it is called where there is more than one."""
+    return clean(f"{model.name} ({model.way})" if model.way else model.name)
+
+
+def nothing(report: Report) -> str:
+    """What a report without a finding may say: nothing was found in what was looked at, which may not be all."""
+    rest = sum(model.status is ModelStatus.NOT_PROBED for model in report.models)
+    if unexplained(report):
+        return "No finding explains what failed."
+    if report.interrupted or any(diagnostic.level == "error" for diagnostic in report.diagnostics):
+        return "Nothing was found as far as the run got."
+    if rest == len(report.models):
+        return "Nothing was found in the source; no model was probed."
+    if rest:
+        return f"Nothing was found; {count(rest, 'model')} {'was' if rest == 1 else 'were'} not probed."
+    return "Nothing was found."
+
+
+def proven(report: Report) -> bool:
+    """Whether a report without a finding says that the models export well: all of them were probed, to the end."""
+    broken = report.interrupted or any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    return not broken and bool(report.models) and all(m.status is ModelStatus.PROBED for m in report.models)
+
+
 def failure_sentence(model: ModelReport, exporter: str, result: ExporterResult) -> str:
     """What happened to a model in an exporter, in one sentence of plain text."""
     told = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
-    return f"{clean(model.name)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {told}"
+    return f"{model_name(model)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {told}"
 
 
 def error_size(evidence: Evidence) -> str:

@@ -43,6 +43,23 @@ def test_small_inputs_are_written_out_and_large_ones_described() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["uint16", "uint32", "uint64", "int8", "float16", "float64", "float8_e4m3fn"])
+def test_a_large_input_of_any_type_is_described(kind: str) -> None:
+    value = torch.arange(100).to(getattr(torch, kind))
+    least, greatest = (f"{float(v):.5g}" for v in (value.double().min(), value.double().max()))
+    assert values({"x": value}) == {"x": f"{kind}[100] from {least} to {greatest}"}
+
+
+def test_what_has_no_place_in_a_range_is_counted() -> None:
+    odd = torch.zeros(50)
+    odd[:4] = torch.tensor([float("nan"), float("inf"), float("nan"), -2.0])
+    assert values({"x": odd, "none": odd[:1].expand(30), "mask": odd > -1}) == {
+        "x": "float32[50] from -2 to 0, 2 nan, 1 inf",
+        "none": "float32[30] 30 nan",
+        "mask": "bool[50] 47 of 50 True",
+    }
+
+
 def test_many_and_long_values_are_cut() -> None:
     assert len(values({f"x{k}": k for k in range(50)})) == 8
     assert len(values({"text": "a" * 5000})["text"]) == 200

@@ -27,7 +27,13 @@ async function look(browser, file) {
   seen.foreign = await page.locator("img, iframe, object, embed, link, form, video, audio, base").count();
   seen.handlers = await page.evaluate(() => [...document.querySelectorAll("*")].flatMap((e) => e.getAttributeNames()).filter((n) => n.startsWith("on")));
   seen.hacked = await page.evaluate(() => window.hacked ?? null);
-  seen.wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  seen.wide = [];
+  for (const width of [360, 640, 1280]) { // a phone, a screen at 200 %, a screen
+    await page.setViewportSize({ width, height: 800 });
+    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) seen.wide.push(width);
+    const outside = await page.locator(".matrix td .outcome").evaluateAll((all) => all.filter((e) => e.getBoundingClientRect().right > innerWidth).length);
+    if (outside) seen.wide.push(`${outside} outcomes at ${width}`);
+  }
   seen.text = await page.locator("body").innerText();
 
   await page.evaluate(axe); // not by a script element, which the page's own policy forbids
@@ -37,6 +43,9 @@ async function look(browser, file) {
   await page.emulateMedia({ colorScheme: "dark" });
   seen.tones.push(await tone(page));
   seen.dark = await violations(page);
+  await page.setViewportSize({ width: 360, height: 800 });
+  seen.phone = await violations(page);
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.click("#theme"); // light, whatever the system says
   seen.tones.push(await tone(page));
   await page.reload();
@@ -47,6 +56,24 @@ async function look(browser, file) {
     await button.click();
     await page.waitForFunction((b) => b.textContent === "Copied", await button.elementHandle());
     seen.copied.push(await page.evaluate(() => navigator.clipboard.readText()));
+  }
+  const last = page.locator(".finding:not([hidden]) .copy:visible").last();
+  seen.copiedOldWay = null;
+  if (await last.count()) {
+    await page.evaluate(() => navigator.clipboard.writeText("")); // then what a browser without the API does
+    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await last.scrollIntoViewIfNeeded();
+    const before = await page.evaluate(() => scrollY);
+    await last.click();
+    const stayed = (await page.evaluate(() => scrollY)) === before && (await last.evaluate((b) => b === document.activeElement));
+    const other = await context.newPage();
+    await other.goto("about:blank");
+    await other.setContent("<textarea></textarea>");
+    await other.focus("textarea");
+    await other.keyboard.press("Control+V");
+    seen.copiedOldWay = [stayed, await other.inputValue("textarea")];
+    await other.close();
   }
 
   seen.filtered = {};

@@ -17,7 +17,7 @@ import report_samples as samples
 from node_packages import node_modules
 
 from onnxlint.cli.output import write_file
-from onnxlint.records import Edit, Finding, Fix, Report, Safety, Tried, VerdictKind
+from onnxlint.records import Edit, ExporterResult, Finding, Fix, Outcome, Report, Safety, Span, Step, Tried, VerdictKind
 from onnxlint.report.html import page
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.drawing import drawing
@@ -34,11 +34,35 @@ SCRIPT = Path(__file__).with_name("page_in_chromium.cjs")
 REPORTS = pytest.mark.parametrize("name", sorted(samples.REPORTS))
 
 
-def rendered(report: Report, *, show_all: bool = False, hostile: bool = False) -> str:
-    def lines(path: str) -> list[str]:
-        return [f"{HOSTILE}\n"] * 9 if hostile else samples.sources(path)
+def rendered(report: Report, *, show_all: bool = False, hostile: bool = False, lines: list[str] | None = None) -> str:
+    def read(path: str) -> list[str]:
+        return lines or ([f"{HOSTILE}\n"] * 9 if hostile else samples.sources(path))
 
-    return page(report, show_all=show_all, sources=lines, catalogue=samples.catalogue(), made=MADE)
+    return page(report, show_all=show_all, sources=read, catalogue=samples.catalogue(), made=MADE)
+
+
+def long_report() -> Report:
+    """Every text of the drawn sample is long, in one word where a name may be."""
+    report, path = samples.REPORTS["drawn"], "folder_of_it/" * 60 + "model.py"
+    (finding,), (model,) = report.findings, report.models
+    shown = dataclasses.replace(
+        finding.evidence[0],
+        model="m" * 300,
+        detail="detail " * 200,
+        repro=path,
+        inputs={"parameter" * 40: "value", "x": "0.12345, " * 900, "y": "9" * 3000},
+    )
+    long = dataclasses.replace(
+        finding,
+        message="word " * 300 + "w" * 300,
+        symbol="s" * 900,
+        span=Span(path, 1, 1, 1, 9),
+        trace=(Step(path, 1, "m" * 900),),
+        evidence=(shown,),
+    )
+    return dataclasses.replace(
+        report, findings=(long,), models=(dataclasses.replace(model, name="m" * 300, path=path),)
+    )
 
 
 def poisoned(value: Any) -> Any:
@@ -177,6 +201,42 @@ def test_what_dynamo_captured_is_not_called_traced() -> None:
     assert drawn.titles[1][1] == "captured on other sizes of every dim (unreduced)"
 
 
+@pytest.mark.parametrize(
+    ("report", "state", "told"),
+    [
+        (samples.REPORTS["nothing"], "fine", "✓ Nothing was found."),
+        (samples.REPORTS["static-nothing"], "open", "Nothing was found in the source; no model was probed."),
+        (Report(models=(samples.UNPROBED,)), "open", "Nothing was found in the source; no model was probed."),
+        (Report(models=(samples.GOOD, samples.UNPROBED)), "open", "Nothing was found; 1 model was not probed."),
+        (Report(models=(samples.GOOD,), interrupted=True), "open", "Nothing was found as far as the run got."),
+        (samples.REPORTS["diagnostics"], "confirmed", "Nothing was found as far as the run got."),
+        (samples.REPORTS["failures"], "confirmed", "No finding explains what failed."),
+    ],
+)
+def test_a_page_without_a_finding_is_green_only_where_every_model_was_probed(
+    report: Report, state: str, told: str
+) -> None:
+    text = rendered(report)
+    assert f'<h1 class="{state}">' in text
+    assert told in " ".join(_Elements(text).text.split())
+    assert ("✓ Nothing" in text.replace('<span aria-hidden="true">✓</span>', "✓")) is (state == "fine")
+    assert ("the run was interrupted" in text) is report.interrupted
+    assert "next and previous finding" not in text
+
+
+def test_a_model_that_is_called_in_two_ways_has_two_rows_and_two_plots() -> None:
+    (model,) = samples.REPORTS["drawn"].models
+    other = dataclasses.replace(
+        model,
+        way="with mask",
+        exporters={"torchscript": ExporterResult(Outcome.OK, tried=(Tried("example", "agrees", 0.0),) * 2)},
+    )
+    both = dataclasses.replace(samples.REPORTS["drawn"], models=(model, other))
+    text = rendered(both)
+    assert f'<span class="name">{model.name} (with mask)</span>' in text
+    assert text.count("Largest error on each input, src.models.gate:Gate") == 1, "the one that fails, not the last one"
+
+
 def test_equal_findings_have_names_of_their_own() -> None:
     report = dataclasses.replace(samples.REPORTS["whole"], findings=(samples.CONFIRMED,) * 3)
     ids = [value for key, value in _Elements(rendered(report)).attributes if key == "id"]
@@ -259,6 +319,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     modules = node_modules(tmp_path_factory, "playwright-core@1.65.1", "axe-core@4.14.1")
     folder = tmp_path_factory.mktemp("pages")
     pages = {"whole": rendered(samples.REPORTS["whole"]), "hostile": rendered(hostile_report(), hostile=True)}
+    pages["long"] = rendered(long_report(), lines=["x = '" + "a" * 30_000 + "'\n"])
     pages |= {
         name: rendered(samples.REPORTS[name]) for name in ("diagnostics", "drawn", "nothing", "spans", "unexplained")
     }
@@ -276,7 +337,7 @@ def test_no_page_says_anything_to_the_console_or_leaves_its_file(seen: dict[str,
         assert one["messages"] == [], name
         assert {url.rpartition("/")[2].partition("#")[0] for url in one["requests"]} == {f"{name}.html"}
         assert all(url.startswith("file:///") for url in one["requests"])
-        assert not one["wide"], f"{name} scrolls sideways"
+        assert one["wide"] == [], f"{name} scrolls sideways, or hides what became of a model"
 
 
 @pytest.mark.slow
@@ -284,6 +345,7 @@ def test_everyone_can_read_it_in_light_and_dark(seen: dict[str, Any]) -> None:
     for name, one in seen.items():
         assert one["light"] == [], name
         assert one["dark"] == [], name
+        assert one["phone"] == [], name
 
 
 @pytest.mark.slow
@@ -307,6 +369,7 @@ def test_the_buttons_copy_the_fix_and_the_command(seen: dict[str, Any]) -> None:
     assert code == "        return torch.where(n > 0, h * 2, h * 3)\n"
     assert patch.startswith("--- a/src/models/gate.py\n+++ b/src/models/gate.py\n@@ ")
     assert "+        return torch.where(n > 0, h * 2, h * 3)\n" in patch
+    assert seen["whole"]["copiedOldWay"] == [True, patch], "nothing moves, and the focus stays on the button"
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -47,7 +47,7 @@ from onnxlint.report.html.views import (
 from onnxlint.report.hunks import edited, hunks
 
 Sources = Callable[[str], list[str]]
-Trials = Mapping[tuple[str, str], tuple[Tried, ...]]  # by model and exporter
+Trials = Mapping[tuple[str, str], list[tuple[str, tuple[Tried, ...]]]]  # by model and exporter, for each way to call it
 
 _MOST_EVIDENCE = 2  # observations of one exporter that are shown at once; the others unfold
 _ORDER = (VerdictKind.CONFIRMED, VerdictKind.SUSPECTED, VerdictKind.NOT_REPRODUCED)
@@ -61,7 +61,7 @@ def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Map
         key=lambda f: (_ORDER.index(f.verdict), words.hidden(f), f.span.path, f.span.line, f.span.column, f.code),
     )
     anchors = _anchors(ordered)
-    tried = {(model.name, name): result.tried for model in report.models for name, result in model.exporters.items()}
+    tried = _tried(report)
     findings = tuple(
         _finding(finding, anchor, catalogue.get(finding.code), excerpts, sources, show_all, tried)
         for finding, anchor in zip(ordered, anchors, strict=True)
@@ -75,6 +75,7 @@ def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Map
     named = [name for finding in findings for name in dict.fromkeys(e.key for e in finding.exporters)]
     return Overview(
         _state(report),
+        words.nothing(report),
         told[:1].upper() + told[1:],
         f"in {rest}",
         words.fixes(report, show_all=show_all),
@@ -91,9 +92,17 @@ def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Map
         ),
         tuple(Choice(code, f"{code} {rule}", amount) for (code, rule), amount in sorted(codes.items())),
         tuple(_failure(*failure) for failure in words.unexplained(report)),
-        tuple((d.level, _place(d.path, d.line), d.message) for d in report.diagnostics),
+        _notices(report),
         tuple(catalogue[code] for code in sorted({f.code for f in ordered}) if code in catalogue),
     )
+
+
+def _tried(report: Report) -> Trials:
+    found: dict[tuple[str, str], list[tuple[str, tuple[Tried, ...]]]] = defaultdict(list)
+    for model in report.models:
+        for exporter, result in model.exporters.items():
+            found[model.name, exporter].append((words.model_name(model), result.tried))
+    return found
 
 
 def _anchors(findings: Sequence[Finding]) -> list[str]:
@@ -122,7 +131,14 @@ def _state(report: Report) -> str:
     failed = bool(words.unexplained(report)) or any(d.level == "error" for d in report.diagnostics)
     if failed or VerdictKind.CONFIRMED in kinds:
         return "confirmed"
-    return "suspected" if kinds else "fine"
+    if kinds:
+        return "suspected"
+    return "fine" if words.proven(report) else "open"
+
+
+def _notices(report: Report) -> tuple[tuple[str, str, str], ...]:
+    cut = [("warning", "", "the run was interrupted; this is what was known by then")] if report.interrupted else []
+    return (*cut, *((d.level, _place(d.path, d.line), d.message) for d in report.diagnostics))
 
 
 def _verdicts(findings: Sequence[Finding], show_all: bool) -> tuple[Choice, ...]:
@@ -199,9 +215,10 @@ def _exporter(finding: Finding, exporter: str, excerpts: Excerpts, tried: Trials
             sides.issue or "",
         ),
         tuple(
-            (model, drawn)
+            (name, drawn)
             for model in dict.fromkeys(e.model for e in evidence)
-            if (drawn := plot(tried.get((model, exporter), ()), model, words.exporter_name(exporter))) is not None
+            for name, trials in tried.get((model, exporter), ())
+            if (drawn := plot(trials, name, words.exporter_name(exporter))) is not None
         ),
     )
 
@@ -262,7 +279,7 @@ def _model(model: ModelReport, exporters: Sequence[str], leads: Mapping[tuple[st
         assumed = [*model.assumed.inputs.items(), *((k, repr(v)) for k, v in model.assumed.values.items())]
         sizes = "; ".join(f"{dim} {', '.join(map(str, taken))}" for dim, taken in model.assumed.sizes.items())
     return ModelView(
-        model.name,
+        words.model_name(model),
         _place(model.path, model.line),
         tuple(_cell(model, name, leads) for name in exporters),
         tuple(assumed),

@@ -135,9 +135,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The whole page."""
+    """The whole page. `nothing` is what it says where there is no finding."""
 
     state: str
+    nothing: str
     headline: str
     sentence: str
     fixes: str

@@ -24,13 +24,16 @@
     try { localStorage.setItem(KEPT, current); } catch { /* it holds for this page alone then */ }
   });
 
-  const copyOldWay = (text) => {
+  const copyOldWay = (text, button) => {
     const area = document.createElement("textarea");
     area.value = text;
-    document.body.append(area);
+    area.className = "hidden";
+    button.after(area); // there, so that selecting it does not scroll the page
+    area.focus({ preventScroll: true });
     area.select();
     const done = document.execCommand("copy");
     area.remove();
+    button.focus({ preventScroll: true });
     if (!done) throw new Error("the browser does not let this page copy");
   };
   for (const button of all(".copy")) {
@@ -38,7 +41,7 @@
     button.addEventListener("click", async () => {
       const text = button.dataset.copy;
       try {
-        try { await navigator.clipboard.writeText(text); } catch { copyOldWay(text); button.focus(); }
+        try { await navigator.clipboard.writeText(text); } catch { copyOldWay(text, button); }
         button.textContent = "Copied";
         button.classList.add("done");
         say("Copied");
