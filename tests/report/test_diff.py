@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from onnxlint.edits import apply_edits
 from onnxlint.records import Edit, Fix, Safety
 from onnxlint.report.diff import fix_diff
-from onnxlint.report.hunks import Hunk, hunks
+from onnxlint.report.hunks import Hunk, edited, hunks
 
 LINES = ["a = f(x)\r\n", "b = 2\r\n", "c = 3\r\n", ""]
 
@@ -69,6 +76,70 @@ def test_a_long_diff_is_cut() -> None:
 def test_a_hunk_replaces_whole_lines(edits: tuple[Edit, ...], expected: list[Any]) -> None:
     found = hunks(Fix("mend it", Safety.SAFE, edits), lambda path: LINES)
     assert found == [Hunk("m.py", first, last, tuple(lines)) for first, last, *lines in expected]
+
+
+TEXT = "".join(f"x{i} = {i % 3}\n" for i in range(30))
+PLACES = st.tuples(st.integers(1, 31), st.integers(1, 6))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(PLACES, PLACES, st.sampled_from(["", "y", "y\n", "x3 = 0\n", "\n\n"])), max_size=4),
+    st.booleans(),
+)
+def test_a_change_says_what_the_edits_do(edits: list[Any], ended: bool) -> None:
+    text = TEXT if ended else TEXT.rstrip("\n")
+    fix = Fix("mend it", Safety.UNSAFE, tuple(edit(*sorted(places), new) for *places, new in edits))
+    try:
+        after = apply_edits(text, fix.edits)
+    except ValueError:
+        assert edited(fix, lambda path: text.split("\n")) == []
+        return
+    for change in edited(fix, lambda path: text.split("\n")):
+        assert "\n".join(change.after) == after
+        at = there = 0
+        for tag, i, j, k, m in change.opcodes:
+            assert (i, k) == (at, there)
+            assert (change.before[i:j] == change.after[k:m]) == (tag == "equal")
+            at, there = j, m
+        assert (at, there) == (len(change.before), len(change.after))
+    made = text.split("\n")
+    for hunk in reversed(hunks(fix, lambda path: text.split("\n"))):
+        made[hunk.first - 1 : hunk.last] = hunk.lines
+    assert "\n".join(made) == after
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+@pytest.mark.parametrize("text", ["a\nb\nc\n", "a\nb\nc", "a\n", "a", "\n"])
+@pytest.mark.parametrize(
+    ("place", "new"),
+    [((1, 1), "import z\n"), ((-1, 1), "z = 1\n"), ((-1, -1), "z"), ((-1, -1), "\n"), ((1, 1), "")],
+)
+def test_git_takes_the_patch(text: str, place: tuple[int, int], new: str, tmp_path: Path) -> None:
+    lines = text.split("\n")
+    row = place[0] % (len(lines) + 1)
+    at = (row, 1 if place[1] == 1 else len(lines[row - 1]) + 1)
+    end = at if new else (row, len(lines[row - 1]) + 1)
+    fix = Fix("mend it", Safety.SAFE, (edit(at, end, new),))
+    (tmp_path / "m.py").write_text(text)
+    (change,) = edited(fix, lambda path: lines)
+    after = apply_edits(text, fix.edits)
+    if after != text:
+        command = ["git", "apply", "-"]
+        done = subprocess.run(command, input=change.patch(), cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, change.patch() + done.stderr
+    assert (tmp_path / "m.py").read_text() == after
+
+
+def test_many_fixes_of_a_long_file_take_no_time() -> None:
+    lines = [["", "x = 1", "        return x"][i % 3] for i in range(6000)]
+    fixes = [
+        Fix("mend it", Safety.SAFE, (edit((1, 1), (1, 1), "import z\n"), edit((n, 1), (n, 1), "z")))
+        for n in range(5800, 5950)
+    ]
+    began = time.perf_counter()
+    assert all(len(hunks(fix, lambda path: lines)) == 2 for fix in fixes)
+    assert time.perf_counter() - began < 10  # 1 s alone; the comparison of all lines takes minutes
 
 
 def test_changes_far_apart_are_two_hunks() -> None:

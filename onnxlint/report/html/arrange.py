@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +43,7 @@ from onnxlint.report.html.views import (
     StepView,
     UnprobedView,
 )
-from onnxlint.report.hunks import edited, hunks
+from onnxlint.report.hunks import Edited, edited, hunks
 
 Sources = Callable[[str], list[str]]
 Trials = Mapping[tuple[str, str], list[tuple[str, tuple[Tried, ...]]]]  # by model and exporter, for each way to call it
@@ -250,27 +249,22 @@ def _fix(fix: Fix | None, rule: Rule | None, sources: Sources) -> FixView | None
     return FixView(
         fix.title,
         promises[fix.safety] if changed else "",
-        tuple(row for _, before, after in changed for row in _rows(before, after)),
+        tuple(row for change in changed for row in _rows(change)),
         "".join(f"{line}\n" for hunk in hunks(fix, sources) for line in hunk.lines),
-        "".join(_patch(*change) for change in changed),
+        "".join(change.patch() for change in changed),
     )
 
 
-def _rows(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, int, str]]:
+def _rows(change: Edited) -> list[tuple[str, int, str]]:
     rows: list[tuple[str, int, str]] = []
-    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(1):
+    for group in change.groups(1):
         for tag, i, j, k, m in group:
             if tag == "equal":
-                rows += [(" ", number + 1, before[number].expandtabs(4)) for number in range(i, j)]
+                rows += [(" ", number + 1, change.before[number].expandtabs(4)) for number in range(i, j)]
                 continue
-            rows += [("-", number + 1, before[number].expandtabs(4)) for number in range(i, j)]
-            rows += [("+", number + 1, after[number].expandtabs(4)) for number in range(k, m)]
+            rows += [("-", number + 1, change.before[number].expandtabs(4)) for number in range(i, j)]
+            rows += [("+", number + 1, change.after[number].expandtabs(4)) for number in range(k, m)]
     return rows
-
-
-def _patch(path: str, before: list[str], after: list[str]) -> str:
-    lines = difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="")
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _model(model: ModelReport, exporters: Sequence[str], leads: Mapping[tuple[str, str], str]) -> ModelView:
