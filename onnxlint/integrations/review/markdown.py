@@ -7,8 +7,9 @@ import re
 from onnxlint.report.words import clean
 
 _CODE = re.compile(r"(`+)(.+?)\1")
-_SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~]")
-_MENTION = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH-)(?=\d)|(?<=://)|(?<=\bwww)(?=\.)")
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$]")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH-)(?=\d)|(?<=://)|(?<=\bwww)(?=\.)", re.ASCII | re.IGNORECASE)
+_LIST = re.compile(r"^(\d*)([-=.])")  # at the beginning of a line: an item, or a heading of the line above
 _UNSEEN = "\u200b"  # zero width: it keeps GitHub from making a mention, a reference or a link of what follows
 
 
@@ -19,7 +20,7 @@ def text(told: str, *, cell: bool = False) -> str:
     for found in _CODE.finditer(told):
         parts += [_escaped(told[at : found.start()]), code(found[2], cell=cell)]
         at = found.end()
-    return "".join([*parts, _escaped(told[at:])])
+    return _LIST.sub(r"\1\\\2", "".join([*parts, _escaped(told[at:])]))
 
 
 def code(told: str, *, cell: bool = False) -> str:
