@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages, state
+from onnxlint.probes.copied import copied
 from onnxlint.probes.costs import Costs, timed
 from onnxlint.probes.examples import build_model, example_inputs
 from onnxlint.probes.exporters import Example
@@ -146,10 +146,10 @@ def execute(model: torch.nn.Module, example: Example, variation: Variation, root
 def _copier(probe: Probe, model: torch.nn.Module) -> Callable[[], torch.nn.Module]:
     """How to get the model again as the factory left it: a copy, or the factory where it cannot be copied."""
     try:
-        copy.deepcopy(model)
+        copied(model)
     except Exception:  # noqa: BLE001 - a tensor with history, a lock, a C++ object: the factory can make another
         return lambda: build_model(probe)
-    return lambda: copy.deepcopy(model)
+    return lambda: copied(model)
 
 
 def _repeat(eager: Eager, root: str) -> None:

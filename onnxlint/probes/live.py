@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import linecache
@@ -17,6 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import programs, snapshot, taken, warm
+from onnxlint.probes.copied import copied
 from onnxlint.probes.examples import ProbeFailure, batch_axis, checked_axes, parameters_of
 from onnxlint.probes.exporters import Example, leaves, signature
 from onnxlint.probes.exporters.torchscript import arguments, is_input
@@ -65,7 +65,7 @@ class Call:
         if not any(tensor.is_cuda or tensor.device.type in ("mps", "xpu") for tensor in tensors):
             return self
         args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), given)
-        return replace(self, model=copy.deepcopy(self.model).cpu(), args=args, kwargs=kwargs)
+        return replace(self, model=copied(self.model).cpu(), args=args, kwargs=kwargs)
 
 
 def freeze(call: Call, frame: FrameType | None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
+from onnxlint.probes.copied import copied
 from onnxlint.records import Tolerance
 
 FACTOR = 10.0  # how many times eager's own error is still noise; correct exports stayed below 2
@@ -62,7 +62,7 @@ def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, 
         return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
     try:
-        wide = copy.deepcopy(model).double()
+        wide = copied(model).double()
         with torch.no_grad():
             return tensors(wide(*pytree.tree_map(widen, tuple(args)), **pytree.tree_map(widen, dict(kwargs))))
     except Exception:  # noqa: BLE001 - a model may insist on float32; the caller then allows more

@@ -1,0 +1,59 @@
+"""A copy of a model whose hooks belong to the copy: `copy.deepcopy` takes closures as they are, with what they hold."""
+
+from __future__ import annotations
+
+import copy
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import torch
+
+
+def copied(model: torch.nn.Module) -> torch.nn.Module:
+    """A deep copy, in which hooks and replaced methods work on the copy. Raises what `copy.deepcopy` raises."""
+    memo: dict[int, Any] = {}
+    made = copy.deepcopy(model, memo)
+    for module in made.modules():
+        own = vars(module)
+        hooks = [held for name, held in own.items() if name.endswith("_hooks") and isinstance(held, dict)]
+        for holder in (own, *hooks):
+            for name, value in list(holder.items()):
+                if isinstance(value, FunctionType):
+                    holder[name] = _rebound(value, memo)
+    return made
+
+
+def _rebound(function: FunctionType, memo: dict[int, Any]) -> FunctionType:
+    """The function with the copies of what it holds, where there are copies; itself where there are none."""
+    if id(function) in memo:
+        found: FunctionType = memo[id(function)]
+        return found
+    memo[id(function)] = function  # it may hold itself
+    held = [_content(cell) for cell in function.__closure__ or ()]
+    mine = [_of_the_copy(v, memo) for v in held]
+    if all(a is b for a, b in zip(held, mine, strict=True)):
+        return function
+    closure = tuple(CellType(v) if v is not _EMPTY else CellType() for v in mine)
+    bound = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)
+    bound.__kwdefaults__ = function.__kwdefaults__
+    bound.__dict__.update(function.__dict__)
+    memo[id(function)] = bound
+    return bound
+
+
+def _of_the_copy(value: Any, memo: dict[int, Any]) -> Any:
+    if isinstance(value, FunctionType):
+        return _rebound(value, memo)
+    if isinstance(value, MethodType) and id(value.__self__) in memo:
+        return MethodType(value.__func__, memo[id(value.__self__)])
+    return memo.get(id(value), value)
+
+
+_EMPTY = object()
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a name that is not assigned yet
+        return _EMPTY
