@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from onnxlint.checks.registry import Objection, check
 from onnxlint.flow.facts import ExportCall
@@ -49,6 +50,16 @@ def input_names_mismatch(call: ExportCall) -> Iterator[Objection]:
             span=call.argument_spans.get("input_names"),
             effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
         )
+    swapped = _out_of_order(call)
+    if swapped is not None:
+        yield Objection(
+            f"`input_names` has `{swapped[0]}` before `{swapped[1]}`, forward takes them the other way round: names go"
+            " by place, and the file takes what it is fed as one for the other",
+            "list the names, and the inputs of the example, in the order of forward's parameters",
+            span=call.argument_spans.get("input_names"),
+            severity=Severity.ERROR,
+            effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.WRONG_VALUES},
+        )
     if call.outputs is not None and call.output_names is not None and len(call.output_names) > call.outputs:
         yield Objection(
             f"{len(call.output_names)} output names for {call.outputs} output{'s' if call.outputs > 1 else ''}:"
@@ -56,3 +67,11 @@ def input_names_mismatch(call: ExportCall) -> Iterator[Objection]:
             "name the outputs that forward returns, and nothing else",
             span=call.argument_spans.get("output_names"),
         )
+
+
+def _out_of_order(call: ExportCall) -> tuple[str, str] | None:
+    """Two neighbours among the names that are both parameters of forward, which takes the second one first."""
+    names, parameters = call.input_names, call.parameters
+    if names is None or parameters is None or call.keywords or not set(names) <= set(parameters):
+        return None
+    return next(((a, b) for a, b in pairwise(names) if parameters.index(a) > parameters.index(b)), None)

@@ -248,13 +248,19 @@ def operator(
         "zeros",
     ):
         engine.use_all([*args, *kwargs.values()], op)
+    writes = False
     if bare != op:
         call = replace(call, op=bare)
         writes = entry is not None and entry.inplace and op not in ("detach_", "requires_grad_")
         if writes and isinstance(args[0] if args else None, Tensor):
             inplace_write(engine, call, args[0])
     if handler is not None:
-        return handler(call)
+        result = handler(call)
+        # What an in-place operator gives back is the tensor that it wrote to.
+        written = args[0] if writes else None
+        if isinstance(result, Tensor) and isinstance(written, Tensor):
+            return replace(result, view=written.view)
+        return result
     assert entry is not None or method
     if entry is None:
         return UNKNOWN

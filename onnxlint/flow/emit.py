@@ -396,10 +396,19 @@ class Emitter:
 
     def written_in_place(self, t: Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
-        # The exporter knows writes into slices of the tensor itself.
-        lost = t.view is not None and t.view not in ("index", "unsqueeze")
+        # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
+        lost = t.view is not None and (t.view not in ("index", "unsqueeze") or self._written_before(target))
         if lost and t.source == "input" and self._base_is_read(target):
             self.emit(facts.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
+
+    def _written_before(self, target: ast.AST) -> bool:
+        """True where the view that `target` is was written in place before, by its name or in a chain of calls."""
+        frame = self.frames[-1]
+        if liveness.writes_in_place(target):
+            return True
+        if not isinstance(target, ast.Name) or frame.unit is None:
+            return False
+        return liveness.written_before(frame.body.function, target.id, frame.line - frame.body.shift)
 
     def item_written(self, frame: Activation, t: Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
@@ -411,6 +420,8 @@ class Emitter:
     def _base_is_read(self, target: ast.AST) -> bool:
         """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
         frame = self.frames[-1]
+        while isinstance(target, ast.Call) and liveness.writes_in_place(target):
+            target = target.func.value  # type: ignore[attr-defined]
         if not isinstance(target, ast.Name):
             return True  # a view of a name on the spot: `x[1:][mask] = 0`
         body = frame.body

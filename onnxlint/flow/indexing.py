@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from onnxlint.flow import lowering, pitfalls, shapes
+from onnxlint.flow import gathering, lowering, pitfalls, shapes
 from onnxlint.flow.access import read_dim, with_trace
 from onnxlint.flow.domain import (
     CONFIG,
@@ -111,6 +111,7 @@ def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
 def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
     engine.use_all(index, "an index")
     lowering.indexed(engine, t, index, node)
+    gathering.read(engine, t, index, node)
     items = _expanded(t, index)
     source = "input" if any(isinstance(v, Tensor) and v.source == "input" for v in index) else t.source
     gathered = any(isinstance(v, Tensor) and v.dims != () for v in index)

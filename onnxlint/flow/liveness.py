@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from onnxlint.flow.tree import nodes_of
 
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
+
 
 def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     """True when the function reads, after `line` of its tree, what `name` is a view of, or another name for the tensor.
@@ -28,6 +30,34 @@ def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     return any(_read_after(function, n, line) for n in siblings if n not in (name, base))
 
 
+def written_before(function: ast.AST, name: str, line: int) -> bool:
+    """True when a statement above `line` writes in place to what `name` is bound to there."""
+    taken = _latest(list(_bindings(function)), name, line)
+    if taken is None:
+        return False
+    return any(taken[0] < n.lineno < line and _writes(n, name) for n in nodes_of(function) if isinstance(n, _SIMPLE))
+
+
+def _writes(statement: ast.Assign | ast.AugAssign | ast.Expr, name: str) -> bool:
+    if isinstance(statement, ast.AugAssign):
+        return root(statement.target) == name
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(t, ast.Subscript) and root(t) == name for t in statement.targets)
+    called = statement.value
+    while isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
+        if writes_in_place(called) and root(called.func.value) == name:
+            return True
+        called = called.func.value
+    return False
+
+
+def writes_in_place(node: ast.AST) -> bool:
+    """True for `x.mul_(2)` and its like."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
+
+
 def base_is_read_before(function: ast.AST, name: str, bound_at: int, line: int) -> bool:
     """The same for a name rebound to a view of itself: look at what it was bound to before."""
     bindings = [b for b in _bindings(function) if b[0] < bound_at]
@@ -44,15 +74,26 @@ def _latest(
 
 def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
     for node in nodes_of(function):
-        if isinstance(node, ast.Assign):
-            names = frozenset(
-                n.id
-                for t in node.targets
-                for n in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t])
-                if isinstance(n, ast.Name)
-            )
-            if names:
-                yield node.lineno, names, root(node.value)
+        if not isinstance(node, ast.Assign):
+            continue
+        names: set[str] = set()
+        for target in node.targets:
+            pairs = _paired(target, node.value)
+            yield from ((node.lineno, frozenset((n.id,)), root(v)) for n, v in pairs if isinstance(n, ast.Name))
+            if not pairs:
+                parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                names.update(n.id for n in parts if isinstance(n, ast.Name))
+        if names:
+            yield node.lineno, frozenset(names), root(node.value)
+
+
+def _paired(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Each name of `a, b = x[0], y` with the expression of its own; nothing for another assignment."""
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(value, (ast.Tuple, ast.List)):
+        return []
+    starred = any(isinstance(part, ast.Starred) for part in [*target.elts, *value.elts])
+    same = len(target.elts) == len(value.elts) and not starred
+    return list(zip(target.elts, value.elts, strict=True)) if same else []
 
 
 _VIEWS = frozenset(
@@ -80,9 +121,6 @@ def root(node: ast.expr) -> str | None:
             return node.id if node.id != "self" else None
         else:
             return None
-
-
-_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 
 
 def _read_after(function: ast.AST, name: str, line: int) -> bool:

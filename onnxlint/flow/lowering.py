@@ -94,6 +94,8 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
     if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
         floor_division(engine, call.args[0] if call.args else t, call.arg(1, "other"), call.node, op.rstrip("_"))
         return True
+    if op in ("remainder", "pow"):
+        by_a_size(engine, call.args[0] if call.args else t, call.arg(1, "other", "exponent"), call.node, call.name)
     if op in _RESHAPES and t.given:
         emit(engine, call.node, "input-reshaped", call.name, trace=t.trace, detail=t.given)
     if entry is not None:
@@ -203,11 +205,11 @@ def spread(body: Body, node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze"
     return isinstance(node, ast.Name) and any(
-        not isinstance(v, ast.Name) and spread(body, v) for v in _bound(body, node.id)
+        not isinstance(v, ast.Name) and spread(body, v) for v in bound(body, node.id)
     )
 
 
-def _bound(body: Body, name: str) -> list[ast.expr]:
+def bound(body: Body, name: str) -> list[ast.expr]:
     """What a name is assigned in a function."""
     return [] if body.of_file else _assignments(body.function).get(name, [])
 
@@ -234,7 +236,7 @@ def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
         return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
     if not isinstance(node, ast.Name):
         return False
-    return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in _bound(engine.frames[-1].body, node.id))
+    return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in bound(engine.frames[-1].body, node.id))
 
 
 def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
@@ -282,6 +284,8 @@ def arithmetic(
     """Look at a binary operator on tensors, in traced code."""
     if operator in ("//", ">>") and not counts(operands[0]):
         floor_division(engine, a, b, node, operator)
+    elif operator in ("%", "**"):
+        by_a_size(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in ("*", "+", "-", "/", "**"):
         emit(engine, node, "complex", operator, detail="j")
@@ -299,6 +303,15 @@ def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: 
     if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):
         trace = next((t.trace for t in tensors if t.trace), None)
         emit(engine, node, "floor-division", how, TORCHSCRIPT, trace=trace, sure=not any(t.guessed for t in tensors))
+
+
+def by_a_size(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+    """`positions % n` and `x ** n` with a dynamic size. Measured: dynamo wants a number, but for `%` of floats."""
+    if not isinstance(a, Tensor) or not isinstance(b, Dim) or b.site is not None:
+        return
+    if how.endswith(("**", "pow")) or a.kind in ("int", "index"):
+        sure = b.sure and not a.guessed
+        emit(engine, node, "unsupported", how, DYNAMO, trace=b.trace, sure=sure, detail="a dynamic size")
 
 
 def _signed(v: Value | None) -> bool:

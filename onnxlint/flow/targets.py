@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
-from onnxlint.flow import carried, pitfalls
+from onnxlint.flow import carried, gathering, pitfalls
 from onnxlint.flow.domain import (
     UNKNOWN,
     Array,
@@ -116,6 +116,7 @@ class Targets(Expressions):
         if isinstance(owner, Tensor):
             self.engine.use_all([v, *index], "an item assignment")
             self.engine.item_written(self, owner, target)
+            gathering.write(self.engine, owner, index, target)
             if (
                 owner.source != "input"
                 and isinstance(v, Tensor)

@@ -98,6 +98,14 @@ BAD = {
         ),
         "ONX512",
     ),
+    "names in another order than forward's": (
+        call(
+            "Two().eval()",
+            PAIR,
+            "dynamo=False, input_names=['y', 'x'], dynamic_axes={'x': {0: 'b'}, 'y': {0: 'b'}}",
+        ),
+        "ONX512",
+    ),
     "a scripted model": (call("torch.jit.script(One().eval())"), "ONX513"),
     "a traced model": (call("torch.jit.trace(One().eval(), torch.randn(2, 8))"), "ONX513"),
     "a compiled model": (call("torch.compile(One().eval())"), "ONX513"),
@@ -163,6 +171,14 @@ GOOD = {
     "inputs by name, one or the other": "given = {'x': torch.randn(2, 8), 'y': torch.randn(2, 8)}\nif path:\n"
     "    given = {'x': torch.randn(2, 8), 'y': torch.randn(2, 8), 'scale': torch.randn(2, 8)}\n"
     + call("Two().eval()", "()", "kwargs=given, dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}"),
+    "names of one's own in any order": call(
+        "Two().eval()", PAIR, "dynamo=False, input_names=['b', 'a'], dynamic_axes={'a': {0: 'b'}, 'b': {0: 'b'}}"
+    ),
+    "names of some of forward's parameters": call(
+        "Two().eval()",
+        PAIR,
+        "dynamo=False, input_names=['x', 'scale'], dynamic_axes={'x': {0: 'b'}, 'scale': {0: 'b'}}",
+    ),
     "names that fit": call(options=f"{OLD}, output_names=['y']"),
     "fewer names than inputs": call("Two().eval()", PAIR, "input_names=['x'], dynamic_shapes=({0: 'b'}, {0: 'b'})"),
     "names for a pair of outputs": call(

@@ -197,6 +197,51 @@ FOUND = {
         "return torch.zeros(4).index_put((lengths,), x, accumulate=True)",
         ["OpCall wrong: torch.zeros(4).index_put((lengths,), x, accumulate=True)"],
     ),
+    "one before the first, of several indices": (
+        "y = self.lin(x)\nlast = mask.int().argmax(-1) - 1\nreturn y[torch.arange(y.shape[0]), last]",
+        ["OpCall wrong: y[torch.arange(y.shape[0]), last]"],
+    ),
+    "one before each, of several indices": (
+        "rows = torch.arange(x.shape[0])\nreturn self.lin(x)[rows, rows - 1]",
+        ["OpCall wrong: self.lin(x)[rows, rows - 1]"],
+    ),
+    "a mask before a column": (
+        "y = x * 2\ny[x[:, 0] > 0, 2] = 1.0\nreturn y",
+        ["OpCall wrong: y[x[:, 0] > 0, 2]"],
+    ),
+    "a mask before a slice": (
+        "y = torch.zeros(x.shape[0], 4)\nrows = x.sum(-1) > 0\ny[rows, :2] += x[rows, :2]\nreturn y",
+        ["OpCall wrong: y[rows, :2]"],
+    ),
+    "a mask behind a slice": (
+        "y = x * 2\ny[:, x[0] > 0] = 1.0\nreturn y",
+        ["OpCall unsupported: y[:, x[0] > 0]"],
+    ),
+    "a mask behind an ellipsis": (
+        "y = x * 2\ny[..., x[0] > 0] = 1.0\nreturn y",
+        ["OpCall unsupported: y[..., x[0] > 0]"],
+    ),
+    "positions modulo a size": (
+        "places = torch.arange(x.shape[0]) % x.shape[0]\nreturn x + places[:, None]",
+        ["OpCall unsupported: torch.arange(x.shape[0]) % x.shape[0]"],
+    ),
+    "a search modulo a size, by its function": (
+        "return x + torch.remainder(x.argmax(-1), x.shape[0])[:, None]",
+        ["OpCall unsupported: torch.remainder(x.argmax(-1), x.shape[0])"],
+    ),
+    "a power of a size": ("return x ** x.shape[0]", ["OpCall unsupported: x ** x.shape[0]"]),
+    "the second write through a slice": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn y",
+        ["ViewWrite: left *= 2"],
+    ),
+    "the second write through one of two slices": (
+        "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright.mul_(2)\nright.add_(1)\nreturn y",
+        ["ViewWrite: right.add_(1)"],
+    ),
+    "two writes through a slice, in a chain": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft.mul_(2).square_()\nreturn y",
+        ["ViewWrite: left.mul_(2).square_()"],
+    ),
     "a global": ("global LAST\ny = x if LAST is None else x - LAST\nLAST = x\nreturn y", ["StateWrite global: LAST"]),
     "a list of the file": (
         "LOG.append(x)\nreturn torch.stack(LOG).sum(0)",
@@ -237,6 +282,23 @@ SILENT = {
     "a scripted function": "return scripted(x)",
     "a layer with hooks, called": "return self.normed(x)",
     "a layer without hooks, by its forward": "return self.lin.forward(x)",
+    "the last of each by its length, of several indices": "y = self.lin(x)\n"
+    "return y[torch.arange(y.shape[0]), lengths - 1]",
+    "one before the first, counted from the end": "y = self.lin(x)\nlast = mask.int().argmax(-1) - 1\n"
+    "last = torch.where(last < 0, last + y.shape[1], last)\nreturn y[torch.arange(y.shape[0]), last]",
+    "one before the first, of one index": "return self.lin(x)[:, x.argmax(-1) - 1]",
+    "a mask alone": "y = x * 2\ny[x > 0] = 1.0\nreturn y",
+    "a mask before an ellipsis": "y = x * 2\ny[x[:, 0] > 0, ...] = 1.0\nreturn y",
+    "a mask behind a number": "y = x * 2\ny[0, x[0] > 0] = 1.0\nreturn y",
+    "a mask before a column, read": "y = x * 2\nreturn y * y[x[:, 0] > 0, 2].sum()",
+    "positions modulo a number": "return x + (torch.arange(x.shape[0]) % 4)[:, None]",
+    "floats modulo a size": "return self.lin(x) % x.shape[0]",
+    "one write through each of two slices": "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright *= 2\n"
+    "return y",
+    "two writes into slices of the tensor": "y = self.lin(x)\ny[:, :2] += 1\ny[:, :2] *= 2\nreturn y",
+    "two writes through a slice that is all": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn left",
+    "a slice of another tensor by the same name": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft = x[:, :2] * 2\n"
+    "left *= 2\nreturn y.sum() + left",
     "the clock in a message": "start = time.time()\ny = x * 2\nprint(time.time() - start)\nreturn y",
     "a branch on the clock": "start = time.time()\nif time.time() - start > 5:\n    print('slow')\nreturn x * 2",
     "the shape of data": "return x.view(x.data.shape[0], -1)",

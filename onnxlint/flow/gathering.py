@@ -1,0 +1,85 @@
+"""Indices that an exporter lowers wrong: several tensors with a position below zero, a mask beside another index."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from onnxlint.flow.domain import External, Tensor, Tuple, Value
+from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
+from onnxlint.flow.lowering import bound
+from onnxlint.flow.tree import Body
+from onnxlint.records import EXPORTERS
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+
+# What they give counts from zero, so that one less may be -1.
+_FROM_ZERO = frozenset(("argmax", "argmin", "arange", "searchsorted", "bucketize"))
+_CASTS = ("long", "int", "to")
+
+
+def read(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+    """`t[rows, last - 1]`. Measured: TorchScript makes one position of several, and one below zero lands elsewhere."""
+    if not engine.tracing or t.source != "input" or sum(map(_gathers, index)) < 2:
+        return
+    written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(written) != len(index):
+        return
+    body = engine.frames[-1].body
+    if any(_gathers(v) and _below_zero(body, e) for v, e in zip(index, written, strict=True)):
+        emit(engine, node, "wrong", "index", TORCHSCRIPT, trace=t.trace, detail="a position below zero")
+
+
+def write(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+    """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
+    at = next((i for i, v in enumerate(index) if _is_mask(v)), None)
+    if at is None or not engine.tracing:
+        return
+    mask = index[at]
+    assert isinstance(mask, Tensor)
+    if t.source != "input" and mask.source != "input":
+        return
+    if any(not _is_ellipsis(v) for v in index[at + 1 :]):
+        emit(engine, node, "wrong", "index_put", TORCHSCRIPT, trace=mask.trace, detail="a mask before another index")
+    if any(_is_ellipsis(v) for v in index[:at]):
+        emit(engine, node, "unsupported", "index_put", EXPORTERS, trace=mask.trace, detail="a mask after `...`")
+    elif any(isinstance(v, Tuple) and v.kind == "slice" for v in index[:at]):
+        emit(engine, node, "unsupported", "index_put", DYNAMO, trace=mask.trace, detail="a mask after a slice")
+
+
+def _gathers(v: Value) -> bool:
+    return isinstance(v, Tensor) and v.kind != "bool" and v.dims != ()
+
+
+def _is_mask(v: Value) -> bool:
+    return isinstance(v, Tensor) and v.kind == "bool" and v.dims != ()
+
+
+def _is_ellipsis(v: Value) -> bool:
+    return isinstance(v, External) and v.name == "builtins.Ellipsis"
+
+
+def _below_zero(body: Body, node: ast.expr) -> bool:
+    """True for `x.argmax(-1) - 1` and its like, also by a name that nothing else is given to but plain numbers."""
+    if isinstance(node, ast.Name):
+        given = [v for v in bound(body, node.id) if not isinstance(v, (ast.Constant, ast.UnaryOp))]
+        return bool(given) and all(not isinstance(v, ast.Name) and _below_zero(body, v) for v in given)
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not isinstance(node.right, ast.Constant):
+        return False
+    less = node.right.value
+    return isinstance(less, int) and less > 0 and _counts_from_zero(body, node.left)
+
+
+def _counts_from_zero(body: Body, node: ast.expr) -> bool:
+    """True for the position that a search gives, also by a name, or as an integer of another width."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
+        node = node.func.value
+    if isinstance(node, ast.Name):
+        given = bound(body, node.id)
+        return bool(given) and all(not isinstance(v, ast.Name) and _counts_from_zero(body, v) for v in given)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    started = node.func.attr == "arange" and len(node.args) > 1  # from a number of its own
+    return node.func.attr in _FROM_ZERO and not started
