@@ -323,10 +323,11 @@ def test_what_does_not_parse_yet_keeps_what_is_known(editor: Editor, project: Pa
     file.write_text(GATE)
     editor.open(file)
     editor.wait(file, lambda d: len(d) == 1)
-    version = editor.change(file, GATE + "\ndef f(:\n")
+    version = editor.change(file, GATE + "\n\n    def f(:  \n")
     shown = editor.wait(file, lambda d: len(d) == 2, version=version)
     assert shown[0].code == "ONX101"
     assert "does not parse" in shown[1].message
+    assert shown[1].range == types.Range(types.Position(10, 4), types.Position(10, 11))
     version = editor.change(file, GATE + "\ndef f():\n    pass\n")
     assert [d.code for d in editor.wait(file, lambda d: len(d) == 1, version=version)] == ["ONX101"]
 

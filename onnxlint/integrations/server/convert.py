@@ -86,8 +86,10 @@ def message(finding: Finding, proved: Finding | None = None) -> str:
 def fault(found: Diagnostic, places: Places) -> types.Diagnostic:
     """What is wrong with a file itself, at its line."""
     line = min(found.line or 1, len(places.lines))
+    text = places.lines[line - 1].rstrip()
+    first = len(text) - len(text.lstrip()) + 1
     return types.Diagnostic(
-        range=types.Range(places.position(line, 1), places.position(line, len(places.lines[line - 1]) + 1)),
+        range=types.Range(places.position(line, first), places.position(line, len(text) + 1)),
         message=words.clean(found.message),
         severity=types.DiagnosticSeverity.Error if found.level == "error" else types.DiagnosticSeverity.Warning,
         source=SOURCE,
