@@ -43,7 +43,7 @@ _NEEDED = ("githubkit", "unidiff")
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="Comment on no more lines than these; the worst come first, the others stand in the summary.",
+    help="Let no more comments than these stand at a time; the worst come first, the summary has the others.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be posted, as JSON, and post nothing.")
 @config_options

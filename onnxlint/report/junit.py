@@ -67,7 +67,7 @@ def _exporter(model: str, exporter: str, result: ExporterResult) -> ET.Element:
     elif result.outcome is not Outcome.OK:
         failure = ET.SubElement(case, "failure", {"type": result.outcome.value, "message": told})
         if result.location is not None:
-            failure.text = f"{words.clean(result.location.path)}:{result.location.line}: {told}"
+            failure.text = f"{words.visible(result.location.path)}:{result.location.line}: {told}"
     return case
 
 

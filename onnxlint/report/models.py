@@ -88,7 +88,7 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
             continue
         head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
         if model.path:
-            head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
+            head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
         yield head
         yield Text("    " + words.clean(model.reason or "no reason was recorded"))
         if model.remedy:
@@ -98,7 +98,7 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
     quiet = [model for model in waiting if model.assumed is not None]
     for model in quiet:
         head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
-        head.append(f"  {words.clean(model.path)}:{model.line}", style="cyan")
+        head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
         yield head.append("  " + words.cut(words.plain(model.reason or ""), _SHORT), style="dim")
     if quiet:
         yield Text.styled("    `onnxlint init` writes the configuration to start from", "dim")

@@ -126,7 +126,7 @@ class _Page:
             self.lines([head])
             detail = words.cut(words.plain(result.detail), words.LONGEST_DETAIL)
             if result.location is not None:
-                detail += f"  ({words.clean(result.location.path)}:{result.location.line})"
+                detail += f"  ({words.visible(result.location.path)}:{result.location.line})"
             for line in self._wrap(Text(detail.strip()), self._width - 2):
                 self.lines([Text("  ").append_text(line)])
         if told:
@@ -141,7 +141,7 @@ class _Page:
         self.lines(self._wrap(Text.styled(words.clean(finding.message), "bold"), self._width))
         gutter = gutter_width(span.end_line, span.line + 1)
         place = Text.styled(" " * gutter + "--> ", GUTTER)
-        place.append(f"{words.clean(span.path)}:{span.line}:{span.column}", style="none")
+        place.append(f"{words.visible(span.path)}:{span.line}:{span.column}", style="none")
         if finding.symbol:
             place.append(f"  in {words.clean(_short(finding))}", style="dim")
         self.lines([place])
@@ -265,7 +265,7 @@ def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
 
 
 def _shown(path: str) -> str:
-    return words.clean(package_path(path))
+    return words.visible(package_path(path))
 
 
 def _short(finding: Finding) -> str:
@@ -296,7 +296,7 @@ def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
     line = Text.styled(diagnostic.level, _COLOURS[severity])
     line.append(": ", style="bold")
     if diagnostic.path:
-        place = words.clean(diagnostic.path) + (f":{diagnostic.line}" if diagnostic.line else "")
+        place = words.visible(diagnostic.path) + (f":{diagnostic.line}" if diagnostic.line else "")
         line.append(f"{place}: ", style="cyan")
     return [line.append(words.clean(diagnostic.message), style="none")]
 

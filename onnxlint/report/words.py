@@ -290,7 +290,7 @@ def fixes(report: Report, *, show_all: bool) -> str:
     unsafe = len(mended) - safe
     with_safe, with_unsafe = "--fix", "--fix --unsafe-fixes"
     if report.captured:
-        files = sorted({clean(f.span.path) for f in mended})
+        files = sorted({shlex.quote(visible(f.span.path)) for f in mended})
         named = " ".join(files) if len(files) <= _MOST_FILES else "…"
         with_safe, with_unsafe = (f"`onnxlint check {flags} {named}`" for flags in (with_safe, with_unsafe))
     parts = []

@@ -258,6 +258,7 @@ def test_a_path_is_the_name_of_the_file_whatever_is_in_it() -> None:
     assert as_rdjson(placed(SPACED))[0]["location"]["path"] == SPACED
     assert as_gitlab(placed("a\udcff.py"))[0]["location"]["path"] == "a\\udcff.py"
     assert machine(placed("a  b.py"), "concise").startswith("a  b.py:3:1: ONX101 ")
+    assert "--> a  b.py:3:1" in machine(placed("a  b.py"), "full")
 
 
 def test_no_path_is_a_command_of_a_log_on_github() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shlex
 import unicodedata
+from pathlib import Path
 
 import pytest
 import report_samples as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.records import Cause, Evidence, Outcome, Sides
+from onnxlint.records import Cause, Evidence, Outcome, Report, Sides
 from onnxlint.report import words
 
 
@@ -74,3 +77,14 @@ def test_sides_are_told_in_groups_and_both_ways_to_run_a_runtime_as_one() -> Non
     assert words.sides(told) == f"PyTorch, traced graph | {both}, ONNX reference | OpenVINO refuses"
     assert words.sides(Sides((("PyTorch", plain), ("ONNX Runtime",)))) == f"PyTorch, {plain} | ONNX Runtime"
     assert words.unknown_sides(Sides((), unknown={"ONNX reference": "too\nslow"})) == "ONNX reference (too slow)"
+
+
+def test_a_command_to_copy_names_the_file_whatever_is_in_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "a  b; touch pwned.py"
+    (tmp_path / name).touch()
+    found = dataclasses.replace(samples.CONFIRMED, span=dataclasses.replace(samples.CONFIRMED.span, path=name))
+    told = words.fixes(Report((found,), captured=True), show_all=False)
+    assert shlex.split(told.split("`")[1])[-1] == name
