@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,16 @@ def outputs(folder: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in (folder / "out").read_text().splitlines())
 
 
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python of its own, as the action makes it, with this checkout and the packages of the tests."""
+    own = tmp_path_factory.mktemp("python")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True)
+    (packages,) = own.glob("lib/python*/site-packages")
+    (packages / "these.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")
+    return str(own / "bin/python")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name in ("work", "temp"):
@@ -108,45 +119,45 @@ def test_it_installs_itself_and_checks(folder: Path) -> None:
     assert Path(python).is_relative_to(folder / "temp")
     (folder / "out").unlink()
     (folder / "work/gate.py").write_text(BRANCH)
-    done = step("Check", folder, {}, INPUT_PYTHON=python, PYTHONPATH="", ONNXLINT_CACHE_DIR=str(folder / "cache"))
+    done = check(folder, python)
     assert done.returncode == 1, done.stderr
     assert "::error file=gate.py,line=6" in done.stdout
     assert outputs(folder) == {"exit-code": "1", "report": ""}
 
 
-def check(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+def check(folder: Path, python: str, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {name.replace("_", "-"): value for name, value in inputs.items()}
     cache = str(folder / "cache")
-    return step("Check", folder, given, INPUT_PYTHON=sys.executable, ONNXLINT_CACHE_DIR=cache)
+    return step("Check", folder, given, INPUT_PYTHON=python, ONNXLINT_CACHE_DIR=cache)
 
 
-def test_odd_paths_stay_paths(folder: Path) -> None:
+def test_odd_paths_stay_paths(folder: Path, python: str) -> None:
     odd = folder / "work" / "a b; $(touch pwned) '.py"
     odd.write_text(BRANCH)
     (folder / "work/other.py").write_text(BRANCH)
-    done = check(folder, paths=f"{odd.name}\n\n", format="concise")
+    done = check(folder, python, paths=f"{odd.name}\n\n", format="concise")
     assert done.returncode == 1
     assert "other.py" not in done.stdout
     assert f"{odd.name}:6:" in done.stdout
     assert sorted(path.name for path in (folder / "work").iterdir()) == [odd.name, "other.py"]
 
 
-def test_what_fails_the_step_and_where_the_report_goes(folder: Path) -> None:
+def test_what_fails_the_step_and_where_the_report_goes(folder: Path, python: str) -> None:
     (folder / "work/gate.py").write_text(BRANCH)
-    assert check(folder, fail_on="never").returncode == 0
-    assert check(folder, fail_on="confirmed").returncode == 0
-    assert check(folder, args="--ignore\nONX101").returncode == 0
-    done = check(folder, format="sarif", output_file="onnxlint.sarif")
+    assert check(folder, python, fail_on="never").returncode == 0
+    assert check(folder, python, fail_on="confirmed").returncode == 0
+    assert check(folder, python, args="--ignore\nONX101").returncode == 0
+    done = check(folder, python, format="sarif", output_file="onnxlint.sarif")
     assert done.returncode == 1
     assert outputs(folder)["report"] == "onnxlint.sarif"
     assert json.loads((folder / "work/onnxlint.sarif").read_text())["runs"][0]["results"]
 
 
-def test_a_review_without_a_token_annotates(folder: Path) -> None:
+def test_a_review_without_a_token_annotates(folder: Path, python: str) -> None:
     (folder / "work/gate.py").write_text(BRANCH)
     event = folder / "event.json"
     event.write_text('{"pull_request": {"number": 7}}')
-    given = {"GITHUB_EVENT_PATH": str(event), "GITHUB_REPOSITORY": "octo/models", "INPUT_PYTHON": sys.executable}
+    given = {"GITHUB_EVENT_PATH": str(event), "GITHUB_REPOSITORY": "octo/models", "INPUT_PYTHON": python}
     done = step("Check", folder, {"review": "true"}, **given)
     assert done.returncode == 1
     assert done.stdout.count("::error file=gate.py,line=6") == 1
@@ -191,11 +202,14 @@ def test_without_python_it_says_what_to_do(folder: Path, monkeypatch: pytest.Mon
     assert "use actions/setup-python" in done.stdout
 
 
-def test_nothing_of_the_checkout_is_imported(folder: Path) -> None:
+@pytest.mark.parametrize("inherited", [False, True])
+def test_nothing_of_the_checkout_is_imported(
+    folder: Path, python: str, monkeypatch: pytest.MonkeyPatch, inherited: bool
+) -> None:
     """As in a workflow of `pull_request_target`, whose token may write."""
     for name in ("onnxlint", "click", "json", "pip", "venv", "sitecustomize"):
         (folder / f"work/{name}.py").write_text(f"open({str(folder / 'pwned')!r}, 'w')\n")
     (folder / "work/gate.py").write_text(BRANCH)
-    assert check(folder, paths="gate.py").returncode == 1
+    assert check(folder, python, paths="gate.py").returncode == 1
     step("Install onnxlint", folder, {"version": "no version"}, INPUT_PYTHON=sys.executable, INPUT_ACTION="")
     assert not (folder / "pwned").exists()
