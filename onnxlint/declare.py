@@ -27,12 +27,18 @@ _IN_OWN = "[[models]]"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What one scope's configuration gets: `text` to add to `file`; `fed` models in it, and `unfed` in comments."""
+    """What one scope's configuration gets: `text` to add to `file`; `fed` models in it, and `unfed` in comments.
+
+    `lacking` could not be fed for want of something that no configuration gives, such as a package. `known` counts the
+    models that are declared, or that the source says how to feed.
+    """
 
     file: Path
     text: str
     fed: tuple[ModelReport, ...]
     unfed: tuple[ModelReport, ...]
+    lacking: tuple[ModelReport, ...]
+    known: int
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -51,12 +57,14 @@ def declare(scope: Scope, progress: Watcher | None = None) -> Declared:
     with ProbePool(SURVEY) as pool:
         reports = [result.report for result in Probing(pool, settings, Store(None), progress).run(probes)]
     fed = tuple(r for r in reports if r.status is ModelStatus.PROBED and r.assumed is not None)
-    unfed = tuple(r for r in reports if r not in fed)
+    lacking = tuple(r for r in reports if r not in fed and r.remedy is not None and not r.remedy.startswith("[["))
+    unfed = tuple(r for r in reports if r not in (*fed, *lacking))
     own = file.name != "pyproject.toml"
     blocks = [_table(r.assumed.config, own) for r in fed if r.assumed is not None]
     untold = [report for report in unfed if f"`{report.name}`" not in before]  # a comment of an earlier run stays
     blocks += [_comment(r, _table(r.remedy or remedies[r.name], own)) for r in untold]
-    return Declared(file, "\n".join(blocks), fed, unfed, (*scope.diagnostics, *diagnostics))
+    known = len(candidates) - len(probes)
+    return Declared(file, "\n".join(blocks), fed, unfed, lacking, known, (*scope.diagnostics, *diagnostics))
 
 
 def configuration_file(settings: Settings) -> Path:

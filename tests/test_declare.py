@@ -154,6 +154,24 @@ def test_the_report_says_how_many_undeclared_models_were_left_out(tmp_path: Path
 
 
 @pytest.mark.slow
+def test_a_package_that_is_not_installed_is_told_once_and_written_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text("import not_there_at_all\n" + NETS)
+    done = onnxlint(tmp_path, "init")
+    assert done.returncode == 2
+    assert not list(tmp_path.glob("*.toml"))
+    assert done.stderr.count("not_there_at_all") == 2, done.stderr
+    assert "Install `not_there_at_all` in the environment that onnxlint runs in" in done.stderr
+    assert "3 models could not be fed without" in done.stderr
+
+
+def test_where_there_is_no_model_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("x = 1\n")
+    done = onnxlint(tmp_path, "init")
+    assert done.returncode == 0
+    assert "no model was found" in done.stderr
+
+
+@pytest.mark.slow
 def test_a_project_is_declared_and_then_checked_as_declared(tmp_path: Path) -> None:
     (tmp_path / "nets.py").write_text(NETS)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "nets"  # mine\n')
@@ -170,7 +188,8 @@ def test_a_project_is_declared_and_then_checked_as_declared(tmp_path: Path) -> N
 
     done = onnxlint(tmp_path, "init")
     assert done.returncode == 0, done.stderr
-    assert "Declared 2 models in pyproject.toml" in done.stderr
+    assert "2 models in pyproject.toml: look at the inputs, they are assumptions" in done.stderr
+    assert "1 model could not be fed; a start for each is in pyproject.toml, as a comment:\n  nets:Odd: " in done.stderr
     text = (tmp_path / "pyproject.toml").read_text()
     assert text.startswith('[project]\nname = "nets"  # mine\n')
     assert text.endswith(printed.stdout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from onnxlint.cli.output import deliver, tell
 
 if TYPE_CHECKING:
     from onnxlint.declare import Declared
+    from onnxlint.records import ModelReport
 
 
 @click.command("init")
@@ -37,6 +38,8 @@ def command(
 
     Every model is built and run in a process of its own, on inputs that its source and its errors suggest. The tables
     are added to pyproject.toml or onnxlint.toml; a model that could not be fed becomes a comment that says why.
+
+    Exit code: 0; 2 where nothing could be written, or no model could be fed for want of a package.
     """
     from onnxlint.config import Settings
     from onnxlint.declare import added, declare
@@ -69,6 +72,8 @@ def command(
                 continue
         if not quiet:
             _summarise(done, stdout)
+        if done.lacking and not done.fed:
+            code = FAILED
     return code
 
 
@@ -89,10 +94,31 @@ def _summarise(done: Declared, stdout: bool) -> None:
     from onnxlint.paths import display_path
     from onnxlint.report.words import count
 
-    if not done.fed and not done.unfed:
-        tell("onnxlint: every model that was found is declared already, or the source says how to feed it")
+    if not done.fed and not done.unfed and not done.lacking:
+        if done.known:
+            tell("onnxlint: every model that was found is declared already, or the source says how to feed it")
+        else:
+            tell("onnxlint: no model was found; name the folder that your nn.Module classes are in")
         return
-    place = "" if stdout else f" in {display_path(done.file)}"
-    tell(f"Declared {count(len(done.fed), 'model')}{place}: look at the inputs, they are assumptions")
+    place = "printed" if stdout else f"in {display_path(done.file)}"
+    if done.fed:
+        tell(
+            f"{count(len(done.fed), 'model')} {place}: look at the inputs, they are assumptions; then `onnxlint check`"
+        )
+    if done.unfed:
+        start = "" if stdout and not done.text else f"; a start for each is {place}, as a comment"
+        tell(f"{count(len(done.unfed), 'model')} could not be fed{start}:")
     for model in done.unfed:
-        tell(f"  not fed: {model.name}: {model.reason}")
+        tell(f"  {model.name}: {model.reason}")
+    for remedy, models in _by_remedy(done.lacking).items():
+        tell(f"{remedy}, and run `onnxlint init` again: {count(len(models), 'model')} could not be fed without,")
+        tell(f"  such as {models[0].name}: {models[0].reason}")
+
+
+def _by_remedy(models: Sequence[ModelReport]) -> dict[str, list[ModelReport]]:
+    """Models that lack the same, together."""
+    found: dict[str, list[ModelReport]] = {}
+    for model in models:
+        remedy = model.remedy or ""
+        found.setdefault(remedy[:1].upper() + remedy[1:], []).append(model)
+    return found

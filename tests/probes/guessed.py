@@ -221,6 +221,35 @@ class NeedsModule(nn.Module):
         return self.encoder(x)
 
 
+class NeedsSizes(nn.Module):
+    def __init__(self, dim, levels: list[int] | tuple[int, ...], scales: "tuple[int, ...]"):
+        super().__init__()
+        self.out = nn.Linear(dim, sum(levels) + sum(scales))
+
+    def forward(self, x):
+        return self.out(x)
+
+
+class NeedsMoreByName(nn.Module):
+    def __init__(self, **kwargs):
+        super().__init__()
+        self.inner = NeedsArguments(**kwargs)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+class InChunks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+
+    def forward(self, x):
+        assert x.shape[-1] == 8
+        x = x.chunk(2, dim=-1)
+        return [part(chunk) for part, chunk in zip(self.parts, x, strict=True)]
+
+
 class NeedsUnknown(nn.Module):
     def __init__(self, teacher):
         super().__init__()
@@ -228,6 +257,16 @@ class NeedsUnknown(nn.Module):
 
     def forward(self, x):
         return self.teacher(x)
+
+
+class NeedsWidthAndUnknown(nn.Module):
+    def __init__(self, dim, teacher):
+        super().__init__()
+        self.out = nn.Linear(dim, 2)
+        self.teacher = teacher
+
+    def forward(self, x):
+        return self.teacher(self.out(x))
 
 
 class RaisesInConstructor(nn.Module):

@@ -101,6 +101,7 @@ def assumed(name: str) -> Assumed:
             },
         ),
         ("ByState", {"x": "float32[batch=2, 5]", "h": "float32[batch=2, 7]", "c": "float32[batch=2, 7]"}),
+        ("InChunks", {"x": "float32[batch=2, 8]"}),
         ("BySquare", {"weights": "float32[side=2, side=2]"}),
     ],
 )
@@ -142,6 +143,8 @@ def test_values_that_are_no_tensors_are_told() -> None:
         ("NeedsConfig", {"config": {"_target_": "guessed:Config", "image_size": 32, "dim": 32}}),
         ("NeedsTuple", {"depth": [2, 2]}),
         ("NeedsModule", {"encoder": {"_target_": "guessed:ByFirstLayer"}}),
+        ("NeedsSizes", {"dim": 32, "levels": [8, 8], "scales": [8, 8]}),
+        ("NeedsMoreByName", {"dim": 32, "num_heads": 4, "dropout": 0.0}),
     ],
 )
 def test_constructor_arguments_come_from_names_annotations_and_errors(name: str, arguments: dict[str, object]) -> None:
@@ -241,6 +244,13 @@ def test_the_comments_say_what_moved_together_and_what_did_not_move() -> None:
 def test_where_nothing_fits_it_says_what_was_tried(name: str, reason: str) -> None:
     with pytest.raises(ProbeFailure, match=reason):
         synthesise(unknown(name))
+
+
+def test_a_start_is_offered_with_what_is_known_of_the_constructor() -> None:
+    with pytest.raises(ProbeFailure) as failure:
+        synthesise(unknown("NeedsWidthAndUnknown"))
+    (table,) = tomllib.loads(failure.value.remedy or "")["tool"]["onnxlint"]["models"]
+    assert table["arguments"] == {"dim": 32, "teacher": {"_target_": "module:Class"}}
 
 
 def test_the_number_of_tries_is_limited_and_a_start_is_offered() -> None:

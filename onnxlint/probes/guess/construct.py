@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import types
 import typing
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -21,6 +22,7 @@ from onnxlint.records import TARGET
 TRIES = 12
 _STAGES = ("depths", "hidden_sizes", "num_heads", "embed_dims", "layer_depths")
 _QUOTED = re.compile(r"'(\w+)'")
+_MISSING = re.compile(r"missing \d+ required [\w-]+ arguments?: (.*)")
 _WRAPPED = ("fn", "func", "block", "module", "net")  # what a wrapper calls
 _MODULES = (
     "model",
@@ -38,19 +40,27 @@ _MODULES = (
 _NESTED = 2  # modules that take modules, which take modules
 
 
+class Unbuilt(ProbeFailure):
+    """A class for which no arguments were found; `arguments` is a start, with None where nothing says."""
+
+    def __init__(self, reason: str, arguments: Mapping[str, Any]) -> None:
+        super().__init__(reason)
+        self.arguments = arguments
+
+
 def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
     """Return arguments with which a class can be built, as a configuration file would hold them.
 
-    Raises ProbeFailure with what was tried.
+    Raises Unbuilt with what was tried.
     """
     parameters = _needed(cls)
-    if not parameters:
+    if not parameters and not _takes_any(cls):
         return {}
     arguments = {p.name: _argument(p, cls, nested) for p in parameters}
     unknown = [name for name, value in arguments.items() if value is None]
     if unknown:
         names = ", ".join(f"`{n}`" for n in unknown)
-        raise ProbeFailure(f"nothing says what to give its constructor for {names}")
+        raise Unbuilt(f"nothing says what to give its constructor for {names}", arguments)
     queue = deque([arguments])
     seen: list[dict[str, Any]] = []
     reason = ""
@@ -68,7 +78,8 @@ def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
             queue.extend(_repaired(current, error, cls))
         else:
             return current
-    raise ProbeFailure(f"its constructor raised {reason} with {_shown(seen[0])}; {len(seen)} ways were tried")
+    tried = "one way was" if len(seen) == 1 else f"{len(seen)} ways were"
+    raise Unbuilt(f"its constructor raised {reason} with {_shown(seen[0])}; {tried} tried", seen[-1])
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:
@@ -78,9 +89,12 @@ def _shown(arguments: Mapping[str, Any]) -> str:
     )
 
 
-def required(cls: Any) -> list[str]:
-    """The names of the arguments that a constructor needs."""
-    return [p.name for p in _needed(cls)]
+def _takes_any(cls: Any) -> bool:
+    """Whether a constructor has `**kwargs`, for a base or a part that may need some."""
+    try:
+        return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        return False
 
 
 def _needed(cls: Any) -> list[inspect.Parameter]:
@@ -109,6 +123,8 @@ def _argument(p: inspect.Parameter, cls: Any, nested: int) -> Any:
             return value
     if p.name in _WRAPPED and note is p.empty:
         return {TARGET: "torch.nn:Identity"}
+    if typing.get_origin(note) in (list, tuple, Sequence) and typing.get_args(note)[0] is int:
+        return [8] * max(2, sum(a is int for a in typing.get_args(note)))
     if note is int or (note is p.empty and p.name not in _MODULES):
         return 8
     return {bool: False, float: 0.5, str: None}.get(note) if inspect.isclass(note) else None
@@ -117,10 +133,14 @@ def _argument(p: inspect.Parameter, cls: Any, nested: int) -> Any:
 def _resolved(p: inspect.Parameter, cls: Any) -> Any:
     """The annotation of a parameter, looked up where it is written as text."""
     if not isinstance(p.annotation, str):
+        if typing.get_origin(p.annotation) not in (typing.Union, types.UnionType):
+            return p.annotation
         options = [a for a in typing.get_args(p.annotation) if a is not type(None)]
-        return options[0] if len(options) == 1 and typing.get_origin(p.annotation) is not list else p.annotation
+        return int if int in options else options[0]
     name = p.annotation.partition("|")[0].strip()
     plain = {"int": int, "float": float, "bool": bool, "str": str}
+    if re.fullmatch(r"(?:typing\.)?(?:list|tuple|sequence)\[int\b.*\]", name, re.IGNORECASE):
+        return list[int]
     return plain.get(name) or getattr(importlib.import_module(cls.__module__), name, p.annotation)
 
 
@@ -187,6 +207,11 @@ def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> l
     more = {
         n: say.ARGUMENTS[n] for n in given if re.search(rf"\b{n}\b", text) and n not in arguments and n in say.ARGUMENTS
     }
+    missing = _MISSING.search(text)  # by a base, say, that gets them by `**kwargs`
+    if missing:
+        named_so = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in _QUOTED.findall(missing[1])]
+        more = {p.name: _argument(p, cls, _NESTED) for p in named_so if p.name not in arguments}
+        more = {} if None in more.values() else more
     if more:
         found.append({**arguments, **more})
     for name in named:

@@ -10,7 +10,7 @@ from typing import Any
 from onnxlint.probes import stages
 from onnxlint.probes.examples import ProbeFailure, build_model, load
 from onnxlint.probes.guess.axes import Shaped, find_axes
-from onnxlint.probes.guess.construct import find_arguments, required
+from onnxlint.probes.guess.construct import Unbuilt, find_arguments
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.guess.inputs import Found, find_inputs
 from onnxlint.probes.guess.repair import describe
@@ -108,8 +108,8 @@ def unfed(probe: Probe) -> Probe:
 def _arguments(target: Any, factory: str) -> dict[str, Any]:
     try:
         return find_arguments(target)
-    except ProbeFailure as failure:
-        needed = {name: {TARGET: "module:Class"} for name in required(target)}
+    except Unbuilt as failure:
+        needed = {n: {TARGET: "module:Class"} if v is None else v for n, v in failure.arguments.items()}
         start = Assumed(inputs={"x": "float32[batch, 16]"}, arguments=needed)
         raise ProbeFailure(failure.reason, configuration(factory, start)) from failure
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import nn
 
 from onnxlint.probes import containers
@@ -50,6 +51,8 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
     origin = typing.get_origin(annotation)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return Use(keys=_ANY)
+    if _comes_as_tensor(name, tree):
+        return None
     layers = next(_walked(name, tree, model), ())
     pieces = str(annotation).replace("typing.", "").lower()
     listed = "tensor" in pieces and pieces.split("[")[0].rpartition(".")[2] in ("list", "sequence", "tuple", "iterable")
@@ -63,6 +66,21 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
         told = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
         return Use(count=max([told, *_indexed(name, tree)]) or USUAL)
     return None
+
+
+def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
+    """Whether a parameter is asked, before the name gets another value, for what tensors have and lists have not."""
+    bound = [
+        n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+    ]
+    return any(
+        isinstance(node, ast.Attribute)
+        and _is(name, node.value)
+        and node.lineno <= min(bound, default=node.lineno)
+        and hasattr(torch.Tensor, node.attr)
+        and not hasattr(list, node.attr)
+        for node in ast.walk(tree)
+    )
 
 
 def _keys(name: str, tree: ast.Module) -> Iterator[str]:
