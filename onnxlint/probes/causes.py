@@ -365,7 +365,7 @@ def wrong_before_it_fails(root: str, eager: Eager, found: Confirmation) -> list[
     feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **base.leaves})
     engine = (found.refusing or DEFAULT).engine
     places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, runtime.path, feeds, root, engine)
-    detail = f"what is computed here is another than PyTorch's; further on {found.refusal}"
+    detail = f"what is computed here differs from PyTorch already; what fails, further on: {found.refusal}"
     return [Explanation(Cause.MISMATCH, frames, detail) for frames in places]
 
 

@@ -18,6 +18,10 @@ from onnx import TensorProto
 from onnxlint.records import ONNX_RUNTIME, OPENVINO
 
 _PLACES = re.compile(r"^Exception from src/.*$|Check '.*?' failed at src/\S+:\d+:\s*", re.MULTILINE)
+# `/onnxruntime_src/onnxruntime/core/….h:91 onnxruntime::Helper::Helper(const onnxruntime::TensorShape&, bool) `
+_ORT_PLACES = re.compile(
+    r"/\S*onnxruntime/\S+:\d+\s+(?:[^(.{]*::[^(.{]*\([^()]*\)(?: const)?\s+(?:\[with [^\]]*\]\s+)?)?"
+)
 CPU = "CPUExecutionProvider"
 
 
@@ -211,8 +215,8 @@ def _out(value: Any) -> Any:
 
 
 def short(error: BaseException) -> str:
-    """The message of an error in one line of moderate length."""
-    text = " ".join(str(error).split())
+    """The message of an error in one line of moderate length, without the places in the source of ONNX Runtime."""
+    text = " ".join(_ORT_PLACES.sub(" ", " ".join(str(error).split())).split())
     return text if len(text) <= 400 else text[:397] + "…"
 
 

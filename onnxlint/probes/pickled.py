@@ -38,7 +38,7 @@ try:
 except Exception as error:
     while error.__cause__ is not None:
         error = error.__cause__
-    sys.exit(f"{exporter} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
+    sys.exit(f"{exporter} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
 print("{exporter} exports it")
 '''
 

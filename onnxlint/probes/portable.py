@@ -43,7 +43,7 @@ expected = [DATA[f"output_{{k}}"] for k in range({outputs})]
 try:
 {session}
 except Exception as error:
-    sys.exit(f"{runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
+    sys.exit(f"{runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
 wrong = len(answers) != len(expected)
 for k, (a, b) in enumerate(zip(answers, expected)):
     far = float("inf")

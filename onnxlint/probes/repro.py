@@ -76,7 +76,7 @@ try:
 except Exception as error:
     while error.__cause__ is not None:
         error = error.__cause__
-    sys.exit(f"{exporter} or {runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:300]}}")
+    sys.exit(f"{exporter} or {runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
 def apart(a, b):
     if a.shape != b.shape:
         return float("inf")

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
+from onnx import TensorProto, helper
 from probing import FOLDER, outcomes, probed
 
-from onnxlint.probes.engines import Unavailable, engines, session_options
+from onnxlint.probes.engines import Unavailable, engines, session_options, short
 from onnxlint.probes.exporters import Export
 from onnxlint.probes.exporters.opsets import other_opset
 from onnxlint.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome
@@ -131,3 +134,20 @@ def test_an_exporter_that_raises_for_another_reason_is_not_excused_by_the_opset(
     assert other_opset(Export("torchscript", error="ValueError: no"), 20) == ""
     assert other_opset(Export("torchscript", error="RuntimeError: Unsupported onnx_opset_version: 24"), 24)
     assert other_opset(Export("dynamo", error="ValueError: no"), 12) == ""
+
+
+def test_what_onnx_runtime_says_comes_without_the_places_in_its_source() -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [3, 5])
+    graph = helper.make_graph([helper.make_node("Reshape", ["x", "shape"], ["y"], "node")], "g", [x], [y], [shape])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), session_options(True))
+    with pytest.raises(Exception, match="Reshape node") as raised:
+        session.run(None, {"x": np.zeros((2, 4), np.float32)})
+    assert ".h:" in str(raised.value)
+    told = short(raised.value)
+    assert "Name:'node' Status Message: " in told
+    assert told.endswith("Input shape:{2,4}, requested shape:{3,5}")
+    assert ".h:" not in told
+    assert "onnxruntime::" not in told
