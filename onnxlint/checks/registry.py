@@ -184,11 +184,23 @@ def _one_per_cause(found: Sequence[tuple[Fact, Finding]]) -> list[Finding]:
         ):
             best[key] = finding
     unique: dict[tuple[str, Span], Finding] = {}
-    for finding in [*kept, *best.values()]:
+    for finding in _with_their_write([*kept, *best.values()]):
         key2 = (finding.code, finding.span)
         known = unique.get(key2)
         unique[key2] = finding if known is None else replace(known, effects={**finding.effects, **known.effects})
     return list(unique.values())
+
+
+def _with_their_write(found: Sequence[Finding]) -> list[Finding]:
+    """Leave out a `.data` that is there to write state: keeping none mends both, and dynamo refuses at the write."""
+    writes = {(f.span.path, f.span.line, f.span.column): f for f in found if f.code == "ONX304"}
+    kept: dict[int, Finding] = {id(f): f for f in found}
+    for finding in found:
+        write = writes.get((finding.span.path, finding.span.line, finding.span.column))
+        if finding.code == "ONX411" and write is not None:
+            del kept[id(finding)]
+            kept[id(write)] = replace(write, effects={**write.effects, "dynamo": finding.effects["dynamo"]})
+    return list(kept.values())
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:

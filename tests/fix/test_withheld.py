@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from applying import lint
 
-from onnxlint.records import Finding, Fix, Safety
+from onnxlint.records import Finding, Fix, Outcome, Safety
 
 HEAD = """\
 import torch
@@ -31,12 +31,16 @@ class M(nn.Module):
 """
 
 
-def fix_of(code: str, body: str, folder: Path) -> Fix | None:
-    """The fix of the one finding of a rule in a forward with this body."""
+def found_in(body: str, folder: Path) -> tuple[Finding, ...]:
+    """The findings of a forward with this body."""
     (folder / "model.py").write_text(HEAD + textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8) + "\n")
-    found: list[Finding] = list(lint(folder, (code,)))
-    assert len(found) == 1, found
-    fix = found[0].fix
+    return lint(folder)
+
+
+def fix_of(code: str, body: str, folder: Path) -> Fix | None:
+    """The fix of the one finding of a rule."""
+    (found,) = [f for f in found_in(body, folder) if f.code == code]
+    fix = found.fix
     return fix if fix is not None and fix.edits else None
 
 
@@ -54,7 +58,15 @@ WRITES = {
 
 @pytest.mark.parametrize("body", WRITES.values(), ids=WRITES.keys())
 def test_no_detach_where_data_is_written(body: str, tmp_path: Path) -> None:
-    assert fix_of("ONX411", body, tmp_path) is None
+    found = found_in(body, tmp_path)
+    assert found, "a write through `.data` is objected to, for the state that it keeps or for the `.data`"
+    assert not [f for f in found if f.fix is not None and f.fix.edits]
+
+
+def test_state_that_is_written_through_data_is_one_finding(tmp_path: Path) -> None:
+    (found,) = found_in("self.mean.data.copy_(h.mean(0))\nreturn h", tmp_path)
+    assert found.code == "ONX304"
+    assert found.effects == {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}
 
 
 READS = {
