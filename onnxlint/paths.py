@@ -1,4 +1,4 @@
-"""How a path is written in reports: relative to the working directory, with forward slashes, where that is possible."""
+"""Paths: how they are shown in reports, whether a folder can be written to, and folders that git leaves alone."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ def display_path(path: Path) -> str:
 def package_path(path: str) -> str:
     """Return the path from the package on, for a file of an installed package; any other path as it is."""
     return re.split(r"[/\\](?:site|dist)-packages[/\\]", path)[-1]
+
+
+def make_untracked(folder: Path) -> None:
+    """Make a folder among its kind. Where that is the first, git is told to leave all of them alone."""
+    first = not folder.parent.is_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    if first:
+        (folder.parent / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def unwritable(folder: Path) -> str | None:

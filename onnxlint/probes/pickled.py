@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from onnxlint.paths import make_untracked
 from onnxlint.probes.exporters import Example
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
@@ -59,7 +60,7 @@ def write(
     weight = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
     if example.options or weight > _MOST or any(type(part).__module__ == _MAIN for part in model.modules()):
         return None
-    folder.mkdir(parents=True, exist_ok=True)
+    make_untracked(folder)
     try:
         torch.save((model, example.args, dict(example.kwargs)), folder / MODEL)
     except (pickle.PicklingError, AttributeError, TypeError, RuntimeError):

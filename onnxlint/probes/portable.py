@@ -17,6 +17,7 @@ import onnx
 import onnxruntime
 import torch
 
+from onnxlint.paths import make_untracked
 from onnxlint.probes.engines import OnnxRuntime, Setup
 from onnxlint.probes.userspace import relative
 from onnxlint.records import Probe
@@ -98,7 +99,7 @@ def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, fol
     kept = [small] if whole is None else [small, whole]
     if _has_more_files(small.file) or not all(_is_plain(one) for one in kept):
         return None
-    folder.mkdir(parents=True, exist_ok=True)
+    make_untracked(folder)
     (folder / WHOLE).unlink(missing_ok=True)
     for one, name in zip(kept, ("inputs.npz", WHOLE), strict=False):
         arrays = {f"input_{k}": value for k, value in enumerate(one.feeds.values())}

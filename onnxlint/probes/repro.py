@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
+from onnxlint.paths import make_untracked
 from onnxlint.probes import pickled, portable
 from onnxlint.probes.arguments import spell
 from onnxlint.probes.containers import fields_of
@@ -170,7 +171,7 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
         text = _script(probe, model, example, case, arrays)
     except _Unwritable:
         return None
-    folder.mkdir(parents=True, exist_ok=True)
+    make_untracked(folder)
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
     (folder / WHOLE).unlink(missing_ok=True)
     if case.whole is not None:

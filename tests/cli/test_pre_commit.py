@@ -177,15 +177,72 @@ def test_what_is_excluded_passes_though_it_is_staged(tmp_path: Path, hooks: Hook
     assert code == 0, told
 
 
+DECLARED = (
+    'exporters = ["torchscript"]\nlatency = false\n'
+    '[[models]]\nfactory = "gate:Gate"\ninputs = { x = "float32[batch, 3]" }\n'
+)
+
+
 def test_the_dynamic_hook_runs_the_models_in_the_environment_of_the_project(tmp_path: Path, hooks: Hooks) -> None:
     pytest.importorskip("torch")
-    (tmp_path / "onnxlint.toml").write_text(
-        'exporters = ["torchscript"]\nlatency = false\n'
-        '[[models]]\nfactory = "gate:Gate"\ninputs = { x = "float32[batch, 3]" }\n'
-    )
-    project = Project(tmp_path, hooks, hook="onnxlint-dynamic", gate=BAD)
+    (tmp_path / "onnxlint.toml").write_text(DECLARED)
+    project = Project(tmp_path, hooks, hook="onnxlint-dynamic", gate=BAD, other="WIDTH = 3\n")
     code, told = project.run("--all-files")
     assert code == 1, told
     assert "ONX101" in told
     assert "confirmed" in told
     assert "1 model probed" in told
+
+    project.write(gate=GOOD)
+    git(tmp_path, "add", "gate.py")
+    project.write(gate=BAD)  # not staged: the model is imported as it will be committed
+    code, told = project.run()
+    assert code == 0, told
+    assert "1 model probed" in told
+    assert "Passed" in told
+    assert project.read("gate") == BAD
+    assert git(tmp_path, "status", "--short") == "MM gate.py", "nothing is left behind that git would show"
+
+
+def test_the_dynamic_hook_without_a_declared_model_looks_for_one(tmp_path: Path, hooks: Hooks) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "onnxlint.toml").write_text('exporters = ["torchscript"]\nlatency = false\n')
+    needs = GOOD.replace(
+        "    def forward", "    def __init__(self, parts):\n        super().__init__()\n\n    def forward"
+    )
+    project = Project(tmp_path, hooks, hook="onnxlint-dynamic", gate=needs)
+    code, told = project.run("--all-files")
+    assert code == 0, told  # that nobody said how to build a model stops no commit
+    assert "Passed" in told
+
+
+def test_in_ci_the_files_of_a_range_are_checked(tmp_path: Path, hooks: Hooks) -> None:
+    project = Project(tmp_path, hooks, gate=BAD, gone=BAD, moved=GOOD, old=BAD)
+    before = git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "rm", "-q", "gone.py")
+    git(tmp_path, "mv", "moved.py", "here.py")
+    (tmp_path / "new name.py").write_text(GOOD)
+    after = commit(tmp_path)
+    code, told = project.run("--from-ref", before, "--to-ref", after)
+    assert code == 0, told  # gate.py and old.py are no part of it
+    assert "in 2 files" in told
+
+    (tmp_path / "here.py").write_text(BAD)
+    last = commit(tmp_path)
+    code, told = project.run("--from-ref", after, "--to-ref", last)
+    assert code == 1, told
+    assert "here.py:6" in told
+
+
+def test_many_files_are_one_run(tmp_path: Path, hooks: Hooks) -> None:
+    """So that a call from one file into another is followed, however many there are."""
+    files = {f"part_{number:03}": f"WIDTH = {number}\n" for number in range(300)}
+    helper = "def busy(x):\n    return x.sum() > 0\n"
+    caller = GOOD.replace("import torch", "import torch\n\nfrom zz_helper import busy").replace(
+        "        return x * 2", "        if busy(x):\n            return x\n        return x * 2"
+    )
+    project = Project(tmp_path, hooks, aa_gate=caller, zz_helper=helper, **files)
+    code, told = project.run("--all-files")
+    assert code == 1, told
+    assert "aa_gate.py:8" in told
+    assert told.count(" in 302 files") == 1, told
