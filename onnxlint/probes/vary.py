@@ -123,6 +123,13 @@ def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
     return [change for change in turns if change is not None][:count]
 
 
+def resized(probe: Probe, model: torch.nn.Module, example: Example, sizes: Mapping[str, int], label: str) -> Variation:
+    """The inputs at these sizes. Raises ProbeFailure where the user's own `vary` does."""
+    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
+    args, kwargs = make(sizes, len(MODES), "normal")
+    return Variation(label, args, kwargs, dict(sizes), kind="sizes")
+
+
 def more_of(probe: Probe, example: Example, count: int) -> Iterator[Made]:
     """More of what the user's own `vary` makes, in all modes; calls that raise are left out."""
     make = _from_user(probe, example)

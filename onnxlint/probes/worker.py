@@ -22,6 +22,7 @@ from onnxlint.probes.engines import Engine, engines
 from onnxlint.probes.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.exporters import Export, dynamo, first_line, torchscript
 from onnxlint.probes.exporters.opsets import other_opset
+from onnxlint.probes.guarded import try_other_sides
 from onnxlint.probes.guess.synthesise import synthesise, unfed
 from onnxlint.probes.guess.ways import find_ways
 from onnxlint.probes.judge import eager_error, judge
@@ -105,6 +106,8 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
             with costs.paying(name):
                 exports.append(_export(probe, eager, name, scratch))
         costs.exported = True
+        for export in exports:
+            try_other_sides(probe, eager, export)
         branches = search(probe, eager)
         if sheet.assumed is None:
             sheet.reached = eager.reached

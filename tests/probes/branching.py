@@ -212,3 +212,37 @@ class Normed(nn.Module):
 def measured() -> tuple[torch.Tensor, ...]:
     torch.manual_seed(3)
     return torch.randn(2, 5), torch.tensor([5, 3])
+
+
+class LimitedLength(nn.Module):
+    """Far from every size that is tried unasked."""
+
+    def __init__(self, limit=37):
+        super().__init__()
+        self.limit = limit
+
+    def forward(self, x):
+        if x.shape[0] < self.limit:  # here
+            return x * 2
+        return x * 3
+
+
+class LimitedInOneLine(nn.Module):
+    def forward(self, x):
+        return x * (2 if x.shape[0] <= 40 else 3)  # here
+
+
+class InPartsWhereLong(nn.Module):
+    """The other arm computes the same."""
+
+    def forward(self, x):
+        if x.shape[0] > 24:  # here
+            return torch.cat([part * 2 for part in x.split(8)])
+        return x * 2
+
+
+class RefusesLong(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 24:  # here
+            raise ValueError("at most 24")
+        return x * 2
