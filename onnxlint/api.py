@@ -14,6 +14,7 @@ from typing import Any
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.config import FAIL_ON, Settings, unknown_selector
+from onnxlint.config_models import ModelConfig
 from onnxlint.pipeline import DYNAMIC, run_check
 from onnxlint.probes.frozen import Captured, Snapshot
 from onnxlint.records import (
@@ -173,6 +174,14 @@ def check_paths(
     return Result(_whole(run(found).report), _fail_on(fail_on))
 
 
+def check_declared(folder: Path, model: ModelConfig) -> Result:
+    """Check the files under a folder, and of the models that their configuration declares this one."""
+    found = [scope for scope in scopes([folder], _request({})) if model in scope.settings.models]
+    alone = [replace(s, settings=replace(s.settings, models=(model,), only_models=(model.factory,))) for s in found]
+    fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in found) else "confirmed"
+    return Result(_whole(run(alone).report), fail_on)
+
+
 def check_model(
     model: Any,
     args: Any = (),
@@ -228,6 +237,7 @@ def _check(
     settings: Mapping[str, Any],
     frame: FrameType,
 ) -> Result:
+    __tracebackhide__ = True
     missing = [name for name in DYNAMIC if importlib.util.find_spec(name) is None]
     if missing:
         raise RuntimeError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
@@ -260,7 +270,16 @@ def _check(
     finally:
         snapshot.close()
     report = replace(_whole(report), diagnostics=(*diagnostics, *unkept, *report.diagnostics))
+    if any(told.status is ModelStatus.NOT_PROBED for told in report.models):
+        report = replace(report, findings=tuple(f for f in report.findings if _is_of(f, model)))
     return Result(report, _fail_on(fail_on), ignore, texts)
+
+
+def _is_of(finding: Finding, model: Any) -> bool:
+    """Whether a finding stands in a class that the model is made of: no run can tell what else it reaches."""
+    parts = model.modules() if hasattr(model, "modules") else ()
+    classes = {cls.__name__ for part in parts for cls in type(part).__mro__}
+    return not classes.isdisjoint(finding.symbol.split("."))
 
 
 def _whole(report: Report) -> Report:

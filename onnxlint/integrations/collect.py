@@ -18,15 +18,22 @@ from onnxlint.report import words
 
 
 def add_configuration(config: pytest.Config) -> None:
-    """Have the configuration file that holds for the root folder collected, beside what is asked for."""
-    settings, faults = load_settings(config.rootpath)
-    if settings.config_file is None or not (settings.models or faults):
+    """Have the configuration files that hold for the root folder, and for what is asked for, collected beside it."""
+    asked = [os.path.realpath(config.invocation_params.dir / str(arg).partition("::")[0]) for arg in config.args]
+    files = dict.fromkeys(
+        os.path.realpath(settings.config_file)
+        for settings, faults in map(load_settings, dict.fromkeys([config.rootpath, *map(_folder, asked)]))
+        if settings.config_file is not None and (settings.models or faults)
+    )
+    if not files:
         raise pytest.UsageError(
             f"--onnxlint: no configuration for {config.rootpath} declares models; see onnxlint init"
         )
-    file = os.path.realpath(settings.config_file)
-    if not any(os.path.realpath(str(arg).partition("::")[0]) == file for arg in config.args):
-        config.args.append(file)
+    config.args += [file for file in files if file not in asked]
+
+
+def _folder(path: str) -> Path:
+    return Path(path) if os.path.isdir(path) else Path(path).parent
 
 
 def declared_models(path: str, parent: pytest.Collector) -> pytest.Collector | None:
@@ -70,7 +77,10 @@ class ModelItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check the project with this model probed, and fail for what concerns this model."""
-        result = api.check_paths(self.path.parent, only_models=(self.model.factory,))
+        result = api.check_declared(self.path.parent, self.model)
+        if not result.models:  # nothing was run, so that nothing is known
+            told = [diagnostic.message for diagnostic in result.report.diagnostics]
+            raise NotExportable(f"{self.model.factory} was not probed: {'; '.join(told) or 'nothing was run'}")
         harmless = (Outcome.OK, Outcome.SKIPPED)
         concerned = result.about([f for f in result.findings if any(e.symptom not in harmless for e in f.evidence)])
         if not concerned.ok:

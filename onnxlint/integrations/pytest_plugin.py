@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +45,17 @@ def pytest_collect_file(file_path: object, parent: pytest.Collector) -> pytest.C
     from onnxlint.integrations.collect import declared_models
 
     return declared_models(str(file_path), parent)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a marked test whose model nobody looked at, since something else than pytest calls it, such as unittest."""
+    called = yield
+    if item.get_closest_marker(_MARK) is not None:
+        from onnxlint.integrations.marked import require_checked
+
+        require_checked(item)
+    return called
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -35,6 +35,7 @@ from onnxlint.probes.unrolled import unrolled
 from onnxlint.probes.weights import copied, too_large
 from onnxlint.probes.widened import second_try
 from onnxlint.records import (
+    DECLARED,
     OPENVINO,
     SYNTHESISED,
     Assumed,
@@ -79,7 +80,7 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
             eager = prepare(probe)
         eager.costs = costs
         if eager.base.observation.error is not None:
-            return sheet.not_probed(_rejected_example(eager))
+            return sheet.not_probed(_rejected_example(eager, probe))
         stages.stage("running the variations in eager PyTorch")
         explore(probe, eager)
     except ProbeFailure as failure:
@@ -235,12 +236,13 @@ def _names(runtimes: Sequence[Engine]) -> str:
     return " and ".join(engine.title for engine in runtimes)
 
 
-def _rejected_example(eager: Eager) -> ProbeFailure:
+def _rejected_example(eager: Eager, probe: Probe) -> ProbeFailure:
     seen = eager.base.observation
     assert seen.error is not None
     return ProbeFailure(
         f"forward raised on the example inputs: {first_line(seen.error)}",
-        remedy_of(seen.error) or "correct the inputs that are declared for this model",
+        remedy_of(seen.error)
+        or ("correct the inputs that are declared for this model" if probe.source == DECLARED else None),
         next(iter(seen.error_frames), None),
     )
 
