@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -52,9 +53,13 @@ def command(
         raise click.BadParameter(f"`{wrong}` is no FILE:LINE", param_hint="--line")
     if importlib.util.find_spec("netron") is None:
         raise click.UsageError(_NETRON)
-    source, places = _found(target, repro_dir)
+    if port is not None and not _free(port):
+        raise click.BadParameter(f"something else listens on port {port}", param_hint="--port")
+    source, title, places = _found(target, repro_dir)
+    if source.suffix == ".py":
+        tell(f"onnxlint: exporting {title} again")
     with tempfile.TemporaryDirectory(prefix="onnxlint-view-") as folder:
-        out = Path(folder) / f"{Path(target).stem if source.suffix != '.py' else target}.onnx"
+        out = Path(folder) / f"{title}.onnx"
         made = _made(source, out, [*places, *lines], nodes, whole)
         if "fault" in made:
             tell(f"onnxlint: {made['fault']}")
@@ -72,12 +77,24 @@ def command(
     return 0
 
 
-def _found(target: str, repro_dir: Path | None) -> tuple[Path, tuple[str, ...]]:
-    """What to show, and the lines that it is about."""
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # as Netron does: one that just ended is no hindrance
+        try:
+            probe.bind(("localhost", port))
+        except OSError:
+            return False
+    return True
+
+
+def _found(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, ...]]:
+    """What to show, under which title, and the lines that it is about."""
     if target.endswith(".onnx") or Path(target).is_file():
         if not Path(target).is_file():
             raise click.BadParameter(f"there is no file `{target}`", param_hint="MODEL")
-        return Path(target), ()
+        return Path(target), Path(target).stem, ()
     folder = (repro_dir or configured((None, ()), False)).absolute()
     there = kept(folder)
     meant = named(there, target)
@@ -87,7 +104,7 @@ def _found(target: str, repro_dir: Path | None) -> tuple[Path, tuple[str, ...]]:
         raise click.BadParameter(what, param_hint="MODEL")
     one = meant[0]
     file = next(iter(sorted(one.script.parent.glob("*.onnx"))), None)
-    return file or one.script, one.places
+    return file or one.script, one.name, one.places
 
 
 def _made(source: Path, out: Path, places: list[str], nodes: tuple[str, ...], whole: bool) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import torch
 
 from onnxlint.probes.exporters.torchscript import located_nodes
 from onnxlint.probes.graph import onnx_frames
+from onnxlint.probes.userspace import relative
 
 MARK = "▶ "
 _STEPS = 3  # nodes away from a marked one that are shown
@@ -30,11 +31,12 @@ _STEPS = 3  # nodes away from a marked one that are shown
 def marked(model: onnx.ModelProto, places: Collection[tuple[str, int]], names: Collection[str], root: str) -> list[str]:
     """Put the source line into the name of every node that stands for it, and return the new names.
 
-    `places` are paths, relative to `root`, with lines; `names` are nodes to mark by their own name.
+    `places` are paths, relative to `root`, with lines; `names` are nodes to mark by their own name. A node with the
+    graph of an arm or of a loop's body stands for the lines of that too.
     """
     found = []
     for node in model.graph.node:
-        frames = onnx_frames(node, root)
+        frames = [frame for one in _with_inner(node) for frame in onnx_frames(one, root)]
         at = next((f for f in frames if (f.path, f.line) in places), None)
         if at is not None or node.name in names:
             told = f"{at.path}:{at.line} " if at is not None else ""
@@ -44,32 +46,34 @@ def marked(model: onnx.ModelProto, places: Collection[tuple[str, int]], names: C
 
 
 def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) -> onnx.ModelProto:
-    """The part of a graph within so many steps of some nodes; what leads in and out are its inputs and outputs."""
+    """Cut the graph down to what is within so many steps of some nodes, with what leads in and out as its ends."""
     graph = model.graph
+    known = {value.name for value in (*graph.input, *graph.initializer)}
     made = {name: node for node in graph.node for name in node.output}
     users: dict[str, list[onnx.NodeProto]] = defaultdict(list)
     for node in graph.node:
-        for name in node.input:
+        for name in _read(node):
             users[name].append(node)
     near = {id(node): node for node in graph.node if node.name in nodes}
     for _ in range(steps):
         for node in list(near.values()):
             for other in (
-                *(made[name] for name in node.input if name in made),
+                *(made[name] for name in _read(node) if name in made),
                 *(user for name in node.output for user in users[name]),
             ):
                 near.setdefault(id(other), other)
     kept = [node for node in graph.node if id(node) in near]
     inside = {name for node in kept for name in node.output}
-    read = dict.fromkeys(name for node in kept for name in node.input if name)
+    read = dict.fromkeys(name for node in kept for name in _read(node) if name in made or name in known)
     held = [tensor for tensor in graph.initializer if tensor.name in read]
     weights = {tensor.name for tensor in held}
     outside = {user for name in inside for user in map(id, users[name])} - near.keys()
+    ends = {value.name for value in graph.output}
     left = [
         name
         for node in kept
         for name in node.output
-        if any(id(user) in outside for user in users[name]) or name in {o.name for o in graph.output}
+        if name in ends or any(id(user) in outside for user in users[name])
     ]
     types = {value.name: value for value in (*graph.input, *graph.output, *graph.value_info)}
     part = onnx.helper.make_graph(
@@ -80,10 +84,22 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
         held,
         value_info=[types[name] for name in inside if name in types],
     )
-    whole = onnx.ModelProto()
-    whole.CopyFrom(model)
-    whole.graph.CopyFrom(part)
-    return whole
+    model.graph.Clear()  # no copy of weights that are not shown
+    model.graph.CopyFrom(part)
+    return model
+
+
+def _with_inner(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
+    yield node
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                yield from _with_inner(inner)
+
+
+def _read(node: onnx.NodeProto) -> list[str]:
+    """What a node reads: its inputs, and whatever else the graphs inside it name."""
+    return [name for one in _with_inner(node) for name in one.input if name]
 
 
 def _value(name: str, types: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInfoProto:
@@ -130,16 +146,19 @@ def main() -> None:
 
 def _answer(asked: argparse.Namespace) -> dict[str, Any]:
     try:
-        model = exported(asked.source) if asked.source.suffix == ".py" else onnx.load(asked.source)
+        script = asked.source.suffix == ".py"
+        model = exported(asked.source) if script else onnx.load(asked.source, load_external_data=False)
     except Exception as error:  # noqa: BLE001 - the user's script may raise anything, and a file may hold anything
         return {"fault": f"{asked.source}: {type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     if model is None:
         return {"fault": f"{asked.source} exports no file: the exporter refuses this model"}
-    places = {(path, int(line)) for path, _, line in (told.rpartition(":") for told in asked.place)}
-    nodes = marked(model, places, asked.node, str(Path.cwd()))
+    root = str(Path.cwd())
+    places = {(relative(path, root), int(line)) for path, _, line in (told.rpartition(":") for told in asked.place)}
+    nodes = marked(model, places, asked.node, root)
+    count = len(model.graph.node)
     shown = around(model, nodes) if nodes and not asked.whole else model
     onnx.save(shown, asked.out)
-    return {"nodes": nodes, "shown": len(shown.graph.node), "all": len(model.graph.node)}
+    return {"nodes": nodes, "shown": len(shown.graph.node), "all": count}
 
 
 if __name__ == "__main__":

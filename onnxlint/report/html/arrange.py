@@ -189,7 +189,11 @@ def _finding(
 def _exporter(finding: Finding, exporter: str, excerpts: Excerpts, tried: Trials) -> ExporterView:
     outcome, measured = words.outcome_of(finding, exporter)
     evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
-    shown = [_observation(e, finding, excerpts) for e in evidence]
+    shown, commands = [], set()
+    for one in evidence:
+        seen = _observation(one, finding, excerpts)
+        shown.append(replace(seen, command="") if seen.command in commands else seen)
+        commands.add(seen.command)
     sides = next((e.sides for e in evidence if e.sides), None)
     state = "good" if outcome is Outcome.OK else "bad"
     if not measured or outcome is Outcome.SKIPPED:
