@@ -6,7 +6,9 @@ const [modules, executablePath, ...pages] = process.argv.slice(2);
 const { chromium } = require(path.join(modules, "playwright-core"));
 const axe = fs.readFileSync(path.join(modules, "axe-core", "axe.min.js"), "utf8");
 
+const settled = (page) => page.evaluate(() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 30)));
 const violations = async (page) => {
+  await settled(page);
   const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
   return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + n.failureSummary).join(" | ")}`);
 };
@@ -35,6 +37,11 @@ async function look(browser, file) {
     if (outside) seen.wide.push(`${outside} outcomes at ${width}`);
   }
   seen.text = await page.locator("body").innerText();
+  await settled(page);
+  seen.stops = await page.evaluate(() => {
+    const parts = [...document.querySelectorAll("pre, .scroll")].filter((e) => e.checkVisibility());
+    return [true, false].map((wide) => parts.filter((e) => (e.scrollWidth > e.clientWidth) === wide).map((e) => e.tabIndex));
+  });
 
   await page.evaluate(axe); // not by a script element, which the page's own policy forbids
   await page.locator("details").evaluateAll((all) => { for (const one of all) one.open = true; });

@@ -141,10 +141,11 @@ def test_a_page_holds_what_the_text_report_leaves_out_and_hides_it_at_first() ->
 
 def test_errors_are_plotted_over_the_inputs() -> None:
     (model,) = samples.REPORTS["drawn"].models
-    drawn = plot(model.exporters["torchscript"].tried, model.name, "TorchScript")
+    drawn = plot(model.exporters["torchscript"].tried, model.name, "TorchScript", ["example", "values[negative#3]"])
     assert drawn is not None
     assert [dot.kind for dot in drawn.dots] == ["agrees", "agrees", "values", "failed", "values", "failed", "failed"]
     large, small = (dot for dot in drawn.dots if dot.kind == "values")
+    assert [dot for dot in drawn.dots if dot.here] == [large], "what the finding was seen on, where it fails"
     assert large.y < small.y < drawn.agrees, "the larger error stands higher"
     assert [label for _, label in drawn.ticks] == ["1e-7", "1e-5", "0.001", "0.1"]
     noise, exact = (dot for dot in drawn.dots if dot.kind == "agrees")
@@ -235,6 +236,13 @@ def test_a_model_that_is_called_in_two_ways_has_two_rows_and_two_plots() -> None
     text = rendered(both)
     assert f'<span class="name">{model.name} (with mask)</span>' in text
     assert text.count("Largest error on each input, src.models.gate:Gate") == 1, "the one that fails, not the last one"
+
+
+def test_one_command_is_shown_once_for_each_exporter() -> None:
+    twice = dataclasses.replace(samples.CONFIRMED, evidence=(samples.CONFIRMED.evidence[0],) * 2)
+    text = rendered(dataclasses.replace(samples.REPORTS["whole"], findings=(twice,)))
+    assert text.count("eager 1.2, ONNX Runtime 0.77") == 2
+    assert text.count('class="command"') == 1
 
 
 def test_equal_findings_have_names_of_their_own() -> None:
@@ -387,6 +395,13 @@ def test_the_filters_and_the_keys_work(seen: dict[str, Any]) -> None:
     }
     assert one["walked"] == ["ONX101", "ONX201", "ONX101"]
     assert one["linked"] == f"f-{samples.CONFIRMED.fingerprint}"
+
+
+@pytest.mark.slow
+def test_the_tab_key_stops_at_what_scrolls_and_not_at_what_fits(seen: dict[str, Any]) -> None:
+    wide, fitting = ([stop for one in seen.values() for stop in one["stops"][k]] for k in (0, 1))
+    assert set(wide) == {0}
+    assert set(fitting) == {-1}
 
 
 @pytest.mark.slow

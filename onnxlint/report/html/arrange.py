@@ -190,7 +190,9 @@ def _exporter(finding: Finding, exporter: str, excerpts: Excerpts, tried: Trials
     outcome, measured = words.outcome_of(finding, exporter)
     evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
     shown, commands = [], set()
+    inputs: dict[str, list[str]] = defaultdict(list)
     for one in evidence:
+        inputs[one.model].append(one.variation)
         seen = _observation(one, finding, excerpts)
         shown.append(replace(seen, command="") if seen.command in commands else seen)
         commands.add(seen.command)
@@ -219,9 +221,9 @@ def _exporter(finding: Finding, exporter: str, excerpts: Excerpts, tried: Trials
         ),
         tuple(
             (name, drawn)
-            for model in dict.fromkeys(e.model for e in evidence)
+            for model in inputs
             for name, trials in tried.get((model, exporter), ())
-            if (drawn := plot(trials, name, words.exporter_name(exporter))) is not None
+            if (drawn := plot(trials, name, words.exporter_name(exporter), inputs[model])) is not None
         ),
     )
 

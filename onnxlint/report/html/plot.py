@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -20,13 +20,17 @@ _FAILED = {"shape": "another shape", "refused": "refused"}
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One input: `kind` is agrees, values or failed; `passes` is the y up to which the error would pass."""
+    """One input: `kind` is agrees, values or failed; `passes` is the y up to which the error would pass.
+
+    `here`: the finding beside the plot was seen on this input.
+    """
 
     x: float
     y: float
     kind: str
     told: str
     passes: float | None = None
+    here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,11 @@ class Plot:
     told: str
 
 
-def plot(tried: Sequence[Tried], model: str, exporter: str) -> Plot | None:
-    """Plot the largest error of each input; None for fewer than two of them, or where all agree."""
+def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str] = ()) -> Plot | None:
+    """Plot the largest error of each input; None for fewer than two of them, or where all agree.
+
+    `seen` are the inputs that show the finding.
+    """
     wrong = [one for one in tried if one.result != "agrees"]
     if len(tried) < 2 or not wrong:
         return None
@@ -68,7 +75,8 @@ def plot(tried: Sequence[Tried], model: str, exporter: str) -> Plot | None:
         y = marks[0] if marks else _AGREES if agrees else _FAILS
         kind = "agrees" if agrees else "values" if marks else "failed"
         passes = marks[1] if len(marks) > 1 else None
-        dots.append(Dot(round(_LEFT + step * (k + 0.5), 1), y, kind, _told(one), passes))
+        here = not agrees and one.variation in seen
+        dots.append(Dot(round(_LEFT + step * (k + 0.5), 1), y, kind, _told(one), passes, here))
     ticks = tuple((height(decade), _power(decade)) for decade in range(low, high + 1, max(1, (high - low) // 3)))
     groups, borders, at = [], [], 0
     for name, members in groupby(tried, key=_group):

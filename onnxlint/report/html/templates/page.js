@@ -53,6 +53,22 @@
     });
   }
 
+  // What scrolls sideways is a stop of the Tab key; what fits is none.
+  const scrolling = all("pre[tabindex], .scroll[tabindex]");
+  let waiting = false;
+  const stops = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      const wide = scrolling.map((part) => part.scrollWidth > part.clientWidth); // all is read before anything is written
+      scrolling.forEach((part, k) => { if (wide[k]) part.tabIndex = 0; else part.removeAttribute("tabindex"); });
+    });
+  };
+  addEventListener("resize", stops);
+  addEventListener("toggle", stops, true);
+  stops();
+
   const findings = all(".finding");
   const chips = all(".chip");
   const [text, rule, exporter] = ["#text", "#rule", "#exporter"].map(one);
@@ -71,6 +87,7 @@
     }
     one("#tally").textContent = `${shown} of ${findings.length}`;
     if (one("#none")) one("#none").hidden = shown > 0;
+    stops();
   };
   const reset = () => {
     for (const field of [text, rule, exporter]) if (field) field.value = "";
