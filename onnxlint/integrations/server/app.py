@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -32,6 +33,7 @@ class Server(LanguageServer):
     def __init__(self) -> None:
         super().__init__("onnxlint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.projects = Projects(self._publish, self._publish_faults, self._tell)
+        self.watching: asyncio.Task[None] | None = None
         self.ending = False
         self.code = 0
         self._told: dict[str, set[str]] = {}  # URIs of configuration files with mistakes, by project
@@ -104,7 +106,7 @@ def build() -> Server:
         if root and not server.workspace.folders:
             server.projects.add(root)
         if not await _watched(server):
-            watch.start(server.projects)
+            server.watching = watch.start(server.projects)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:

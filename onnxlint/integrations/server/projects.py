@@ -106,6 +106,8 @@ class Projects:
         if project is None:
             return []
         _cancel(project)
+        project.faults = ()
+        self._faults(project)
         return list(project.documents.values())
 
     def find(self, uri: str) -> tuple[Project, Document] | None:
