@@ -207,8 +207,9 @@ class _Keeper:
         """The graphs of the example and of the input as it was found, once for each exporter and input."""
         if e.trial is None or e.trial.run.label in self._drawn:
             return None
+        late = bool(self._drawn) and self.eager.costs.over(self.began)
         self._drawn.add(e.trial.run.label)
-        if len(self._drawn) > _DRAWN:
+        if len(self._drawn) > _DRAWN or late:
             return None
         place = e.frames[0] if e.frames else None
         return graphs(self.eager, self.found.export, e.trial.run, place, self.probe.root)

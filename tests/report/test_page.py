@@ -17,7 +17,20 @@ import report_samples as samples
 from node_packages import node_modules
 
 from onnxlint.cli.output import write_file
-from onnxlint.records import Edit, ExporterResult, Finding, Fix, Outcome, Report, Safety, Span, Step, Tried, VerdictKind
+from onnxlint.records import (
+    Diagnostic,
+    Edit,
+    ExporterResult,
+    Finding,
+    Fix,
+    Outcome,
+    Report,
+    Safety,
+    Span,
+    Step,
+    Tried,
+    VerdictKind,
+)
 from onnxlint.report.html import page
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.drawing import drawing
@@ -236,6 +249,20 @@ def test_a_model_that_is_called_in_two_ways_has_two_rows_and_two_plots() -> None
     text = rendered(both)
     assert f'<span class="name">{model.name} (with mask)</span>' in text
     assert text.count("Largest error on each input, src.models.gate:Gate") == 1, "the one that fails, not the last one"
+
+
+def test_of_many_notices_the_worst_stand_first_and_the_rest_is_folded() -> None:
+    (model,) = samples.REPORTS["failures"].models
+    report = Report(
+        models=tuple(dataclasses.replace(model, name=f"m:M{k}") for k in range(20)),
+        diagnostics=(Diagnostic("warning", "look at this"), Diagnostic("error", "it is broken")),
+    )
+    shown, _, rest = rendered(report).partition('<h2 id="models-title"')[0].partition("<details>")
+    assert shown.count("<li ") == 8
+    assert rest.count("<li ") == 42 - 8
+    assert "<summary>34 more</summary>" in rest
+    assert shown.index("it is broken") < shown.index("m:M0")
+    assert rest.index("m:M19") < rest.index("look at this")
 
 
 def test_one_command_is_shown_once_for_each_exporter() -> None:

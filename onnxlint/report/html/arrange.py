@@ -37,6 +37,7 @@ from onnxlint.report.html.views import (
     FindingView,
     FixView,
     ModelView,
+    Notice,
     ObservationView,
     Overview,
     SidesView,
@@ -90,7 +91,6 @@ def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Map
             if name in named
         ),
         tuple(Choice(code, f"{code} {rule}", amount) for (code, rule), amount in sorted(codes.items())),
-        tuple(_failure(*failure) for failure in words.unexplained(report)),
         _notices(report),
         tuple(catalogue[code] for code in sorted({f.code for f in ordered}) if code in catalogue),
     )
@@ -135,9 +135,15 @@ def _state(report: Report) -> str:
     return "fine" if words.proven(report) else "open"
 
 
-def _notices(report: Report) -> tuple[tuple[str, str, str], ...]:
-    cut = [("warning", "", "the run was interrupted; this is what was known by then")] if report.interrupted else []
-    return (*cut, *((d.level, _place(d.path, d.line), d.message) for d in report.diagnostics))
+def _notices(report: Report) -> tuple[Notice, ...]:
+    """What a reader has to know of the run, the worst first."""
+    cut = [Notice("warning", "cut short", "", "the run was interrupted; this is what was known by then")]
+    told = [
+        Notice("error" if d.level == "error" else "warning", d.level, _place(d.path, d.line), d.message)
+        for d in report.diagnostics
+    ]
+    told += [_failure(*failure) for failure in words.unexplained(report)]
+    return (*(cut if report.interrupted else ()), *sorted(told, key=lambda notice: notice.kind))
 
 
 def _verdicts(findings: Sequence[Finding], show_all: bool) -> tuple[Choice, ...]:
@@ -325,9 +331,9 @@ def _unprobed(model: ModelReport) -> UnprobedView:
     return UnprobedView(model.name, _place(model.path, model.line), reason, model.remedy or "")
 
 
-def _failure(model: ModelReport, exporter: str, result: ExporterResult) -> tuple[str, str]:
+def _failure(model: ModelReport, exporter: str, result: ExporterResult) -> Notice:
     place = _place(result.location.path, result.location.line) if result.location is not None else ""
-    return words.failure_sentence(model, exporter, result), place
+    return Notice("error", "failed", place, words.failure_sentence(model, exporter, result))
 
 
 def _place(path: str | None, line: int | None) -> str:

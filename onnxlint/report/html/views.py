@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnxlint.catalogue import Rule
 from onnxlint.records import Finding
@@ -123,6 +124,15 @@ class UnprobedView:
     remedy: str
 
 
+class Notice(NamedTuple):
+    """Something to know about the run: `kind` is error or warning, `label` what it is called."""
+
+    kind: str
+    label: str
+    place: str
+    message: str
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Something that the findings can be filtered by; `on` is how it stands at first."""
@@ -150,6 +160,5 @@ class Overview:
     verdicts: tuple[Choice, ...]
     found_in: tuple[Choice, ...]
     rules: tuple[Choice, ...]
-    failures: tuple[tuple[str, str], ...]
-    diagnostics: tuple[tuple[str, str, str], ...]
+    notices: tuple[Notice, ...]
     contracts: tuple[Rule, ...]
