@@ -180,16 +180,24 @@ def _reviewer(asked: Asked, target: _Target, most: int) -> Reviewer:
     from onnxlint.integrations.review.post import Reviewer
 
     pull = Pull(target.repository, target.number, target.token, target.api)
+    root = _root(asked.paths)
     return Reviewer(
         pull,
-        _root(asked.paths),
+        root,
         pull.head(),
         os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
         most,
         lines_of({}),
         lambda message: tell(f"onnxlint: {message}"),
+        _part(asked.paths, root),
         asked.show_all,
     )
+
+
+def _part(paths: Sequence[Path], root: Path) -> str:
+    """Name the folders that are checked; empty for the whole repository, and for files, which are others each time."""
+    folders = sorted({os.path.relpath(os.path.realpath(path), os.path.realpath(root)) for path in paths})
+    return "" if "." in folders or not all(path.is_dir() for path in paths) else ", ".join(folders)
 
 
 def _root(paths: Sequence[Path]) -> Path:

@@ -449,6 +449,17 @@ def test_what_was_fixed_and_came_back_stands_in_the_summary(tmp_path: Path, serv
     assert f"([comment]({posted['html_url']}))" in service.pull.reviews[0]["body"]
 
 
+def test_jobs_that_check_different_folders_have_summaries_of_their_own(tmp_path: Path, service: Double) -> None:
+    base = repository(tmp_path, {"a/gate.py": GATE, "b/gate.py": GATE})
+    commit(tmp_path, {"a/gate.py": BRANCH, "b/gate.py": BRANCH})
+    show(tmp_path, base, service.pull)
+    for told in ("1 new comment", "nothing new"):
+        for folder in ("a", "b"):
+            assert told in review(tmp_path / folder, service).stderr
+    assert [r["body"].splitlines()[0] for r in service.pull.reviews] == ["### onnxlint: `a`", "### onnxlint: `b`"]
+    assert len(service.pull.comments) == 2
+
+
 def test_an_outsider_cannot_silence_it(tmp_path: Path, service: Double) -> None:
     base = repository(tmp_path, {"gate.py": GATE})
     commit(tmp_path, {"gate.py": BRANCH})

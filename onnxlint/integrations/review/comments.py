@@ -11,6 +11,7 @@ from onnxlint.integrations.review.markdown import block, code, text
 from onnxlint.integrations.review.places import Place, PullDiff
 from onnxlint.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety
 from onnxlint.report import words
+from onnxlint.report.fingerprints import digest
 from onnxlint.report.hunks import Hunk, hunks
 
 Sources = Callable[[str], list[str]]
@@ -22,7 +23,6 @@ _LISTED = 30  # rows of a list
 _STEPS = 12  # steps of a trace that a comment tells
 _MODELS = 30  # rows of the summary's table
 _MARK = re.compile(r"^<!-- onnxlint:([0-9a-f]{16}) -->\s*\Z", re.MULTILINE)
-_SUMMARY = "<!-- onnxlint:summary -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,13 @@ def fingerprint_of(body: str) -> str | None:
     return found[1] if found else None
 
 
-def is_summary(body: str) -> bool:
-    """Whether this is the text of a review that holds our summary."""
-    return body.rstrip().endswith(f"\n{_SUMMARY}")
+def is_summary(body: str, part: str = "") -> bool:
+    """Whether this is the text of a review that holds our summary of a part of the repository, else of all of it."""
+    return body.rstrip().endswith(f"\n{_summary_mark(part)}")
+
+
+def _summary_mark(part: str) -> str:
+    return f"<!-- onnxlint:summary{f' {digest(part)}' if part else ''} -->"
 
 
 def comment(finding: Finding, fingerprint: str, path: str, diff: PullDiff, sources: Sources) -> Comment | None:
@@ -143,7 +147,7 @@ class Summary:
     Findings come with their paths in the repository. `earlier` were commented on at lines that have changed since (with
     the address of the comment), `more` would have been too many comments, `elsewhere` are not on lines that the pull
     request shows, and `unshown` are the files among theirs that it shows nothing of. `web` is the address under which
-    the files of the commit are shown, ending in a slash.
+    the files of the commit are shown, ending in a slash. `part` names the folders that were checked; empty for all.
     """
 
     commented: int
@@ -152,12 +156,14 @@ class Summary:
     elsewhere: Sequence[tuple[str, Finding]]
     unshown: Sequence[str]
     web: str
+    part: str = ""
 
 
 def summary(report: Report, told: Summary, *, show_all: bool) -> str:
     """The text of the review itself."""
     line = words.summary(report, show_all=show_all, timed=False)
-    parts = ["### onnxlint", text(line[:1].upper() + line[1:]), *_models(report)]
+    head = f"### onnxlint: {code(words.cut(told.part, _SENTENCE))}" if told.part else "### onnxlint"
+    parts = [head, text(line[:1].upper() + line[1:]), *_models(report)]
     if told.commented:
         parts.append(f"{told.commented} {'is' if told.commented == 1 else 'are'} commented on in the code.")
     if told.earlier:
@@ -176,7 +182,7 @@ def summary(report: Report, told: Summary, *, show_all: bool) -> str:
     if told.unshown:
         names = ", ".join(code(name) for name in told.unshown[:_LISTED])
         parts.append(f"GitHub shows no lines of {names}: nothing is commented on there.")
-    return f"{_fitting(parts)}\n\n{_SUMMARY}\n"
+    return f"{_fitting(parts)}\n\n{_summary_mark(told.part)}\n"
 
 
 def _models(report: Report) -> list[str]:

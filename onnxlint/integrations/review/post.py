@@ -47,6 +47,7 @@ class Reviewer:
 
     `root` is the top of the repository in which `sources` reads files, `head` the commit that its branch stands at,
     `server` the address of GitHub's pages. At most `most` comments stand at a time, the worst findings come first.
+    `part` names the folders that were checked, where that is not all: their summary is one of its own.
     """
 
     pull: Pull
@@ -56,6 +57,7 @@ class Reviewer:
     most: int
     sources: Sources
     warn: Callable[[str], None]
+    part: str = ""
     show_all: bool = False
 
     def draft(self, report: Report, *, inline: bool = True) -> Draft:
@@ -84,6 +86,7 @@ class Reviewer:
                 [(t.path, t.finding) for t in elsewhere],
                 sorted(diff.unshown & {t.path for t in elsewhere}),
                 f"{self.server.rstrip('/')}/{self.pull.repository}/blob/{self.head}/",
+                self.part,
             ),
             show_all=self.show_all,
         )
@@ -105,7 +108,7 @@ class Reviewer:
             self.warn(f"{', '.join(others)}: {why}; check out its head")
 
     def _drafted(self, body: str, posted: Sequence[Comment], concerned: bool) -> Draft:
-        earlier = self.pull.reviews(is_summary)
+        earlier = self.pull.reviews(lambda body: is_summary(body, self.part))
         changed = None
         if earlier:
             last = earlier[-1]
