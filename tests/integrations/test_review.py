@@ -177,7 +177,7 @@ def test_nothing_is_said_twice(tmp_path: Path, service: Double) -> None:
     again = review(tmp_path, service)
     assert "nothing new to say" in again.stderr
     assert {method for method, _ in service.pull.asked} == {"GET"}
-    commit(tmp_path, {"gate.py": "# A line that moves the others.\n" + BRANCH, "cut.py": SQUEEZE})
+    commit(tmp_path, {"gate.py": "# Lines that move the others.\n" * 9 + BRANCH, "cut.py": SQUEEZE})
     show(tmp_path, base, service.pull)
     review(tmp_path, service)
     assert [c["path"] for c in service.pull.comments] == ["gate.py", "cut.py"]

@@ -201,8 +201,8 @@ class _Told:
 def _matched(told: Sequence[_Told], said: Sequence[Said]) -> dict[int, Said]:
     """The findings that were commented on, by number, each with its comment.
 
-    Alike findings of a file have one fingerprint: a comment belongs to the one at its lines. One whose lines are not
-    shown any more belongs to any that is left, those first that would get a new comment.
+    Alike findings of a file have one fingerprint: a comment belongs to the one at its lines, else to any that is left,
+    those first that would get a new comment, since nothing is to be said twice.
     """
     left: dict[str | None, list[Said]] = {}
     for one in said:
@@ -219,11 +219,8 @@ def _matched(told: Sequence[_Told], said: Sequence[Said]) -> dict[int, Said]:
     made = [(i, t.comment.place) for i, t in enumerate(told) if t.comment is not None]
     for i, place in made:
         match(i, partial(_stands, place))
-    for i, _ in made:
+    for i in (*(i for i, _ in made), *(i for i, t in enumerate(told) if t.comment is None)):
         if i not in found:
-            match(i, lambda one: not one.lines)
-    for i, t in enumerate(told):
-        if t.comment is None:
             match(i, lambda _: True)
     return found
 
