@@ -45,8 +45,9 @@ class Project:
     """A workspace folder, or the folder of a file that is in none (`loose`): of that, nothing else is read.
 
     `root` is resolved, and `named` is what the editor calls it. `documents` are the open ones by URI, the one that was
-    changed last at the end. `seconds` is what the last analysis of all took. `due` tells that the one of all files has
-    to be made again, `begun` when the last such one began.
+    changed last at the end. `seconds` is what an analysis of all takes: a slow one, as the first is, counts for less
+    with each one after it. `due` tells that the one of all files has to be made again, `begun` when the last such one
+    began.
     """
 
     root: str
@@ -264,7 +265,7 @@ class Projects:
             self._show(project, document, text, shown, faults)
 
     def _take_whole(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
-        project.seconds = answer.seconds
+        project.seconds = max(answer.seconds, (project.seconds or 0.0) / 2)
         project.members = frozenset(answer.files)
         project.faults = tuple(d for d in answer.diagnostics if d.path and _configures(project.root, d.path))
         self._faults(project)
