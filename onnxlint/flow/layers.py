@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow import lowering, pitfalls, shapes, unflattened, windows
+from onnxlint.flow import attention, lowering, pitfalls, shapes, unflattened, windows
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -114,6 +114,8 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
         return _sequential(engine, layer, args, kwargs, node)
     if engine.tracing:
         pitfalls.layer(engine, layer, args, node)
+        if short in attention.LAYERS:
+            attention.called(engine, layer, args, kwargs, node)
     engine.use_all(args, short)
     if isinstance(x, Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
         x = replace(x, source="input")
@@ -175,7 +177,7 @@ def _multihead(layer: Layer, x: Tensor, args: list[Value], kwargs: dict[str, Val
     """The output, and the weights of the attention: (batch, query, key), averaged over heads unless asked otherwise."""
     key = args[1] if len(args) > 1 else kwargs.get("key", x)
     each_head = kwargs.get("average_attn_weights")
-    first = layer.arg(10, "batch_first")
+    first = layer.arg(8, "batch_first")
     dims: shapes.Dims | None = None
     if each_head is None and x.dims is not None and len(x.dims) == 3 and isinstance(key, Tensor) and key.dims:
         batch, length = (0, 1) if isinstance(first, Const) and first.literal is True else (1, 0)

@@ -101,7 +101,9 @@ def operator(engine: Interpreter, call: Call) -> bool:
         scaled(engine, op, call.arg(2, "scale_factor"), call.node)
     elif op == "one_hot" and as_int(call.arg(1, "num_classes") or Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
-            _emit(engine, call.node, "data-size", op, None, {"torchscript": "runtime-error", "dynamo": "export-error"})
+            size_hazard(
+                engine, call.node, "data-size", op, None, {"torchscript": "runtime-error", "dynamo": "export-error"}
+            )
     elif op == "unfold" and call.method:
         _window(engine, call, along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
     elif op == "fold":
@@ -126,7 +128,7 @@ def layer(engine: Interpreter, called: Layer, args: Sequence[Value], node: ast.A
     elif short == "Fold":
         dim = _symbol(called.arg(0, "output_size"))
         if dim is not None:
-            _emit(engine, node, "window", "fold", dim, _NO_TORCHSCRIPT)
+            size_hazard(engine, node, "window", "fold", dim, _NO_TORCHSCRIPT)
 
 
 def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
@@ -141,11 +143,11 @@ def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: 
             continue
         dim = along(engine, t, i - rank)
         if dim is not None:
-            _emit(engine, node, "adaptive", op, dim, _ADAPTIVE)
+            size_hazard(engine, node, "adaptive", op, dim, _ADAPTIVE)
             return
         fixed = as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
         if fixed is not None and fixed % number and t.source == "input":
-            _emit(engine, node, "adaptive", op, None, _NO_TORCHSCRIPT, detail=f"{fixed} by {number}")
+            size_hazard(engine, node, "adaptive", op, None, _NO_TORCHSCRIPT, detail=f"{fixed} by {number}")
             return
 
 
@@ -153,7 +155,7 @@ def scaled(engine: Interpreter, op: str, factor: Value | None, node: ast.AST) ->
     """A resize by a factor that was computed from a size."""
     dim = _symbol(factor)
     if dim is not None:
-        _emit(engine, node, "scale", op, dim, _REFUSED)
+        size_hazard(engine, node, "scale", op, dim, _REFUSED)
 
 
 def negated_division(engine: Interpreter, node: ast.BinOp, left: Value) -> None:
@@ -161,14 +163,14 @@ def negated_division(engine: Interpreter, node: ast.BinOp, left: Value) -> None:
     negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
     if negated and isinstance(left, Dim) and left.site is None:
         both = {"torchscript": "shape-error", "dynamo": "shape-error"}
-        _emit(engine, node, "negative-division", "//", left, both)
+        size_hazard(engine, node, "negative-division", "//", left, both)
 
 
 def divided(engine: Interpreter, args: Sequence[Value], node: ast.AST) -> None:
     """`divmod(n, k)`."""
     dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
     if dim is not None:
-        _emit(engine, node, "negative-division", "divmod", dim, _REFUSED)
+        size_hazard(engine, node, "negative-division", "divmod", dim, _REFUSED)
 
 
 def repeated(engine: Interpreter, dim: Dim, node: ast.AST, first: bool) -> None:
@@ -176,20 +178,20 @@ def repeated(engine: Interpreter, dim: Dim, node: ast.AST, first: bool) -> None:
     refused = "export-error" if dim.plain else "shape-error"
     side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
     if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
-        _emit(engine, node, "repetition", "*", dim, {"torchscript": "shape-error", "dynamo": refused})
+        size_hazard(engine, node, "repetition", "*", dim, {"torchscript": "shape-error", "dynamo": refused})
 
 
 def checked(engine: Interpreter, name: str, args: Sequence[Value], node: ast.AST) -> None:
     """`torch._check(n <= 8)`."""
     dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
     if dim is not None:
-        _emit(engine, node, "check", name, dim, _NO_TORCHSCRIPT)
+        size_hazard(engine, node, "check", name, dim, _NO_TORCHSCRIPT)
 
 
 def pinned(engine: Interpreter, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
     """`assert n == 8` on an axis that was declared dynamic."""
     if "dynamo" in mask:
-        _emit(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim, _NO_DYNAMO)
+        size_hazard(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim, _NO_DYNAMO)
 
 
 def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
@@ -202,7 +204,7 @@ def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how:
     if isinstance(key, Tuple) and key.kind == "tuple" and hashed:
         dim = next((i for i in key.items if isinstance(i, Dim) and i.site is None), None)
         if dim is not None:
-            _emit(engine, node, "key", how, dim, _NO_DYNAMO)
+            size_hazard(engine, node, "key", how, dim, _NO_DYNAMO)
     elif isinstance(key, Dim):
         _by_size(engine, owner, key, node, how, hashed)
     elif isinstance(key, (Data, Tensor)) and how == "[]":
@@ -221,7 +223,7 @@ def _by_size(engine: Interpreter, owner: Value, key: Dim, node: ast.AST, how: st
         outcomes = _REFUSED
     else:
         outcomes = {"torchscript": "wrong-values", "dynamo": "export-error"}
-    _emit(engine, node, "key", how, key, outcomes)
+    size_hazard(engine, node, "key", how, key, outcomes)
 
 
 def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
@@ -230,7 +232,7 @@ def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
     if isinstance(key, Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
         return  # a list takes a tensor without axes; what takes any other is a tensor itself
     both = {"torchscript": "wrong-values", "dynamo": "export-error"}
-    _emit(engine, node, "item", "[]", None, both, trace=key.trace)
+    size_hazard(engine, node, "item", "[]", None, both, trace=key.trace)
 
 
 def _split(engine: Interpreter, call: Call) -> None:
@@ -250,7 +252,7 @@ def _split(engine: Interpreter, call: Call) -> None:
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
         halves = call.op == "chunk" and as_int(how) == 2  # TorchScript is right about two
-        _emit(engine, call.node, "split", call.op, dim, _NO_DYNAMO if halves else _SPLITS[call.op])
+        size_hazard(engine, call.node, "split", call.op, dim, _NO_DYNAMO if halves else _SPLITS[call.op])
 
 
 def _interleave(engine: Interpreter, call: Call) -> None:
@@ -258,7 +260,7 @@ def _interleave(engine: Interpreter, call: Call) -> None:
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
     if dim is not None and as_int(size) != 1:
-        _emit(engine, call.node, "repetition", call.op, dim, {"dynamo": "runtime-error"})
+        size_hazard(engine, call.node, "repetition", call.op, dim, {"dynamo": "runtime-error"})
 
 
 def _squeeze(engine: Interpreter, call: Call) -> None:
@@ -267,13 +269,13 @@ def _squeeze(engine: Interpreter, call: Call) -> None:
         number = as_int(axis) if axis is not None else None
         dim = along(engine, call.tensor, number)
         if dim is not None and dim.plain:
-            _emit(engine, call.node, "squeeze-axis", call.op, dim, {"dynamo": "shape-error"}, detail=str(number))
+            size_hazard(engine, call.node, "squeeze-axis", call.op, dim, {"dynamo": "shape-error"}, detail=str(number))
             return
 
 
 def _window(engine: Interpreter, call: Call, dim: Dim | None) -> None:
     if dim is not None and call.tensor.source == "input":
-        _emit(engine, call.node, "window", call.op, dim, _NO_TORCHSCRIPT)
+        size_hazard(engine, call.node, "window", call.op, dim, _NO_TORCHSCRIPT)
 
 
 def _strides(engine: Interpreter, call: Call) -> None:
@@ -283,7 +285,7 @@ def _strides(engine: Interpreter, call: Call) -> None:
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
     if dim is not None:
-        _emit(engine, call.node, "strides", call.op, dim, {"torchscript": "wrong-values"})
+        size_hazard(engine, call.node, "strides", call.op, dim, {"torchscript": "wrong-values"})
 
 
 def _attributes(engine: Interpreter, call: Call) -> None:
@@ -291,22 +293,22 @@ def _attributes(engine: Interpreter, call: Call) -> None:
     for position, name in places:
         dim = _symbol(call.arg(position, name))
         if dim is not None and (dim.sure or name not in _OF_CHANNELS):
-            _emit(engine, call.node, "attribute", call.op, dim, outcomes, detail=name)
+            size_hazard(engine, call.node, "attribute", call.op, dim, outcomes, detail=name)
             return
     for position, name in places if call.op in _WRITTEN else ():
         if _has_dynamic_axis(engine, call.tensor) and _reads_shape(call.node, position, name):
-            _emit(engine, call.node, "attribute", call.op, None, _NO_TORCHSCRIPT, detail=name)
+            size_hazard(engine, call.node, "attribute", call.op, None, _NO_TORCHSCRIPT, detail=name)
             return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
         sizes = size.items if isinstance(size, Tuple) else size.tensor.dims if isinstance(size, Shape) else None
         dim = next((d for d in (sizes or ())[2:] if isinstance(d, Dim) and d.site is None), None)
         if dim is not None:
-            _emit(engine, call.node, "attribute", call.op, dim, _NO_DYNAMO, detail="size")
+            size_hazard(engine, call.node, "attribute", call.op, dim, _NO_DYNAMO, detail="size")
     if call.op in _GROUPS:
         dim = _symbol(call.arg(6, "groups"))
         if dim is not None and dim.sure:
-            _emit(engine, call.node, "attribute", call.op, dim, _REFUSED, detail="groups")
+            size_hazard(engine, call.node, "attribute", call.op, dim, _REFUSED, detail="groups")
 
 
 def _has_dynamic_axis(engine: Interpreter, t: Tensor) -> bool:
@@ -333,7 +335,7 @@ def _factory(engine: Interpreter, call: Call) -> bool:
     for position, name in places if not call.method else ():
         dim = _symbol(call.arg(position, name))
         if dim is not None:
-            _emit(engine, call.node, "factory", call.op, dim, outcomes)
+            size_hazard(engine, call.node, "factory", call.op, dim, outcomes)
             return True
     return False
 
@@ -341,7 +343,7 @@ def _factory(engine: Interpreter, call: Call) -> bool:
 def _flags(engine: Interpreter, call: Call) -> None:
     for name, v in call.kwargs.items():
         if name in _FLAGS and isinstance(v, Dim) and v.site is None:
-            _emit(engine, call.node, "flag", call.op, v, _REFUSED, detail=name)
+            size_hazard(engine, call.node, "flag", call.op, v, _REFUSED, detail=name)
 
 
 def along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
@@ -384,10 +386,10 @@ def type_asked(engine: Interpreter, size: Dim, kinds: Value, node: ast.AST) -> N
     blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
     # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
     blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
-    _emit(engine, node, "type", "isinstance", size, dict.fromkeys(blind, "wrong-values"), sure=True)
+    size_hazard(engine, node, "type", "isinstance", size, dict.fromkeys(blind, "wrong-values"), sure=True)
 
 
-def _emit(
+def size_hazard(
     engine: Interpreter,
     node: ast.AST,
     hazard: str,
@@ -399,6 +401,7 @@ def _emit(
     trace: Trace | None = None,
     sure: bool = False,
 ) -> None:
+    """Emit a SizeHazard of the exporters that `outcomes` names; `dim` is the size, where there is one."""
     hit = tuple(e for e in engine.exporters if e in outcomes)
     if hit and engine.tracing:
         axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?"))) if dim is not None else ""

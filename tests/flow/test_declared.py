@@ -19,6 +19,11 @@ class M(nn.Module):
         self.rnn = nn.GRU(4, 4, batch_first=True)
         self.conv = nn.Conv2d(3, 4, 3)
         self.token = nn.Parameter(torch.zeros(1, 1, 4))
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.attention_second = nn.MultiheadAttention(4, 2)
+        self.attention_wide = nn.MultiheadAttention(4, 2, kdim=4, vdim=4, batch_first=True)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2)
+        self.decoder = nn.TransformerDecoderLayer(4, 2, 8, batch_first=True)
     def forward(self, {parameters}):
 """
 INPUTS = """
@@ -61,6 +66,15 @@ SILENT = {
     "a token expanded to the batch": ("return torch.cat([self.token.expand(x.shape[0], -1, -1), x], dim=1)", BATCH),
     "a state of zeros of the size of the batch": ("return self.rnn(x, torch.zeros(1, x.shape[0], 4))[0]", BATCH),
     "squeeze where no dynamic axis is left": ("return x.mean(0).squeeze()", BATCH),
+    "attention over a static length": ("return self.attention(x, x, x)[0]", BATCH),
+    "attention to a value of its own": ("return self.attention(x, x, self.lin(x))[0]", LENGTH),
+    "attention with projections of their own": ("return self.attention_wide(x, x, x)[0]", LENGTH),
+    "attention to the two ends": (
+        "ends = torch.stack([x[:, 0], x[:, -1]], 1)\nreturn self.attention(x, ends, ends)[0]",
+        LENGTH,
+    ),
+    "attention along the other axis": ("return self.attention_second(x, x, x)[0]", LENGTH),
+    "a stack of layers over a static length": ("return self.encoder(x)", BATCH),
     "a grouped view": ("return x.view(x.shape[0], 5, 2, 2)", BATCH),
 }
 
@@ -71,6 +85,36 @@ def test_silent_about(body: str, dynamic: Mapping[str, Mapping[int, str]]) -> No
 
 
 FOUND = {
+    "attention to itself": (
+        "return self.attention(x, x, x)[0]",
+        LENGTH,
+        "SizeHazard attention: self.attention(x, x, x)",
+    ),
+    "attention by name": (
+        "return self.attention(x[:, :1], key=x, value=x)[0]",
+        LENGTH,
+        "SizeHazard attention: self.attention(x[:, :1], key=x, value=x)",
+    ),
+    "attention by two names for one tensor": (
+        "k = v = self.lin(x)\nreturn self.attention(x[:, :1], k, v)[0]",
+        LENGTH,
+        "SizeHazard attention: self.attention(x[:, :1], k, v)",
+    ),
+    "attention with the length in front": (
+        "x = x.transpose(0, 1)\nreturn self.attention_second(x, x, x)[0]",
+        LENGTH,
+        "SizeHazard attention: self.attention_second(x, x, x)",
+    ),
+    "a stack of layers over a dynamic length": (
+        "return self.encoder(x)",
+        LENGTH,
+        "SizeHazard attention: self.encoder(x)",
+    ),
+    "a memory of dynamic length": (
+        "return self.decoder(self.token, x)",
+        LENGTH,
+        "SizeHazard attention: self.decoder(self.token, x)",
+    ),
     "a branch on a dynamic axis": ("return x if x.shape[1] > 3 else -x", LENGTH, "Branch ternary dim: x.shape[1] > 3"),
     "an axis counted from the end": (
         "return x if x.size(-2) > 3 else -x",

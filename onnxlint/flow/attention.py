@@ -1,0 +1,80 @@
+"""torch.nn's attention over a dynamic length: it reads the length after an `unflatten` of its own.
+
+Measured with torch 2.13: where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens
+what that gives, so the TorchScript exporter writes the example's length into the reshape that follows. With tensors of
+their own, with `kdim` or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxlint.flow.domain import UNSURE, Const, Layer, Tensor, Value, is_none
+from onnxlint.flow.lowering import bound
+from onnxlint.flow.pitfalls import along, size_hazard
+
+if TYPE_CHECKING:
+    from onnxlint.flow.interpret import Interpreter
+
+_FROZEN = {"torchscript": "shape-error"}
+_BATCH_FIRST = {"MultiheadAttention": 8, "TransformerEncoderLayer": 6, "TransformerDecoderLayer": 6, "Transformer": 10}
+_STACKS = ("TransformerEncoder", "TransformerDecoder")
+LAYERS = frozenset((*_BATCH_FIRST, *_STACKS))
+
+
+def called(
+    engine: Interpreter, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST
+) -> None:
+    """Look at the call of an attention, or of a layer that holds one, in traced code."""
+    short = layer.name.rpartition(".")[2]
+    if short == "MultiheadAttention":
+        attended = [_given(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
+    elif "Encoder" in short:
+        attended = [_given(args, kwargs, 0, "src")]
+    else:
+        attended = [_given(args, kwargs, i, name) for i, name in enumerate(("tgt", "memory"))]
+    for t in attended:
+        axis = 1 if _batch_first(layer) else 0
+        dim = along(engine, t, axis) if isinstance(t, Tensor) else None
+        if dim is not None:
+            if axis == 0 and engine.axes.declared is None:
+                dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
+            size_hazard(engine, node, "attention", f"nn.{short}", dim, _FROZEN)
+            return
+
+
+def _given(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, name: str) -> Value | None:
+    return args[position] if position < len(args) else kwargs.get(name)
+
+
+def _batch_first(layer: Layer) -> bool:
+    short = layer.name.rpartition(".")[2]
+    if short in _STACKS:
+        inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
+        return isinstance(inner, Layer) and inner.name.rpartition(".")[2] not in _STACKS and _batch_first(inner)
+    first = layer.arg(_BATCH_FIRST.get(short, 99), "batch_first")
+    return isinstance(first, Const) and first.literal is True
+
+
+def _projects_at_once(engine: Interpreter, layer: Layer, node: ast.AST) -> bool:
+    """Whether key and value are one tensor of the width of the query."""
+    own = [layer.arg(4, "add_bias_kv"), layer.arg(6, "kdim"), layer.arg(7, "vdim")]
+    if any(v is not None and not is_none(v) and not (isinstance(v, Const) and v.literal is False) for v in own):
+        return False
+    if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
+        return False
+    written = dict(zip(("query", "key", "value"), node.args, strict=False))
+    written.update({k.arg: k.value for k in node.keywords if k.arg in ("key", "value")})
+    key, value = written.get("key"), written.get("value")
+    if key is None or value is None or isinstance(key, ast.Call):
+        return False
+    if ast.dump(key) == ast.dump(value):
+        return True
+    if not isinstance(key, ast.Name) or not isinstance(value, ast.Name):
+        return False
+    body = engine.frames[-1].body
+    one, other = bound(body, key.id), bound(body, value.id)  # `k = v = memory`
+    return bool(one) and len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
