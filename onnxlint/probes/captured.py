@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind
 
-from onnxlint.probes.graph import Input, Node, array_text, folded, inherited
+from onnxlint.probes.graph import Input, Node, folded, inherited, tensor_text
 from onnxlint.probes.userspace import python_frames
 
 # What is captured to be checked while PyTorch runs the graph; ONNX has none of it.
@@ -46,12 +46,12 @@ class _Fx:
                 if spec is not None and spec.kind in _PARAMETERS:
                     self.values[node.name] = (Input("parameter", f"self.{spec.target}"),)
                 elif spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
-                    self.values[node.name] = (Input("constant", _tensor(program.constants.get(spec.target))),)
+                    self.values[node.name] = (Input("constant", _held(program.constants.get(spec.target))),)
                 else:
                     self.values[node.name] = (Input("value", output=inputs),)
                     inputs += 1
             elif node.op == "get_attr":
-                self.values[node.name] = (Input("constant", _attribute(program.graph_module, node.target)),)
+                self.values[node.name] = (Input("constant", _held(getattr(program.graph_module, node.target, None))),)
             elif node.op == "output":
                 self.nodes.append(Node("return", (), self._inputs(node.args[0]), ()))
             elif node not in needless:
@@ -102,17 +102,8 @@ def _operator(target: Any) -> str:
     return str(getattr(target, "__name__", target))
 
 
-def _tensor(value: Any) -> str:
-    """A tensor that the graph holds; its elements as they are, whatever numpy knows of their type."""
-    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
-        return "constant"
-    plain = value.detach().cpu().resolve_conj()
-    return array_text((plain.float() if plain.dtype is torch.bfloat16 else plain).numpy())
-
-
-def _attribute(module: torch.nn.Module, name: str) -> str:
-    """A tensor, or the graph of an arm or of a loop's body: of that a digest."""
-    held = getattr(module, name, None)
-    if isinstance(held, torch.fx.GraphModule):
-        return f"graph sha1 {hashlib.sha1(str(held.graph).encode()).hexdigest()[:12]}"
-    return _tensor(held)
+def _held(value: Any) -> str:
+    """A tensor that the graph holds; of the graph of an arm, or of a loop's body, a digest."""
+    if isinstance(value, torch.fx.GraphModule):
+        return f"graph sha1 {hashlib.sha1(str(value.graph).encode()).hexdigest()[:12]}"
+    return tensor_text(value) if isinstance(value, torch.Tensor) else type(value).__name__

@@ -185,6 +185,18 @@ def array_text(value: Any) -> str:
     return f"{array.dtype} {shape} sha1 {hashlib.sha1(data).hexdigest()[:12]}"
 
 
+def tensor_text(tensor: Any) -> str:
+    """The same of a tensor; of one whose elements numpy has no type for, by what float32 makes of them."""
+    kind = str(tensor.dtype).removeprefix("torch.")
+    if tensor.is_sparse or tensor.is_quantized or tensor.is_nested:
+        return kind
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+    try:
+        return array_text(plain.numpy())
+    except TypeError:
+        return array_text(plain.float().numpy()).replace("float32", kind, 1)
+
+
 # torch.jit -----------------------------------------------------------------------------------------------------------
 
 
@@ -280,7 +292,7 @@ def _jit_attributes(node: Any) -> tuple[tuple[str, str], ...]:
     for name in sorted(node.attributeNames()):
         kind = node.kindOf(name)
         if kind == "t":
-            found.append((name, array_text(node.t(name).detach().cpu().numpy())))
+            found.append((name, tensor_text(node.t(name))))
         elif kind in ("i", "f", "s", "is", "fs", "ss"):
             found.append((name, str(getattr(node, kind)(name))))
         else:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from observed import HERE, Branchy, Counted, Crossed, Gate, Reshape, line, scale
 from onnx import TensorProto, helper
 
-from onnxlint.probes.graph import Difference, Node, canonical_jit, canonical_onnx, diff
+from onnxlint.probes.graph import Difference, Node, canonical_jit, canonical_onnx, diff, tensor_text
 
 
 def traced(model: torch.nn.Module, *args: torch.Tensor) -> tuple[Node, ...]:
@@ -62,6 +62,34 @@ def test_the_other_arm_of_a_branch_is_a_difference_in_topology_with_both_lines()
     found = diff(traced(Branchy(), UP), traced(Branchy(), DOWN))
     assert told(found) == [("topology", line("tanh"), line("sigmoid"))]
     assert found[0].detail == "aten::tanh against aten::sigmoid"
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, factor: torch.Tensor) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.factor.to(x.dtype)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn", "complex64", "uint16", "bool"])
+def test_constants_of_every_type_are_compared(kind: str) -> None:
+    if kind == "bool":
+        a, b = torch.tensor([True, True]), torch.tensor([True, False])
+    else:
+        a, b = (torch.tensor(v).to(getattr(torch, kind)) for v in ([1.0, 2.0], [1.0, 3.0]))
+    texts = [tensor_text(a), tensor_text(b)]
+    assert texts[0] == tensor_text(a.clone()) != texts[1]
+    assert all(text.startswith(f"{kind} 2 [") for text in texts)
+
+
+def test_a_constant_that_numpy_has_no_type_for_ends_no_comparison() -> None:
+    x = torch.ones(2, dtype=torch.bfloat16)
+    one, other = (traced(Scaled(torch.tensor([1.5, v], dtype=torch.bfloat16)), x) for v in (2.0, 3.0))
+    (found,) = diff(one, other)
+    assert found.kind == "constant"
+    assert "bfloat16 2 [1.5, 2.0] against bfloat16 2 [1.5, 3.0]" in found.detail
 
 
 def test_an_unrolled_loop_is_a_difference_in_topology() -> None:

@@ -265,6 +265,12 @@ def test_of_many_notices_the_worst_stand_first_and_the_rest_is_folded() -> None:
     assert rest.index("m:M19") < rest.index("look at this")
 
 
+def test_the_diff_of_a_fix_has_no_empty_line_at_its_edge() -> None:
+    diff = rendered(samples.REPORTS["drawn"]).partition('<pre class="diff"')[2].partition("</pre>")[0]
+    signs = [line.partition('<span class="src">')[2][:1] for line in diff.splitlines() if 'class="src"' in line]
+    assert signs == ["-", "-", "-", "+"], "line 9, before it, is empty"
+
+
 def test_one_command_is_shown_once_for_each_exporter() -> None:
     twice = dataclasses.replace(samples.CONFIRMED, evidence=(samples.CONFIRMED.evidence[0],) * 2)
     text = rendered(dataclasses.replace(samples.REPORTS["whole"], findings=(twice,)))

@@ -270,12 +270,14 @@ def _fix(fix: Fix | None, rule: Rule | None, sources: Sources) -> FixView | None
 def _rows(change: Edited) -> list[tuple[str, int, str]]:
     rows: list[tuple[str, int, str]] = []
     for group in change.groups(1):
-        for tag, i, j, k, m in group:
+        for place, (tag, i, j, k, m) in enumerate(group):
             if tag == "equal":
-                rows += [(" ", number + 1, change.before[number].expandtabs(4)) for number in range(i, j)]
+                edge = place in (0, len(group) - 1)  # where an empty line shows nothing
+                kept = (n for n in range(i, j) if change.before[n].strip() or not edge)
+                rows += [(" ", n + 1, change.before[n].expandtabs(4)) for n in kept]
                 continue
-            rows += [("-", number + 1, change.before[number].expandtabs(4)) for number in range(i, j)]
-            rows += [("+", number + 1, change.after[number].expandtabs(4)) for number in range(k, m)]
+            rows += [("-", n + 1, change.before[n].expandtabs(4)) for n in range(i, j)]
+            rows += [("+", n + 1, change.after[n].expandtabs(4)) for n in range(k, m)]
     return rows
 
 
