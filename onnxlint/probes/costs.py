@@ -16,7 +16,7 @@ LEAST = 0.25  # seconds that every search gets, however quick the exports are
 RUNS = 4.0  # seconds for all variations in eager, and again for each exported file in its runtimes
 _RUNS_SHARE = 0.3  # of the time that is left for all searches
 _OWN = 1.0  # seconds that what explains a failure gets beside that
-_SHARED = 4.0  # times longer: what a busy machine may make of a run
+BUSY = 4.0  # times longer: what a busy machine may make of a run
 FEWEST = 6  # inputs that are run however slow the model is, the example among them
 
 
@@ -24,7 +24,25 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     """What a call returns, and its seconds: those of the CPU, unless it waits for something else than its turn."""
     cpu, wall = time.process_time(), time.perf_counter()
     result = work()
-    return result, max(time.process_time() - cpu, (time.perf_counter() - wall) / _SHARED)
+    return result, max(time.process_time() - cpu, (time.perf_counter() - wall) / BUSY)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The end of a search: after so many CPU seconds, or a few times as many by the clock, for what waits."""
+
+    cpu: float
+    clock: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """That many seconds from now."""
+        return cls(time.process_time() + seconds, time.monotonic() + BUSY * seconds)
+
+    @property
+    def left(self) -> float:
+        """CPU seconds until then; below zero when it is over."""
+        return min(self.cpu - time.process_time(), (self.clock - time.monotonic()) / BUSY)
 
 
 @dataclass(slots=True)

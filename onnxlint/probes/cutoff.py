@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from onnxlint.probes.costs import BUSY
+
 
 class TooLong(TimeoutError):
     """The time is up; what a model does in C++ is ended after it."""
@@ -15,7 +17,10 @@ class TooLong(TimeoutError):
 
 @contextmanager
 def cut_off(seconds: float) -> Iterator[None]:
-    """Raise TooLong in a `with` block that takes longer. Does nothing outside the main thread, which gets signals."""
+    """Raise TooLong in a `with` block that takes more CPU time, or waits for several times as long.
+
+    Does nothing outside the main thread, which gets signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -25,11 +30,15 @@ def cut_off(seconds: float) -> Iterator[None]:
         if running:
             raise TooLong(f"took more than {seconds:.1f} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    seconds = max(seconds, 0.001)
+    before = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, BUSY * seconds)
     try:
         yield
     finally:
         running = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages
-from onnxlint.probes.costs import LEAST
+from onnxlint.probes.costs import LEAST, Deadline
 from onnxlint.probes.cutoff import TooLong, cut_off
 from onnxlint.probes.decisions import Decided, Decision, Site, decide
 from onnxlint.probes.eager import Eager, Run, execute, goes_its_own_way
@@ -76,7 +75,7 @@ class _Search:
         self.probe = probe
         self.eager = eager
         self.chance = random.Random(0)
-        self.until = time.monotonic() + max(_SECOND, eager.costs.left(_SECONDS, _SHARE))
+        self.until = Deadline.after(max(_SECOND, eager.costs.left(_SECONDS, _SHARE)))
         self.tries = 0
         self.turned: set[Site] = set()  # by the last round of a loop or by zeros alone
 
@@ -204,20 +203,20 @@ class _Search:
                 yield point
 
     def _spent(self) -> bool:
-        return time.monotonic() > self.until
+        return self.until.left < 0
 
     def _decided(self, args: Any, kwargs: Any, *, gradients: bool = False, invert: Site | None = None) -> Decided:
         self.tries += 1
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         if not gradients:
             args, kwargs = clone((args, dict(kwargs)))
-        with cut_off(self.until - time.monotonic() + LEAST):
+        with cut_off(self.until.left + LEAST):
             return decide(model, args, kwargs, self.probe.root, gradients=gradients, invert=invert)
 
     def _accepted(self, args: Any, kwargs: Any, start: Run, label: str) -> Run | None:
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         variation = Variation(label, args, dict(kwargs), dict(start.sizes))
-        with cut_off(self.until - time.monotonic() + LEAST):
+        with cut_off(self.until.left + LEAST):
             run = execute(model, self.eager.example, variation, self.probe.root)
         return run if run.observation.error is None else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -11,7 +10,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import stages
-from onnxlint.probes.costs import LEAST
+from onnxlint.probes.costs import LEAST, Deadline
 from onnxlint.probes.cutoff import cut_off
 from onnxlint.probes.eager import Eager, Run, execute
 from onnxlint.probes.nested import word
@@ -53,7 +52,7 @@ class _Shrinker:
         self.line = line
         self.shown = self._shows(failing.run)
         self.tries = 0
-        self.until = time.monotonic() + eager.costs.left(_SECONDS, _SHARE)
+        self.until = Deadline.after(eager.costs.left(_SECONDS, _SHARE))
 
     def run(self) -> Trial:
         """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
@@ -99,7 +98,7 @@ class _Shrinker:
             part //= 2
 
     def _spent(self) -> bool:
-        return self.tries >= _TRIES or time.monotonic() > self.until
+        return self.tries >= _TRIES or self.until.left < 0
 
     def _try(self, change: Callable[[str, torch.Tensor], torch.Tensor], sizes: dict[str, int] | None = None) -> bool:
         """Take the changed input if it still fails; False where it does not, or where nothing changed."""
@@ -122,7 +121,7 @@ class _Shrinker:
         args, kwargs = pytree.tree_unflatten(changed, spec)
         variation = Variation(run.label, clone(args), clone(kwargs), {**run.sizes, **(sizes or {})}, run.kind)
         model = self.eager.inference() if self.eager.mutated else self.eager.model
-        with cut_off(self.until - time.monotonic() + LEAST):
+        with cut_off(self.until.left + LEAST):
             smaller = execute(model, self.eager.example, variation, self.probe.root)
         if smaller.observation.error is not None or self._shows(smaller) != self.shown:
             return False

@@ -9,7 +9,7 @@ import torch
 from torch.onnx._internal.exporter import _registration
 
 from onnxlint.probes import costs as module
-from onnxlint.probes.costs import FEWEST, LEAST, Costs
+from onnxlint.probes.costs import FEWEST, LEAST, Costs, Deadline
 from onnxlint.probes.cutoff import TooLong, cut_off
 from onnxlint.probes.exporters.translated import translatable
 from onnxlint.probes.vary import Variation, telling
@@ -69,7 +69,16 @@ def test_a_run_that_takes_too_long_is_ended_and_the_clock_is_taken_back() -> Non
         burn(5.0)
     with cut_off(0.05):
         pass
-    time.sleep(0.1)
+    burn(0.1)
+
+
+def test_a_run_that_waits_is_ended_as_well_and_one_that_waits_for_its_turn_is_not() -> None:
+    with pytest.raises(TooLong), cut_off(0.02):
+        time.sleep(60.0)
+    with cut_off(5.0):
+        time.sleep(0.1)
+    assert 0 < Deadline.after(60.0).left <= 60.0
+    assert Deadline.after(-1.0).left < 0
 
 
 class Parts(torch.nn.Module):

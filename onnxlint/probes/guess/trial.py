@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.probes.containers import as_annotated
+from onnxlint.probes.costs import Deadline
 from onnxlint.probes.examples import seed_everything
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.nested import nested
@@ -75,13 +76,13 @@ class Trial:
 
 @dataclass(slots=True)
 class Bench:
-    """Runs tries on one model, up to a number and a time."""
+    """Runs tries on one model, up to a number and a time in CPU seconds."""
 
     model: nn.Module
     tries: int = 60
     seconds: float = 20.0
     done: int = 0
-    began: float = field(default_factory=time.monotonic)
+    until: Deadline = field(init=False)
     slow: bool = False
     limit: int = TOO_LARGE
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
@@ -89,7 +90,7 @@ class Bench:
     @property
     def spent(self) -> bool:
         """Whether the budget is used up."""
-        return self.done >= self.tries or time.monotonic() - self.began > self.seconds
+        return self.done >= self.tries or self.until.left < 0
 
     def run(self, guess: Mapping[str, Guess]) -> Trial:
         """Try a guess; a large one under fake tensors first, which know shapes and compute nothing."""
@@ -123,6 +124,7 @@ class Bench:
         return self.ranges != before
 
     def __post_init__(self) -> None:
+        self.until = Deadline.after(self.seconds)
         logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
 
     def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
@@ -131,13 +133,13 @@ class Bench:
             labelled = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in labelled.items()}
         trial = Trial()
         arguments = as_annotated(self.model, nested(labelled))
-        began = time.monotonic()
+        began = time.process_time()
         with _watched(trial, labelled), torch.no_grad():
             try:
                 trial.output = self.model(**arguments)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is what we learn from
                 trial.error = error
-        trial.seconds = time.monotonic() - began
+        trial.seconds = time.process_time() - began
         return trial
 
 
