@@ -12,12 +12,20 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from onnxlint.catalogue import Rule, load_catalogue
-from onnxlint.report.rules import FAMILIES
+from onnxlint.records import Outcome
+from onnxlint.report.rules import FAMILIES, sections
 from onnxlint.report.words import EXPORTER_NAMES, OUTCOME_SENTENCES
 
 EXPORTERS = {name: told for name, told in EXPORTER_NAMES.items() if name != "eager"}
 ROOT = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
+LINK = re.compile(r"\[([^\]\n]+)\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
+RULE = re.compile(r"^```.*?^```|`[^`\n]+`|\[[^\]\n]+\]\([^)]*\)|\b(ONX\d{3})\b", re.MULTILINE | re.DOTALL)
+STYLE = """\
+.md-grid { max-width: 78rem; }
+.md-typeset pre > code { font-size: .68rem; }
+.md-typeset table:not([class]) code { white-space: nowrap; }
+.md-typeset table:not([class]) th { min-width: 4rem; }
+"""
 PAGES = {"README.md": "index.md", "rules/": "rules/index.md", ".github/CONTRIBUTING.md": "contributing.md"}
 
 
@@ -30,6 +38,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "rules/index.md": _index(catalogue),
     }
     pages |= {f"rules/{code}.md": _rule(rule) for code, rule in catalogue.items()}
+    pages["stylesheets/onnxlint.css"] = STYLE
     for uri, text in pages.items():
         files.append(File.generated(config, uri, content=text))
     return files
@@ -39,24 +48,26 @@ def _linked(text: str, folder: Path) -> str:
     """Text of the repository in which links lead to pages; what is no page is named, not linked."""
 
     def target(found: re.Match[str]) -> str:
-        path = (folder / found[1]).as_posix()
+        path = (folder / found[2]).as_posix()
         page = PAGES.get(path) or PAGES.get(path + "/")
         rule = re.fullmatch(r"rules/(ONX\d+)-[\w-]+\.md", path)
         if rule:
             page = f"rules/{rule[1]}.md"
-        return f"]({page}{found[2] or ''})" if page else "](#)"
+        if page:
+            return f"[{found[1]}]({page}{found[3] or ''})"
+        return f"`{found[1]}`" if re.search(r"[./]", found[1]) and "`" not in found[1] else found[1]
 
-    return LINK.sub(target, text).replace("](#)", "]")
+    return LINK.sub(target, text)
 
 
 def _index(catalogue: Mapping[str, Rule]) -> str:
     lines = ["# Rules", "", f"{len(catalogue)} rules. `onnxlint explain CODE` shows one in the terminal.", ""]
     for family, rules in groupby(sorted(catalogue.values(), key=lambda r: r.code), key=lambda r: r.code[:4]):
         lines += [f"## {family}: {FAMILIES[family]}", ""]
-        lines += ["| code | name | | TorchScript | dynamo | fix |", "|---|---|---|---|---|---|"]
+        lines += ["| code | rule | TorchScript | dynamo | fix |", "|---|---|---|---|---|"]
         for rule in rules:
             effects = [_effect(rule, exporter) for exporter in EXPORTERS]
-            cells = [f"[{rule.code}]({rule.code}.md)", f"`{rule.name}`", rule.title, *effects, _promise(rule)]
+            cells = [f"[{rule.code}]({rule.code}.md)", f"{rule.title}<br>`{rule.name}`", *effects, _promise(rule)]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)
@@ -64,6 +75,8 @@ def _index(catalogue: Mapping[str, Rule]) -> str:
 
 def _effect(rule: Rule, exporter: str) -> str:
     outcome: Any = rule.effects.get(exporter)
+    if outcome is Outcome.OK:
+        return "not affected"
     return OUTCOME_SENTENCES[outcome] if outcome is not None else "–"
 
 
@@ -73,7 +86,7 @@ def _promise(rule: Rule) -> str:
 
 def _rule(rule: Rule) -> str:
     """The contract under its code, with what becomes of it in a table."""
-    body = rule.text.partition(f"# {rule.title}")[2].strip()
+    body = RULE.sub(lambda found: f"[{found[1]}]({found[1]}.md)" if found[1] else found[0], sections(rule))
     rows = [f"| {name} | {_effect(rule, exporter)} |" for exporter, name in EXPORTERS.items()]
     return "\n".join(
         [

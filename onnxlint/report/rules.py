@@ -45,11 +45,17 @@ def explain(rule: Rule, *, color: bool, width: int) -> str:
         line = Text.styled(f"  {EXPORTER_NAMES[exporter]:<12} ", "bold")
         console.print(line.append_text(_effect(outcome, OUTCOME_SENTENCES[outcome])))
     console.print()
-    body = rule.text.partition(f"# {rule.title}")[2].strip()
+    body = sections(rule)
     if not color:  # nothing else tells code from prose then
         body = _CODE.sub(lambda found: f"`` {found[0]} ``" if found[1] else found[0], body)
     console.print(Markdown(body, code_theme="ansi_dark", hyperlinks=False, justify="left"))
     return _text(console)
+
+
+def sections(rule: Rule) -> str:
+    """The sections of a contract as people read them: the line at fault has the code, other marks are for the tests."""
+    body = rule.text.partition(f"# {rule.title}")[2].strip()
+    return re.sub(r"# expect: (?=ONX)", "# ", re.sub(r"  # dynamic: ONX\d+$", "", body, flags=re.MULTILINE))
 
 
 def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
