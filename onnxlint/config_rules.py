@@ -81,8 +81,15 @@ def unknown_selector(selector: str, rules: Mapping[str, str]) -> str | None:
     return f"no rule is called `{selector}`" + (f"; did you mean `{close}`?" if close else "; see `onnxlint rules`")
 
 
+_LOOK_ALIKES = str.maketrans("OQIL", "0011")
+
+
 def _nearest_code(selector: str, codes: Iterable[str]) -> str | None:
-    """Return the code in the same family that is closest in number; None for what is no full code."""
+    """Return the code that is meant: with letters that look like digits, or the closest number of the family."""
+    codes = list(codes)
+    known = re.match(r"ONX\d{3}", selector[:3] + selector[3:].translate(_LOOK_ALIKES))
+    if known and known[0] in codes:
+        return known[0]
     if not re.fullmatch(r"[A-Z]*\d{3}", selector):
         return None
     family = [code for code in codes if code[-3] == selector[-3]]

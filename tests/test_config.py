@@ -117,6 +117,11 @@ MISTAKES = {
     ),
     "a code of no family": ('ignore = ["W605"]', "ignore: no rule is called `W605`; see `onnxlint rules`"),
     "a code beside others": ('ignore = ["ONX103"]', "ignore: no rule is called `ONX103`; did you mean `ONX102`?"),
+    "a code with a letter for a digit": (
+        'ignore = ["ONX1O1"]',
+        "ignore: no rule is called `ONX1O1`; did you mean `ONX101`?",
+    ),
+    "a code and more": ('ignore = ["onx201x"]', "ignore: no rule is called `onx201x`; did you mean `ONX201`?"),
     "a prefix of nothing": ('ignore = ["ONX8"]', "ignore: no rule is called `ONX8`; see `onnxlint rules`"),
     "a string for a list": ('select = "ONX1"', 'select: a list of rule codes or names is expected, not `"ONX1"`'),
     "a list with a number": ("exclude = ['a', 1]", "exclude: a string is expected, not `1`"),

@@ -28,13 +28,14 @@ FAMILIES: Mapping[str, str] = {
     "ONX9": "about the run",
 }
 _CODE = re.compile(r"^```.*?^```|(?<!`)`([^`]+)`(?!`)", re.MULTILINE | re.DOTALL)  # a block, or code in a line
+_NARROWEST, _NARROWEST_TABLE = 30, 60
 _THEME = Theme({"markdown.h2": "bold underline", "markdown.code": "cyan", "markdown.item.bullet": "dim"})
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
 def explain(rule: Rule, *, color: bool, width: int) -> str:
     """The contract of one rule: what becomes of it in each exporter, then its sections."""
-    console = _console(color=color, width=min(width, 110))
+    console = _console(color=color, width=max(_NARROWEST, min(width, 110)))
     head = Text.styled(rule.code, f"bold {_COLOURS[rule.severity]}")
     console.print(
         head.append(f"  {rule.name}", style="bold").append(f"  {rule.severity}", style=_COLOURS[rule.severity])
@@ -60,7 +61,7 @@ def sections(rule: Rule) -> str:
 
 def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
     """All rules by family: code, name, severity, what becomes of it in each exporter, what the fix promises."""
-    console = _console(color=color, width=width)
+    console = _console(color=color, width=max(_NARROWEST_TABLE, width))
     rules = sorted(catalogue.values(), key=lambda rule: rule.code)
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -102,7 +103,7 @@ def _effect(outcome: Outcome, told: str) -> Text:
 def _console(*, color: bool, width: int) -> Console:
     return Console(
         file=io.StringIO(),
-        width=max(60, width),
+        width=width,
         force_terminal=color,
         color_system="standard" if color else None,
         no_color=not color,

@@ -60,6 +60,12 @@ def test_a_rule_explained_in_colour(golden: Golden) -> None:
     golden("explain.ansi", explain_rule(samples.RULE, color=True, width=90))
 
 
+def test_a_rule_explained_in_a_narrow_terminal() -> None:
+    lines = explain_rule(samples.RULE, color=False, width=40).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert samples.RULE.code in lines[0]
+
+
 def test_the_table_of_rules(golden: Golden) -> None:
     golden("rules.txt", rules_table(samples.catalogue(), color=False, width=100))
 
