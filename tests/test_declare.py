@@ -160,8 +160,8 @@ def test_a_package_that_is_not_installed_is_told_once_and_written_nowhere(tmp_pa
     assert done.returncode == 2
     assert not list(tmp_path.glob("*.toml"))
     assert done.stderr.count("not_there_at_all") == 2, done.stderr
-    assert "Install `not_there_at_all` in the environment that onnxlint runs in" in done.stderr
-    assert "3 models could not be fed without" in done.stderr
+    assert "  install `not_there_at_all` in the environment that onnxlint runs in" in done.stderr
+    assert "3 models could not be fed, such as nets:Gate: " in done.stderr
 
 
 def test_where_there_is_no_model_it_says_so(tmp_path: Path) -> None:

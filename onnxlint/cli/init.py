@@ -111,8 +111,8 @@ def _summarise(done: Declared, stdout: bool) -> None:
     for model in done.unfed:
         tell(f"  {model.name}: {model.reason}")
     for remedy, models in _by_remedy(done.lacking).items():
-        tell(f"{remedy}, and run `onnxlint init` again: {count(len(models), 'model')} could not be fed without,")
-        tell(f"  such as {models[0].name}: {models[0].reason}")
+        tell(f"{count(len(models), 'model')} could not be fed, such as {models[0].name}: {models[0].reason}")
+        tell(f"  {remedy}, and run `onnxlint init` again")
 
 
 def _by_remedy(models: Sequence[ModelReport]) -> dict[str, list[ModelReport]]:
@@ -120,5 +120,5 @@ def _by_remedy(models: Sequence[ModelReport]) -> dict[str, list[ModelReport]]:
     found: dict[str, list[ModelReport]] = {}
     for model in models:
         remedy = model.remedy or ""
-        found.setdefault(remedy[:1].upper() + remedy[1:], []).append(model)
+        found.setdefault(remedy, []).append(model)
     return found
