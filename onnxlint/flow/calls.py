@@ -94,6 +94,10 @@ _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool
 def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of something that is not of the project."""
     if name == DECORATED:
+        here = engine.frames[-1].symbol
+        # What the wrapper made a number of on the way in, the function computes with.
+        given = (v for v in (*args, *kwargs.values()) if isinstance(v, (Dim, Data)) and v.site is not None)
+        engine.use_all([v for v in given if v.site is not None and v.site.place.symbol == here], "an argument")
         return engine.decorated[-1] if engine.decorated else UNKNOWN
     if engine.tracing:
         hazards.library(engine, name, args, kwargs, node)
@@ -119,6 +123,9 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         return args[0] if name == "random.choice" and args and isinstance(args[0], Tensor) else CONFIG
     if name in ("functools.partial",) and args:
         return Partial(args[0], tuple(args[1:]), tuple(sorted(kwargs.items())))
+    if name in ("dataclasses.field", "attrs.field", "attr.ib"):
+        made = kwargs.get("default_factory") or kwargs.get("factory")
+        return engine.apply(made, [], {}, node) if made is not None else kwargs.get("default", UNKNOWN)
     if name in ("copy.deepcopy", "copy.copy", "typing.cast"):
         return args[-1] if args else UNKNOWN
     if name == "collections.deque":
@@ -212,6 +219,8 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
         return CONFIG
     if name in ("torch.jit.script", "torch.jit.trace", "torch.compile"):
         hazards.compiled_part(engine, name, args, node)
+        if name == "torch.compile" and args and isinstance(args[0], Instance):
+            return replace(args[0], wrapping="compile")
         return args[0] if args else CONFIG
     if name in (
         "torch.jit.ignore",

@@ -278,11 +278,15 @@ _SERIALS = itertools.count()
 
 @dataclass(slots=True, unsafe_hash=True)
 class Instance(_Plain):
-    """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known."""
+    """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known.
+
+    `wrapping` is "compile" for a module that `torch.compile` was given.
+    """
 
     object: Object
     trace: Trace | None = field(default=None, compare=False, repr=False)
     mode: str = "train"
+    wrapping: str = ""
 
 
 @dataclass(slots=True, unsafe_hash=True)

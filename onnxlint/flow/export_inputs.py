@@ -85,7 +85,7 @@ def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[
     plain = isinstance(model, Layer) or (isinstance(model, Instance) and not _casts(model))
     precision = site.precision(written, "float32" if plain else None)
     return {
-        "wrapping": site.wrapping(written),
+        "wrapping": site.wrapping(written) or (model.wrapping if isinstance(model, Instance) else ""),
         "precision": precision if plain or precision != "float32" else None,
         "autocast": site.autocast(),
         "asked": site.asked_dims(_argument(node, "dynamic_shapes", 99)),

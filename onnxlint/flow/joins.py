@@ -134,7 +134,7 @@ def _order(v: Value) -> tuple[str, int, str]:
     if isinstance(v, PyModule):
         return v.info.path, 0, ""
     if isinstance(v, Instance):
-        return v.object.cls.qualname, v.object.serial, ""
+        return v.object.cls.qualname, v.object.serial, v.wrapping
     if isinstance(v, (External, Layer, Method)):
         return v.name, 0, ""
     if isinstance(v, Partial):

@@ -266,6 +266,8 @@ class Objects(Emitter):
             return v
         if name == "training":
             return Const(False)
+        if name == "_orig_mod" and owner.wrapping:
+            return replace(owner, wrapping="")
         unit = info.find_method(name)
         if unit is not None:
             return self.bind_method(owner, unit, node)

@@ -12,6 +12,8 @@ from onnxlint.checks.registry import run_checks
 from onnxlint.records import EXPORTERS
 
 MODELS = """
+import collections
+import dataclasses
 class One(nn.Module):
     def __init__(self):
         super().__init__()
@@ -24,6 +26,12 @@ class Two(nn.Module):
         self.body = nn.Linear(8, 8)
     def forward(self, x, y, scale=None):
         return self.body(x) + y, y
+@dataclasses.dataclass
+class Names:
+    outputs: list = dataclasses.field(default_factory=lambda: ["logits"])
+    @property
+    def axes(self):
+        return collections.OrderedDict([("pixels", {0: "batch"}), ("logits", {0: "batch"})])
 class Caster(nn.Module):
     def __init__(self):
         super().__init__()
@@ -110,6 +118,15 @@ BAD = {
     "a traced model": (call("torch.jit.trace(One().eval(), torch.randn(2, 8))"), "ONX513"),
     "a compiled model": (call("torch.compile(One().eval())"), "ONX513"),
     "a compiled model in TorchScript": (call("torch.compile(One().eval())", options=OLD), "ONX513"),
+    "a model that a function of the project compiled": (
+        "def prepared():\n    model = One()\n    model = torch.compile(model, dynamic=True)\n    return model\n"
+        "model = prepared()\nmodel.eval()\n" + call("model", options=OLD),
+        "ONX513",
+    ),
+    "axes by another name, with names from a record": (
+        call(options="dynamo=False, input_names=['x'], output_names=Names().outputs, dynamic_axes=Names().axes"),
+        "ONX502",
+    ),
     "a parallel model": (call("nn.DataParallel(One()).eval()"), "ONX514"),
     "a double example": (call(args="(torch.from_numpy(np.random.rand(2, 8)),)"), "ONX515"),
     "a double example by tensor()": (call(args="(torch.tensor(np.zeros((2, 8))),)"), "ONX515"),
@@ -171,6 +188,12 @@ GOOD = {
     "inputs by name, one or the other": "given = {'x': torch.randn(2, 8), 'y': torch.randn(2, 8)}\nif path:\n"
     "    given = {'x': torch.randn(2, 8), 'y': torch.randn(2, 8), 'scale': torch.randn(2, 8)}\n"
     + call("Two().eval()", "()", "kwargs=given, dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}"),
+    "a compiled model, unwrapped": "model = torch.compile(One().eval())\n" + call("model._orig_mod", options=OLD),
+    "a model that is compiled on request": "model = One().eval()\nif path:\n    model = torch.compile(model)\n"
+    + call("model", options=OLD),
+    "axes by the names of a record": call(
+        options="dynamo=False, input_names=['pixels'], output_names=Names().outputs, dynamic_axes=Names().axes"
+    ),
     "names of one's own in any order": call(
         "Two().eval()", PAIR, "dynamo=False, input_names=['b', 'a'], dynamic_axes={'a': {0: 'b'}, 'b': {0: 'b'}}"
     ),

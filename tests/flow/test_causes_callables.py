@@ -106,6 +106,26 @@ CASES = {
             def forward(self, x):
                 return x.abs()
     """,
+    "a decorator that makes a number of a size": """
+        def by_number(function):
+            def wrapper(size, *rest):
+                return function(int(size), *rest)  # expect: ONX202
+            return wrapper
+        def as_given(function):
+            def wrapper(size, *rest):
+                print(int(size))
+                return function(size, *rest)
+            return wrapper
+        @by_number
+        def ramp(size, slope):
+            return torch.arange(size) * slope
+        @as_given
+        def steps(size, slope):
+            return torch.arange(size) * slope
+        class M(nn.Module):
+            def forward(self, x):
+                return x + ramp(x.shape[0], 2)[:, None] + steps(x.shape[0], 2)[:, None]
+    """,
     "a decorator of a helper": """
         def twice(function):
             def wrapper(x):
