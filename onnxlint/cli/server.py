@@ -26,6 +26,6 @@ def command(stdio: bool) -> int:
         raise click.UsageError("the server needs pygls; pip install 'onnxlint[server]'")
     if sys.stdin.isatty():
         click.echo("This speaks to an editor, which starts it by itself; Ctrl-C ends it.", err=True)
-    from onnxlint.integrations.server.app import serve
+    from onnxlint.integrations.server.start import serve
 
     return serve()

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import signal
-import sys
-from typing import BinaryIO
 
 import msgspec
 from lsprotocol import types
@@ -236,26 +232,3 @@ async def _watched(server: Server) -> bool:
     registration = types.Registration("onnxlint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
     await server.client_register_capability_async(types.RegistrationParams([registration]))
     return True
-
-
-def serve() -> int:
-    """Serve on standard input and output until the editor ends it; return the exit code that the protocol asks for.
-
-    Nothing but the protocol is written there.
-    """
-    logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what waits for input ends for no exception
-    reading, writing = _own_channels()
-    server = build()
-    server.start_io(reading, writing)
-    return server.code
-
-
-def _own_channels() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the protocol alone: others, and processes that are started, get none of it."""
-    reading, writing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return reading, writing

@@ -9,12 +9,12 @@ import os
 import signal
 import threading
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 
 import msgspec
 
 from onnxlint.integrations.server.analysis import Answer, Job, answer_of
+from onnxlint.integrations.server.forking import context
 from onnxlint.records import to_json
 
 _answers = msgspec.json.Decoder(Answer)
@@ -24,7 +24,7 @@ class Analyser:
     """Runs jobs, each in a process of its own."""
 
     def __init__(self) -> None:
-        self._context = _context()
+        self._context = context()
 
     async def run(self, job: Job) -> Answer:
         """Run a job. Where this is cancelled, the process ends at once."""
@@ -86,12 +86,3 @@ def _end_with_server() -> None:
     if server is not None:
         server.join()
         os._exit(1)
-
-
-def _context() -> BaseContext:
-    """Fork from a process that has imported everything, where the system can; else start from nothing."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([f"{__package__}.warm"])
-    return context

@@ -1,0 +1,15 @@
+"""How the processes that analyse are started; it imports nothing of the analysis."""
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing.context import BaseContext
+
+
+def context() -> BaseContext:
+    """Fork from a process that has imported everything, where the system can; else start from nothing."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    found = multiprocessing.get_context("forkserver")
+    found.set_forkserver_preload([f"{__package__}.warm"])
+    return found

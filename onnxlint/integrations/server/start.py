@@ -1,0 +1,39 @@
+"""Starts the server: the process that analyses are forked from gets ready while this one imports the rest."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from multiprocessing import forkserver
+from typing import BinaryIO
+
+from onnxlint.integrations.server.forking import context
+
+
+def serve() -> int:
+    """Serve on standard input and output until the editor ends it; return the exit code that the protocol asks for.
+
+    Nothing but the protocol is written there.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what waits for input ends for no exception
+    reading, writing = _own_channels()
+    if context().get_start_method() == "forkserver":
+        forkserver.ensure_running()
+    from onnxlint.integrations.server.app import build
+
+    server = build()
+    server.start_io(reading, writing)
+    return server.code
+
+
+def _own_channels() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for the protocol alone: others, and processes that are started, get none of it."""
+    reading, writing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return reading, writing
