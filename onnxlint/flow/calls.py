@@ -28,6 +28,7 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.forms import takes_item
 from onnxlint.flow.joins import element, join_all
 from onnxlint.flow.liveness import for_training_only
+from onnxlint.flow.modes import without_mode
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.special import DECORATED
 from onnxlint.flow.transfer import Call, like, numpy_result, result_by_table
@@ -438,6 +439,9 @@ def _drawn(engine: Interpreter, node: ast.AST, name: str, hazard: str = "") -> N
     frame = engine.frames[-1]
     if engine.tracing and not (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)):
         engine.emit(facts.OpCall, node, op=name, random=True, hazard=hazard)
+        asked = without_mode(engine.frames)
+        if asked is not None:
+            engine.emit(facts.OpCall, asked, op=asked.text, hazard="dropout")
 
 
 def _holds(call: Call, condition: str) -> bool:

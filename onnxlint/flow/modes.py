@@ -1,8 +1,11 @@
-"""Whether a model answers otherwise in training mode."""
+"""Whether a model answers otherwise in training mode, and where the mode is left out of a call."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
     ClassRef,
@@ -21,6 +24,10 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
 )
+from onnxlint.flow.tree import Place
+
+if TYPE_CHECKING:
+    from onnxlint.flow.frame import Frame
 
 _SPEAKS_OF_MODE = re.compile(r"\btraining\b|[dD]rop|[bB]atch_?[nN]orm|[iI]nstance_?[nN]orm|[rR]relu|RReLU")
 # Layers of torch.nn that are the same in both modes, by how their names begin.
@@ -60,3 +67,30 @@ def _heeds(v: Value, seen: set[Object]) -> bool:
     if isinstance(v, Function):
         return _SPEAKS_OF_MODE.search(v.unit.text) is not None
     return not isinstance(v, _PLAIN)
+
+
+def without_mode(frames: Sequence[Frame]) -> Place | None:
+    """The call of the function that runs, where its parameter `training`, which is True by default, is left out."""
+    unit = frames[-1].unit if len(frames) > 1 else None
+    if unit is None:
+        return None
+    a = unit.args
+    positional = [*a.posonlyargs, *a.args][frames[-1].bound is not None :]
+    defaults = dict(zip([p.arg for p in reversed(positional)], reversed(a.defaults), strict=False))
+    defaults |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None}
+    default = defaults.get("training")
+    if not isinstance(default, ast.Constant) or default.value is not True:
+        return None
+    at = next((i for i, p in enumerate(positional) if p.arg == "training"), len(positional))
+    caller = frames[-2]
+    for node in ast.walk(caller.statement_node) if caller.statement_node is not None else ():
+        if not isinstance(node, ast.Call) or _last(node.func) != unit.name:
+            continue
+        spread = any(isinstance(v, ast.Starred) for v in node.args) or any(k.arg is None for k in node.keywords)
+        if not spread and len(node.args) <= at and all(k.arg != "training" for k in node.keywords):
+            return Place(caller.body, node, caller.line, caller.symbol)
+    return None
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

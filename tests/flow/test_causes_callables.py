@@ -126,6 +126,23 @@ CASES = {
             def forward(self, x):
                 return x + ramp(x.shape[0], 2)[:, None] + steps(x.shape[0], 2)[:, None]
     """,
+    "a helper that drops unless it is told the mode": """
+        def drop_path(x, rate=0.1, training=True):
+            if rate == 0.0 or not training:
+                return x
+            return x * torch.empty_like(x).bernoulli_(1 - rate)  # expect: ONX305
+        class Forgets(nn.Module):
+            def forward(self, x):
+                return drop_path(x, 0.2)  # expect: ONX302
+        class Tells(nn.Module):
+            def forward(self, x):
+                return drop_path(x, 0.2, self.training)
+        class TellsByName(nn.Module):
+            def drop(self, x, training=True):
+                return drop_path(x, training=training)
+            def forward(self, x):
+                return self.drop(x, self.training)
+    """,
     "a decorator of a helper": """
         def twice(function):
             def wrapper(x):
