@@ -399,6 +399,7 @@ def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
                 hazard="unsupported",
                 refused_by=tuple(dict.fromkeys(refused)),
                 detail=detail,
+                since=entry.lowering.get("torchscript") or 0,
                 exporters=tuple(dict.fromkeys(refused)),
             )
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
 _PROGRAM_POSITIONS = ("mod", "args", "kwargs")
+OLDEST, LATEST = 9, 20  # opsets that the TorchScript exporter of torch 2.13 writes without falling back
 APIS = frozenset(
     (
         "torch.onnx.export",
@@ -65,7 +66,7 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     shapes_value = given.get("dynamic_shapes")
     axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
     parameters = _parameters(model)
-    opset = given.get("opset_version")
+    opset = _number(given.get("opset_version"))
     training = given.get("training")
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, Instance) and known and axes:
@@ -96,7 +97,8 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         parameters=parameters,
         dict_argument=_dict_argument(given.get("args"), parameters),
         training=_training(training),
-        opset=opset.literal if isinstance(opset, Const) and isinstance(opset.literal, int) else None,
+        opset=opset,
+        too_new=_too_new(engine, model, inputs, opset) if dynamo is False and opset is not None else (),
         argument_spans=_spans(engine, node),
         axes_spans=_axes_spans(engine, axes),
         fixed_axes=fixed,
@@ -110,6 +112,19 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         **fed(engine, given, node, parameters),
         **around(engine, given, node),
     )
+
+
+def _number(v: Value | None) -> int | None:
+    return v.literal if isinstance(v, Const) and type(v.literal) is int else None
+
+
+def _too_new(engine: Interpreter, model: Value, inputs: Value, opset: int) -> tuple[facts.OpCall, ...]:
+    """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
+    if not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
+        return ()
+    found = engine.rehearse_at(opset, model, list(inputs.items) if isinstance(inputs, Tuple) else [inputs])
+    new = [f for f in found if isinstance(f, facts.OpCall) and f.since > opset and f.sure and f.certain]
+    return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
 
 
 def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:

@@ -106,6 +106,7 @@ class OpCall(Fact):
     hazard: str = ""  # the word that a check subscribes to: "dropout", "unsupported", "complex", ...
     refused_by: tuple[str, ...] = ()
     detail: str = ""
+    since: int = 0  # the first opset at which the TorchScript exporter lowers it, if there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +233,7 @@ class ExportCall(Fact):
     dict_argument: bool = False
     training: str | None = None
     opset: int | None = None
+    too_new: tuple[OpCall, ...] = ()  # operators of the model that TorchScript lowers at later opsets alone
     argument_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     fixed_axes: tuple[tuple[str, int, str], ...] = ()

@@ -526,6 +526,17 @@ class Interpreter(Objects):
         finally:
             self.facts, self.fixed, self.axes, self.tracing, self.reached = held
 
+    def rehearse_at(self, opset: int, model: Instance, fed: list[Value]) -> list[facts.Fact]:
+        """The facts of a model that the TorchScript exporter writes at this opset; they are told of no other run."""
+        held = self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters
+        self.facts, self.fixed, self.tracing, self.reached = {}, {}, True, {}
+        self.axes, self.opset, self.exporters = shapes.Axes(((-1, f"opset {opset}"),)), opset, ("torchscript",)
+        try:
+            self.apply(model, fed, {}, NOWHERE)
+            return list(self.facts.values())
+        finally:
+            self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters = held
+
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
         self.last_train = None

@@ -308,3 +308,50 @@ def test_the_export_method_of_a_lightning_module() -> None:
 def test_an_exporter_imported_by_name() -> None:
     source = "from torch.onnx import export\nexport(One().eval(), torch.randn(2, 8), path)"
     assert codes(source) == {("ONX501", 2)}
+
+
+WARPING = """
+def warp(x, grid):
+    return F.grid_sample(x, grid)
+class Warp(nn.Module):
+    def __init__(self, old=False):
+        super().__init__()
+        self.old = old
+    def forward(self, x, grid):
+        if self.old:
+            return x.flip(-1)
+        x = x.tril()
+        return warp(x, grid)
+"""
+WARPED = "(torch.randn(2, 3, 6, 8), torch.rand(2, 4, 4, 2))"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (f"{OLD}, opset_version=11", {("ONX520", 1)}),
+        (f"{OLD}, opset_version=15", {("ONX520", 1)}),
+        (f"{OLD}, opset_version=16", set()),
+        (OLD, set()),
+        ("opset_version=11, dynamic_shapes=({0: 'b'}, {0: 'b'})", {("ONX506", 1)}),
+        (f"{OLD.replace('False', 'path.new')}, opset_version=11", set()),
+    ],
+)
+def test_an_opset_is_held_against_the_operators_that_the_exported_model_comes_to(
+    options: str, found: set[tuple[str, int]]
+) -> None:
+    assert codes(call("Warp().eval()", WARPED, options), WARPING) == found
+
+
+def test_an_arm_that_the_exported_model_does_not_take_needs_no_opset() -> None:
+    assert codes(call("Warp(True).eval()", WARPED, f"{OLD}, opset_version=11"), WARPING) == set()
+
+
+def test_the_newest_operator_is_named_with_its_place() -> None:
+    head = PRELUDE + MODELS + WARPING
+    source = f"{head}{call('Warp().eval()', WARPED, f'{OLD}, opset_version=11')}"
+    found, _ = run_checks(facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda code, name: True)
+    (message,) = [f.message for f in found if f.code == "ONX520"]
+    line = head[: head.index("F.grid_sample")].count("\n") + 1
+    assert "grid_sample` (" in message
+    assert f":{line}, and 1 more) from opset 16 on" in message
