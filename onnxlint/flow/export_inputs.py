@@ -125,7 +125,7 @@ def outputs(engine: Interpreter, model: Value, inputs: Value) -> int | None:
     args: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     if not isinstance(model, Instance) or not all(isinstance(a, Tensor) for a in args):
         return None
-    _, result = engine.rehearse(model, args)
+    _, result, _ = engine.rehearse(model, args)
     if isinstance(result, Tuple) and all(isinstance(i, Tensor) and not i.guessed for i in result.items):
         return len(result.items)
     return 1 if isinstance(result, Tensor) and not result.guessed else None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
 _PROGRAM_POSITIONS = ("mod", "args", "kwargs")
-OLDEST, LATEST = 9, 20  # opsets that the TorchScript exporter of torch 2.13 writes without falling back
+OLDEST, LATEST = 9, 20  # opsets at which the operator table knows what the TorchScript exporter lowers
 APIS = frozenset(
     (
         "torch.onnx.export",
@@ -122,7 +122,8 @@ def _too_new(engine: Interpreter, model: Value, inputs: Value, opset: int) -> tu
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
     if not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
         return ()
-    found = engine.rehearse_at(opset, model, list(inputs.items) if isinstance(inputs, Tuple) else [inputs])
+    fed: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    _, _, found = engine.rehearse(model, fed, opset)
     new = [f for f in found if isinstance(f, facts.OpCall) and f.since > opset and f.sure and f.certain]
     return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
 
@@ -315,7 +316,7 @@ def fixed_axes(
             Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d for axis, d in enumerate(a.dims)
         )
         fed.append(Tensor(dims, None, "input", a.kind))
-    found, _ = engine.rehearse(model, fed)
+    found, _, _ = engine.rehearse(model, fed)
     result = []
     for key, why in found.items():
         name, _, axis = key.partition("\0")

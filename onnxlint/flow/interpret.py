@@ -516,24 +516,20 @@ class Interpreter(Objects):
         else:
             self.last_train = self.place(node)
 
-    def rehearse(self, model: Instance, fed: list[Value]) -> tuple[dict[str, str], Value]:
-        """Run a model for the axes that its layers fix and what it gives: no fact, no function counts as reached."""
-        held = self.facts, self.fixed, self.axes, self.tracing, self.reached
+    def rehearse(
+        self, model: Instance, fed: list[Value], opset: int | None = None
+    ) -> tuple[dict[str, str], Value, list[facts.Fact]]:
+        """Run a model aside: the axes that its layers fix, what it gives, and its facts, which are told nowhere else.
+
+        With an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached.
+        """
+        held = self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters
         self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, {}
+        if opset is not None:
+            self.axes, self.opset, self.exporters = shapes.Axes(((-1, f"opset {opset}"),)), opset, ("torchscript",)
         try:
             result = self.apply(model, fed, {}, NOWHERE)
-            return self.fixed, result
-        finally:
-            self.facts, self.fixed, self.axes, self.tracing, self.reached = held
-
-    def rehearse_at(self, opset: int, model: Instance, fed: list[Value]) -> list[facts.Fact]:
-        """The facts of a model that the TorchScript exporter writes at this opset; they are told of no other run."""
-        held = self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters
-        self.facts, self.fixed, self.tracing, self.reached = {}, {}, True, {}
-        self.axes, self.opset, self.exporters = shapes.Axes(((-1, f"opset {opset}"),)), opset, ("torchscript",)
-        try:
-            self.apply(model, fed, {}, NOWHERE)
-            return list(self.facts.values())
+            return self.fixed, result, list(self.facts.values())
         finally:
             self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters = held
 
