@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxlint.catalogue import load_catalogue
 from onnxlint.cli import FAILED, INTERRUPTED
 from onnxlint.cli.asked import Asked
 from onnxlint.cli.options import REVIEW_LACKS, config_options, options_without
-from onnxlint.cli.output import deliver, tell, width
-from onnxlint.cli.running import conclude, examine, lines_of
+from onnxlint.cli.output import deliver, tell
+from onnxlint.cli.running import conclude, examine, lines_of, rendered_as
 from onnxlint.records import Report
 
 if TYPE_CHECKING:
@@ -213,19 +212,7 @@ def _root(paths: Sequence[Path]) -> Path:
 
 def _annotate(report: Report, asked: Asked, why: str) -> int:
     """Print the findings as annotations, which need no token that may write."""
-    from onnxlint.report import render
-
     tell(f"onnxlint: no review is posted, the findings are annotations: {why}")
     if asked["output_format"] == "github" and asked["output_file"] is None:
         return 0  # they stand there already
-    told = render(
-        report,
-        "github",
-        color=False,
-        width=width(),
-        show_all=asked.show_all,
-        sources=None,
-        catalogue=load_catalogue(),
-        quiet=asked["quiet"],
-    )
-    return deliver(told, "github")
+    return deliver(rendered_as("github", report, asked, None), "github")

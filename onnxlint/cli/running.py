@@ -47,7 +47,7 @@ def conclude(
     """
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
     sources = lines_of(overlay)
-    from onnxlint.report import render, statistics
+    from onnxlint.report import statistics
     from onnxlint.repros import remember
 
     try:
@@ -59,17 +59,7 @@ def conclude(
     def rendered(color: bool) -> str:
         if asked["statistics"]:
             return statistics(report, show_all=asked.show_all, machine=form == "json")
-        return render(
-            report,
-            form,
-            color=color,
-            width=width(),
-            show_all=asked.show_all,
-            sources=sources,
-            catalogue=load_catalogue(),
-            quiet=asked["quiet"],
-            links=color and wants_links(),
-        )
+        return rendered_as(form, report, asked, sources, color=color)
 
     code = exit_code(report, fail_on)
     code = 0 if asked["exit_zero"] and code == 1 else code
@@ -88,6 +78,25 @@ def conclude(
         written = write_page(asked["report"], report, asked.show_all, sources, launch=asked["open_report"])
         code = code if written else FAILED
     return FAILED if fault is not None else code
+
+
+def rendered_as(
+    form: str, report: Report, asked: Asked, sources: Callable[[str], list[str]] | None, *, color: bool = False
+) -> str:
+    """Return the report in an output format, as the flags and the terminal want it."""
+    from onnxlint.report import render
+
+    return render(
+        report,
+        form,
+        color=color,
+        width=width(),
+        show_all=asked.show_all,
+        sources=sources,
+        catalogue=load_catalogue(),
+        quiet=asked["quiet"],
+        links=color and wants_links(),
+    )
 
 
 def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
