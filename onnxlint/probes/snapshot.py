@@ -29,6 +29,7 @@ ENVIRONMENT = {
     "ORT_DISABLE_TELEMETRY": "1",  # it sends what is run to its makers, from a thread that would not survive a fork
     "TOKENIZERS_PARALLELISM": "false",  # its threads would not survive a fork
     "CUDA_VISIBLE_DEVICES": "",  # both sides of every comparison are computed on the CPU
+    "PYTHONDONTWRITEBYTECODE": "1",  # a check leaves no `__pycache__` among the user's files
 }
 
 inside = False  # whether this process is a snapshot or a probe of one: nothing is captured in it

@@ -100,7 +100,7 @@ class Project:
             [sys.executable, "-m", "pre_commit", "run", "--color", "never", *args],
             cwd=self.folder,
             env={
-                **os.environ,
+                **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
                 "PRE_COMMIT_HOME": str(self._hooks.home),
                 "PYTHONPATH": "",
                 "ONNXLINT_CACHE_DIR": str(self._hooks.home.parent / "cache"),
