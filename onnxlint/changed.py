@@ -1,17 +1,26 @@
-"""Which lines changed since a revision: git knows, and its diff is read without a line of the checked code."""
+"""Which lines changed since a revision: files as they are now, held against those of a commit, byte for byte.
+
+Nothing in the tree has a say in it: no attributes, no index, no list of ignored files.
+"""
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from onnxlint.records import Finding
+from onnxlint.git import Git, GitError, Repository, repository_of
+from onnxlint.paths import display_path, package_path
+from onnxlint.records import Diagnostic, Finding
+from onnxlint.source.parse import given_lines, read_bytes
 
 Lines = Sequence[tuple[int, int]]
 EVERY_LINE: Lines = ((1, 2**31),)
+_FILES = ("100644", "100755")
+_LINK = "120000"
+_RENAMED = 1000  # removed files that a new one may have been, as git itself limits it
 
 
 class ChangedError(Exception):
@@ -20,13 +29,17 @@ class ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Ranges of changed lines (first, last) by resolved path; a file that is not named did not change."""
+    """Ranges of changed lines (first, last) by resolved path; a file that is not named did not change.
+
+    The diagnostics are of files that could not be compared.
+    """
 
     lines: Mapping[Path, Lines]
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def touches(self, path: str, first: int, last: int) -> bool:
         """Tell whether a line from `first` to `last` of the file changed."""
-        ranges = self.lines.get(Path(os.path.realpath(path)), ())
+        ranges = self.lines.get(_real(path), ())
         return any(low <= last and first <= high for low, high in ranges)
 
     def concerns(self, finding: Finding, first: int, last: int) -> bool:
@@ -37,95 +50,156 @@ class Changed:
         return any(self.touches(step.path, step.line, step.line) for step in finding.trace)
 
 
-def changed_since(revision: str, folder: Path) -> Changed:
-    """Ask git what changed in the working tree around `folder` since `revision` was left: since the merge base.
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What files are compared with: those of a commit."""
 
-    Renamed files keep their unchanged lines; files that git does not know yet are new as a whole. Where lines were
-    only removed, those on both sides of the gap count as changed. Raises ChangedError.
+    repository: Repository
+    commit: str
+    files: Mapping[str, tuple[str, str]]  # mode and id by path
+    head: str | None  # what is checked out, if anything was committed yet
+
+    def changed(self, paths: Iterable[str], passed: Iterable[str] = ()) -> Changed:
+        """Compare files as they are now. Those `passed` on the way to a finding count where they lie in the tree.
+
+        A file that the commit has not got is new as a whole, unless it was renamed. Where lines were only removed,
+        those on both sides of the gap count. The end of a line is no part of it. What cannot be compared counts as
+        changed, and is a diagnostic.
+        """
+        wanted = {_real(path): path for path in passed if self._name(_real(path)) is not None}
+        wanted |= {_real(path): path for path in paths}
+        try:
+            with self.repository.git() as git:
+                return self._compared(git, wanted)
+        except GitError as error:
+            told = Diagnostic("error", f"--changed-since: {error}; all lines of all files count as changed")
+            return Changed(dict.fromkeys(wanted, EVERY_LINE), (told,))
+
+    def _compared(self, git: Git, wanted: Mapping[Path, str]) -> Changed:
+        lines: dict[Path, Lines] = {}
+        known: dict[Path, str] = {}
+        texts: dict[Path, bytes] = {}
+        committed = cache(lambda: git.tree(self.head) if self.head else {})
+        for real, path in wanted.items():
+            mode, key = self.files.get(self._name(real) or "", ("", ""))
+            if not real.is_file() or (mode not in _FILES and self._is_library(real, committed)):
+                continue
+            data = read_bytes(real)
+            if (
+                isinstance(data, Diagnostic)
+                or b"\0" in data
+                or self._name(real) is None
+                or self._is_relinked(git, path)
+            ):
+                lines[real] = EVERY_LINE
+                continue
+            texts[real] = _text(data)
+            if mode in _FILES:
+                known[real] = key
+        gone = self._gone(texts.keys() - known.keys())
+        stored = git.blobs([*known.values(), *gone.values()])
+        missing = {real for real, key in known.items() if key not in stored}
+        numbers = {str(number): real for number, real in enumerate(texts) if real not in missing}
+        old = {n: _text(stored[known[real]]) for n, real in numbers.items() if real in known}
+        old |= {f"gone{n}": _text(stored[key]) for n, key in enumerate(gone.values()) if key in stored}
+        ranges = _ranges(git.diff(old, {n: texts[real] for n, real in numbers.items()}))
+        lines |= {numbers[n]: found for n, found in ranges.items()} | dict.fromkeys(missing, EVERY_LINE)
+        return Changed(lines, tuple(self._missing(real) for real in sorted(missing)))
+
+    def _name(self, real: Path) -> str | None:
+        """What the commit would call a file; None for one outside of the tree."""
+        top = self.repository.top
+        return real.relative_to(top).as_posix() if real.is_relative_to(top) else None
+
+    def _is_library(self, real: Path, committed: Callable[[], Mapping[str, object]]) -> bool:
+        """Whether a file was installed, perhaps below the tree, and not committed."""
+        if package_path(str(real)) == str(real):
+            return False
+        name = self._name(real)
+        return name is None or committed().keys().isdisjoint((name, *(p.as_posix() for p in Path(name).parents)))
+
+    def _is_relinked(self, git: Git, path: str) -> bool:
+        """Whether a symbolic link of the tree that a path leads through is new, or leads elsewhere than it did."""
+        links = {name: os.fsencode(target) for name, target in self._links(path)}
+        known = {name: self.files[name][1] for name in links if self.files.get(name, ("", ""))[0] == _LINK}
+        stored = git.blobs(known.values())
+        return any(name not in known or stored.get(known[name]) != target for name, target in links.items())
+
+    def _links(self, path: str, depth: int = 40) -> Iterator[tuple[str, str]]:
+        """The links on the way, as the commit would call them, and where each leads now."""
+        absolute = Path(os.path.abspath(path))
+        for part in reversed((absolute, *absolute.parents)):
+            if depth and part.is_symlink():
+                target = os.readlink(part)
+                name = self._name(_real(str(part.parent)) / part.name)
+                if name is not None:
+                    yield name, target
+                yield from self._links(os.path.join(part.parent, target, absolute.relative_to(part)), depth - 1)
+                return
+
+    def _gone(self, new: Iterable[Path]) -> dict[str, str]:
+        """Id by path of files that there were, and that the new ones may be under another name."""
+        kinds = {real.suffix for real in new}
+        names = {real.name for real in new}
+        gone = [
+            name
+            for name, (mode, _) in self.files.items()
+            if mode in _FILES and Path(name).suffix in kinds and not os.path.lexists(self.repository.top / name)
+        ]
+        gone.sort(key=lambda name: Path(name).name not in names)
+        return {name: self.files[name][1] for name in gone[:_RENAMED]}
+
+    def _missing(self, real: Path) -> Diagnostic:
+        told = f"the repository has not got this file as it was at {self.commit[:12]}, so all of its lines count as "
+        return Diagnostic("error", f"{told}changed; fetch it: a partial clone leaves out files", display_path(real))
+
+
+def changed_since(revision: str, paths: Iterable[Path]) -> Base:
+    """Find what the working tree is to be compared with: the commit at which it left `revision`, their merge base.
+
+    The repository is that of the working directory, or around the first path where this lies in another. Raises
+    ChangedError.
     """
-    top = toplevel(folder)
-    if revision.startswith("-"):
-        raise ChangedError(f"`{revision}` is no revision")
-    commit = _git(top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
-    base = _git(top, "merge-base", commit, "HEAD", none_is_fine=True).split()
-    diff = _git(top, *_DIFF, base[0] if base else commit, "--")
-    lines = _ranges(diff, top)
-    for name in _git(top, "ls-files", "--others", "--exclude-standard", "-z").split("\0"):
-        if name:
-            lines[Path(os.path.realpath(top / name))] = EVERY_LINE
-    return Changed(lines)
-
-
-def toplevel(folder: Path) -> Path:
-    """The root of git's working tree around a folder. Raises ChangedError where there is none."""
-    return Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
-
-
-_DIFF = (
-    *("-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative"),
-    *("--unified=0", "--inter-hunk-context=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/"),
-    "--ignore-submodules",
-)
-
-
-def _git(folder: Path, *arguments: str, none_is_fine: bool = False) -> str:
-    """Run git and return what it says; with `none_is_fine` nothing where it fails."""
-    environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],  # which may name a command to run
-            capture_output=True,
-            check=False,
-            env=environment,
-            timeout=300,
-        )
-    except FileNotFoundError as error:
-        raise ChangedError("git is not installed, so nothing is known about changes") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ChangedError(f"git cannot be run: {error}") from error
-    if done.returncode and not none_is_fine:
-        raise ChangedError(_reason(done.stderr.decode("utf-8", "replace"), arguments))
-    return done.stdout.decode("utf-8", "surrogateescape") if not done.returncode else ""
+        repository = repository_of(paths)
+        if repository is None:
+            raise ChangedError("this is no working tree of git, so nothing is known about changes")
+        if revision.startswith("-"):
+            raise ChangedError(f"`{revision}` is no revision")
+        with repository.git() as git:
+            commit, head = git.commit(revision), git.commit("HEAD")
+            if commit is None:
+                raise ChangedError(f"git knows no commit `{revision}`; in a shallow clone, fetch it first")
+            commit = (git.merge_base(commit, head) if head else None) or commit
+            return Base(repository, commit, git.tree(commit), head)
+    except GitError as error:
+        raise ChangedError(str(error)) from error
 
 
-def _reason(error: str, arguments: Sequence[str]) -> str:
-    if "--show-toplevel" in arguments:
-        place = "this is no working tree of git, so nothing is known about changes"
-        return place if "not a git repository" in error or not error else f"{place}: {error.splitlines()[0]}"
-    if "--verify" in arguments:
-        revision = arguments[-1].removesuffix("^{commit}")
-        return f"git knows no commit `{revision}`; in a shallow clone, fetch it first"
-    return f"git failed: {(error.splitlines() or ['without a word'])[0]}"
+def _real(path: str) -> Path:
+    return Path(os.path.realpath(path))
 
 
-def _ranges(diff: str, top: Path) -> dict[Path, Lines]:
-    """Read a diff without context."""
+def _text(data: bytes) -> bytes:
+    """The lines of a file as they are counted in a finding, whatever ends them; as they are, if it is no text."""
+    lines = given_lines(data)
+    return "\n".join(lines).encode("utf-8", "surrogatepass") if lines else data
+
+
+def _ranges(diff: str) -> dict[str, Lines]:
+    """Read a diff without context: the changed lines by name."""
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
     try:
         patches = PatchSet(diff)
     except UnidiffParseError as error:
-        raise ChangedError(f"the diff of git cannot be read: {error}") from error
-    found: dict[Path, Lines] = {}
-    for patch in patches:
-        if patch.target_file == "/dev/null":  # its own `is_removed_file` is also true where the first lines went
-            continue
-        file = Path(os.path.realpath(top / _target(patch.target_file)))
-        if patch.is_binary_file:
-            found[file] = EVERY_LINE
-            continue
-        found[file] = tuple(
-            (hunk.target_start, hunk.target_start + hunk.target_length - 1)
-            if hunk.target_length
-            else (hunk.target_start, hunk.target_start + 1)
+        raise GitError(f"the diff of git cannot be read: {error}") from error
+    return {
+        patch.target_file.rpartition("/")[2]: tuple(
+            (hunk.target_start, hunk.target_start + max(hunk.target_length - 1, int(not hunk.target_length)))
             for hunk in patch
         )
-    return found
-
-
-def _target(name: str) -> str:
-    """Take the prefix, and the quotes that git puts around unusual characters, off a path."""
-    if name.startswith('"') and name.endswith('"'):
-        name = name[1:-1].encode("latin-1", "backslashreplace").decode("unicode_escape")
-    return name.removeprefix("b/")
+        for patch in patches
+        if patch.target_file != "/dev/null"
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from onnxlint import session
-from onnxlint.changed import Changed
+from onnxlint.changed import Base
 from onnxlint.edits import apply_edits, written_lines
 from onnxlint.fix.choose import choose
 from onnxlint.fix.site import parsed
@@ -90,7 +90,7 @@ def repair(
     unsafe: bool,
     hidden: Callable[[Finding], bool],
     progress: Watcher | None = None,
-    changed: Changed | None = None,
+    base: Base | None = None,
     writing: bool = True,
     given: Mapping[Path, bytes] = MappingProxyType({}),
 ) -> Repaired:
@@ -104,7 +104,7 @@ def repair(
     def visible(finding: Finding) -> bool:
         return not hidden(finding)
 
-    before = session.run(scopes, progress=progress, changed=changed, overlay=given, shown=visible)
+    before = session.run(scopes, progress=progress, base=base, overlay=given, shown=visible)
     if before.report.interrupted:
         raise KeyboardInterrupt
     dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
@@ -123,7 +123,7 @@ def repair(
     static = tuple(replace(s, settings=replace(s.settings, static_only=True)) for s in scopes)
 
     def look(overlay: Mapping[Path, bytes]) -> Report:
-        return session.run(static, changed=None, overlay=overlay, shown=visible).report
+        return session.run(static, base=None, overlay=overlay, shown=visible).report
 
     def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
         return _converge(_Draft(writing, given, undone=dict(undone)), before.report, look, wanted)
@@ -146,10 +146,11 @@ def repair(
         if undone.keys() == draft.undone.keys():
             undone |= suspects  # each alone is harmless, together they are not
         draft, after = drafted(undone), before
-    if changed is not None:  # lines have moved since the revision was compared
+    if base is not None:  # lines have moved since the revision was compared
         shown = {finding.fingerprint for finding in before.report.findings}
         kept = tuple(f for f in after.report.findings if f.fingerprint in shown)
-        after = replace(after, report=replace(after.report, findings=kept))
+        told = tuple(dict.fromkeys((*after.report.diagnostics, *before.report.diagnostics)))  # of what was compared
+        after = replace(after, report=replace(after.report, findings=kept, diagnostics=told))
     told = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
     refused = tuple(
         Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()

@@ -115,12 +115,6 @@ def _idle_patterns(paths: Sequence[Path], settings: Settings, found: Discovery) 
     ]
 
 
-def common_folder(scope: Scope) -> Path:
-    """Return a folder that exists and from which git can be asked about the files of a scope."""
-    first = next(iter(scope.found.files), None)
-    return first.parent if first is not None else scope.settings.root
-
-
 def with_writable_repro_dir(scopes: tuple[Scope, ...]) -> tuple[tuple[Scope, ...], tuple[Diagnostic, ...]]:
     """Make sure that counterexamples can be kept: elsewhere, and said so, if not where they should go."""
     settings = scopes[0].settings  # a flag alone sets it

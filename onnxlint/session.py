@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from onnxlint import baseline
 from onnxlint.catalogue import Rule, load_catalogue
-from onnxlint.changed import Changed
+from onnxlint.changed import Base
 from onnxlint.config import TYPED, Settings
 from onnxlint.paths import display_path
 from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
@@ -59,7 +59,7 @@ def run(
     scopes: Sequence[Scope],
     *,
     progress: Watcher | None = None,
-    changed: Changed | None = None,
+    base: Base | None = None,
     overlay: Mapping[Path, bytes] = MappingProxyType({}),
     fresh: bool = False,
     also: Also | None = None,
@@ -99,8 +99,8 @@ def run(
             ledgers += [ledger] if ledger is not None else []
         parts.append(report)
     report = _merged(parts)
-    if changed is not None:
-        report = replace(report, findings=_on_changed(report.findings, changed, {ledger.file for ledger in ledgers}))
+    if base is not None:
+        report = _on_changed(report, base, {ledger.file for ledger in ledgers})
     return Session(report, tuple(ledgers))
 
 
@@ -185,16 +185,18 @@ def _could_speak(rule: Rule, settings: Settings, unprobed: bool) -> bool:
     return not (settings.static_only or settings.only_models or unprobed or missing_packages(settings))
 
 
-def _on_changed(findings: Iterable[Finding], changed: Changed, always: set[Path]) -> tuple[Finding, ...]:
+def _on_changed(report: Report, base: Base, always: set[Path]) -> Report:
     """Keep the findings that a change touches, and the slack of the baselines, which a change made."""
     spans: dict[str, list[tuple[int, int]]] = {}
     kept = []
     shown = {display_path(file) for file in always}
-    for finding in findings:
+    paths = {finding.span.path: None for finding in report.findings}
+    changed = base.changed(paths, (step.path for finding in report.findings for step in finding.trace))
+    for finding in report.findings:
         path = finding.span.path
         if path not in spans:
             source = read_source(Path(path)) if os.path.isfile(path) else None
             spans[path] = statement_spans(source.tree if isinstance(source, SourceFile) else ast.Module([], []))
         if path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line)):
             kept.append(finding)
-    return tuple(kept)
+    return replace(report, findings=tuple(kept), diagnostics=(*report.diagnostics, *changed.diagnostics))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.changed import Changed, ChangedError, changed_since
+from onnxlint.changed import Base, Changed, ChangedError, changed_since
 from onnxlint.records import Finding, Severity, Span, Step
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -37,8 +37,12 @@ def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit()
 
 
+def base(revision: str = "HEAD", folder: Path = Path()) -> Base:
+    return changed_since(revision, [folder])
+
+
 def changed_lines(name: str = "a.py", revision: str = "HEAD", within: int = 12) -> list[int]:
-    changed = changed_since(revision, Path.cwd())
+    changed = base(revision).changed([name])
     return [line for line in range(1, within) if changed.touches(name, line, line)]
 
 
@@ -51,7 +55,7 @@ def rows() -> list[str]:
 
 
 def test_nothing_changed() -> None:
-    assert changed_since("HEAD", Path.cwd()).lines == {}
+    assert changed_lines() == []
 
 
 def test_lines_that_are_written_anew_and_added_count() -> None:
@@ -89,16 +93,17 @@ def test_a_renamed_file_keeps_the_lines_that_it_had() -> None:
 
 def test_a_removed_file_is_not_spoken_of() -> None:
     Path("a.py").unlink()
-    assert changed_since("HEAD", Path.cwd()).lines == {}
+    assert base().changed(["a.py"]).lines == {}
 
 
-def test_a_file_that_git_does_not_know_is_new_unless_it_is_ignored() -> None:
+def test_a_file_that_git_does_not_know_is_new_even_if_it_is_ignored() -> None:
+    """The list of ignored files is part of the change: it has no say in what the change is."""
     Path(".gitignore").write_text("out/\n")
     for name in ("new.py", "out/o.py"):
         Path(name).parent.mkdir(exist_ok=True)
         write("one", "two", name=name)
     assert changed_lines("new.py", within=3) == [1, 2]
-    assert changed_lines("out/o.py") == []
+    assert changed_lines("out/o.py", within=3) == [1, 2]
 
 
 def test_a_binary_file_counts_as_a_whole() -> None:
@@ -184,19 +189,19 @@ class TestWrong:
     @pytest.mark.parametrize("revision", ["nope", "HEAD~99", "--help", "HEAD:a.py", ""])
     def test_a_revision_that_is_none(self, revision: str) -> None:
         with pytest.raises(ChangedError, match=r"no commit|no revision"):
-            changed_since(revision, Path.cwd())
+            base(revision)
 
     def test_a_folder_without_a_repository(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         with pytest.raises(ChangedError, match="no working tree of git"):
-            changed_since("HEAD", tmp_path_factory.mktemp("plain"))
+            base(folder=tmp_path_factory.mktemp("plain"))
 
     def test_no_git(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(Path.cwd() / "empty"))
         with pytest.raises(ChangedError, match="git is not installed"):
-            changed_since("HEAD", Path.cwd())
+            base()
 
     def test_a_repository_without_a_commit(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         folder = tmp_path_factory.mktemp("fresh")
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
         with pytest.raises(ChangedError, match="no commit `HEAD`"):
-            changed_since("HEAD", folder)
+            base(folder=folder)

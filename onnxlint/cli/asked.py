@@ -14,7 +14,7 @@ from onnxlint.cli.options import PLAIN, SETTINGS
 from onnxlint.config import INLINE
 
 if TYPE_CHECKING:
-    from onnxlint.changed import Changed
+    from onnxlint.changed import Base
     from onnxlint.scopes import Request, Scope
 
 STDIN = Path("-")
@@ -93,14 +93,13 @@ class Asked:
             raise click.UsageError(f"{INLINE}: {'; '.join(dict.fromkeys(faults))}")
         return found
 
-    def changed(self, scope: Scope) -> Changed | None:
-        """Return what changed, if that is asked for; a revision that git does not know ends the run."""
+    def base(self) -> Base | None:
+        """Return what files are compared with, if that is asked for; a revision that git does not know ends the run."""
         if self["changed_since"] is None:
             return None
         from onnxlint.changed import ChangedError, changed_since
-        from onnxlint.scopes import common_folder
 
         try:
-            return changed_since(self["changed_since"], common_folder(scope))
+            return changed_since(self["changed_since"], self.paths)
         except ChangedError as error:
             raise click.UsageError(f"--changed-since: {error}") from error

@@ -48,14 +48,14 @@ def check(asked: Asked) -> int:
     scopes, unkept = with_writable_repro_dir(asked.scopes())
     if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
         raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
-    changed = asked.changed(scopes[0])
+    base = asked.base()
     overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
     if asked["fix"] or asked["diff"]:
         from onnxlint.cli import fixes
 
-        return fixes.run(asked, scopes, changed, unkept, overlay)
+        return fixes.run(asked, scopes, base, unkept, overlay)
 
-    done = examine(asked, scopes, changed, overlay)
+    done = examine(asked, scopes, base, overlay)
     report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
     if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
         if report.interrupted:

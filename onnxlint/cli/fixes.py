@@ -17,7 +17,7 @@ from onnxlint.repair import Repaired, repair
 from onnxlint.report.words import fixes, hidden
 
 if TYPE_CHECKING:
-    from onnxlint.changed import Changed
+    from onnxlint.changed import Base
     from onnxlint.cli.asked import Asked
     from onnxlint.scopes import Scope
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(
     asked: Asked,
     scopes: Sequence[Scope],
-    changed: Changed | None,
+    base: Base | None,
     unkept: tuple[Diagnostic, ...],
     given: Mapping[Path, bytes],
 ) -> int:
@@ -42,7 +42,7 @@ def run(
             unsafe=asked["unsafe_fixes"],
             hidden=lambda finding: hidden(finding) and not show_all,
             progress=progress,
-            changed=changed,
+            base=base,
             writing=not asked["diff"],
             given=given,
         )

@@ -201,13 +201,10 @@ def _part(paths: Sequence[Path], root: Path) -> str:
 
 def _root(paths: Sequence[Path]) -> Path:
     """The top of the repository: git's, or the folder that GitHub Actions checked it out to."""
-    from onnxlint.changed import ChangedError, toplevel
+    from onnxlint.git import repository_of
 
-    first = paths[0] if paths[0].is_dir() else paths[0].parent
-    try:
-        return toplevel(first)
-    except ChangedError:
-        return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    repository = repository_of(paths)
+    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()) if repository is None else repository.top
 
 
 def _annotate(report: Report, asked: Asked, why: str) -> int:

@@ -15,13 +15,13 @@ from onnxlint.records import ModelStatus, Report, Severity, VerdictKind
 from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
-    from onnxlint.changed import Changed
+    from onnxlint.changed import Base
     from onnxlint.cli.asked import Asked
     from onnxlint.scopes import Scope
     from onnxlint.session import Session
 
 
-def examine(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, overlay: Mapping[Path, bytes]) -> Session:
+def examine(asked: Asked, scopes: Sequence[Scope], base: Base | None, overlay: Mapping[Path, bytes]) -> Session:
     """Run every scope, with progress on the terminal. `overlay` is what is read for some files."""
     from onnxlint import session  # after the mistakes in the flags, which need not wait for it
     from onnxlint.report.progress import open_progress
@@ -31,7 +31,7 @@ def examine(asked: Asked, scopes: Sequence[Scope], changed: Changed | None, over
         return session.run(
             scopes,
             progress=progress,
-            changed=changed,
+            base=base,
             overlay=overlay,
             fresh=asked["write_baseline"],
             shown=lambda finding: asked.show_all or not hidden(finding),

@@ -124,4 +124,5 @@ def _surroundings() -> str:
             found.update(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(_PACKAGE))
         except OSError:  # on the path, and not there
             continue
-    return "\n".join((platform.platform(), *sorted(found)))
+    machine = (platform.system(), platform.release(), platform.machine(), *platform.libc_ver())
+    return "\n".join((*machine, *sorted(found)))  # platform.platform() starts `uname`, whichever PATH names

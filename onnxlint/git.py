@@ -1,0 +1,201 @@
+"""Git: the repository around a folder, its objects, and differences of texts, with no setting of it in force.
+
+A setting of git can name a program to run, and a checked tree can hold settings: an embedded bare repository,
+attributes, a `.git` that came in an archive. So the repository is found here, by its `.git`, and git never sees it as
+one: it works in a stand-in, a temporary folder with a configuration of ours, which leads to its objects and refs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+# What the stand-in takes from the folder of a working tree, and from the one that its working trees share.
+_OWN = ("FETCH_HEAD", "ORIG_HEAD", "logs/HEAD")
+_SHARED = ("packed-refs", "refs", "reftable", "shallow", "logs/refs")
+# How objects and refs are stored, and what `@{upstream}` stands for: no other setting is taken over.
+_SETTING = re.compile(
+    r"extensions\.(?:objectformat|refstorage)|branch\..+\.(?:remote|merge)|remote\..+\.fetch", re.DOTALL
+)
+_HARMLESS = re.compile(r"[\w./*:+@=-]+")
+_OFF = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.bareRepository=explicit", "protocol.allow=never")
+_SECONDS = 300
+_HEADER = 4096  # the bytes of a `.git` file, of `commondir` or HEAD; they hold one line
+
+
+class GitError(Exception):
+    """Git cannot be asked, or fails; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """Git, at work in a stand-in of a repository."""
+
+    program: str
+    folder: Path
+    environment: Mapping[str, str]
+
+    def __call__(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+        """Run git and return what it prints. Raises GitError where its exit code is not `fine`."""
+        command = [self.program, *(part for setting in _OFF for part in ("-c", setting)), *arguments]
+        try:
+            done = subprocess.run(
+                command, input=given, capture_output=True, check=False, cwd=self.folder, env=self.environment,
+                timeout=_SECONDS,
+            )  # fmt: skip
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise GitError(f"git cannot be run: {error}") from error
+        if done.returncode not in fine:
+            told = done.stderr.decode("utf-8", "replace").splitlines()
+            raise GitError(f"git failed: {(told or [f'exit code {done.returncode}'])[0]}")
+        return done.stdout
+
+    def commit(self, revision: str) -> str | None:
+        """The id of the commit that a revision means; None where there is none."""
+        told = self("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", fine=(0, 1, 128))
+        return told.decode().strip() or None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The last commit that is in the history of two; None where they have none in common."""
+        return next(iter(self("merge-base", one, other, fine=(0, 1)).decode().split()), None)
+
+    def tree(self, commit: str) -> dict[str, tuple[str, str]]:
+        """Mode and id of every file of a commit, by its path with slashes; a submodule counts as a file."""
+        found = {}
+        for entry in self("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+            kind, _, name = entry.partition(b"\t")
+            mode, _, key = kind.decode().split(" ")
+            found[os.fsdecode(name)] = (mode, key)
+        return found
+
+    def blobs(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """The contents of files as they are stored, by id; what the repository has not got is left out."""
+        wanted = "".join(f"{key}\n" for key in dict.fromkeys(keys))
+        told = self("cat-file", "--batch", given=wanted.encode()) if wanted else b""
+        found, at = {}, 0
+        while at < len(told):
+            end = told.index(b"\n", at)
+            key, *rest = told[at:end].decode().split(" ")
+            at = end + 1
+            if len(rest) == 2:  # its type and size, and not `missing`
+                found[key] = told[at : at + int(rest[1])]
+                at += int(rest[1]) + 1
+        return found
+
+    def diff(self, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
+        """The differences, without context, from the `old` texts to the `new`; those alike may have other names."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            for side, texts in (("old", old), ("new", new)):
+                Path(folder, side).mkdir()
+                for name, text in texts.items():
+                    Path(folder, side, name).write_bytes(text)
+            here = os.path.relpath(folder, self.folder)
+            flags = ("--unified=0", "--text", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color")
+            told = self("diff", "--no-index", *flags, "--", f"{here}/old", f"{here}/new", fine=(0, 1))
+        return told.decode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A working tree of git: its top, the folder of its HEAD, and the one of the objects and refs, all resolved."""
+
+    top: Path
+    own: Path
+    shared: Path
+
+    @contextmanager
+    def git(self) -> Iterator[Git]:
+        """Set up the stand-in, and git in it. Raises GitError."""
+        program = _program(self.top)
+        with tempfile.TemporaryDirectory(prefix="onnxlint-git-") as name:
+            folder = Path(name).resolve()
+            git = Git(program, folder, _environment(folder, self.shared / "objects"))
+            (folder / "HEAD").write_bytes(_first(self.own / "HEAD"))
+            (folder / "logs").mkdir()
+            for there, parts in ((self.own, _OWN), (self.shared, _SHARED)):
+                for part in parts:
+                    os.symlink(there / part, folder / part)
+            (folder / "config").write_text(_configuration({}))
+            if (self.shared / "config").is_file():
+                told = git("config", "--file", str(self.shared / "config"), "--no-includes", "--list", "-z")
+                settings = dict(part.partition("\n")[::2] for part in os.fsdecode(told).split("\0"))
+                (folder / "config").write_text(_configuration(settings))
+            yield git
+
+
+def repository_of(paths: Iterable[Path]) -> Repository | None:
+    """The repository of the working directory; where that does not hold the first path, the one around this."""
+    first = next(iter(paths), Path())
+    here = _around(Path.cwd())
+    real = Path(os.path.realpath(first))
+    return here if here is not None and real.is_relative_to(here.top) else _around(real)
+
+
+def _around(start: Path) -> Repository | None:
+    """The nearest repository at a resolved path or above it. No commit can bring a `.git` into a tree."""
+    for folder in (start, *start.parents):
+        entry = folder / ".git"
+        if entry.is_file():  # of a further working tree, or of a submodule
+            named = _first(entry)
+            if not named.startswith(b"gitdir:"):
+                continue
+            entry = folder / os.fsdecode(named.removeprefix(b"gitdir:").strip())
+        if (entry / "HEAD").is_file():
+            shared = _first(entry / "commondir") if (entry / "commondir").is_file() else b""
+            return Repository(folder, entry.resolve(), (entry / os.fsdecode(shared.strip())).resolve())
+    return None
+
+
+def _first(file: Path) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(_HEADER)
+    except OSError as error:
+        raise GitError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _program(top: Path) -> str:
+    """The git that PATH means, but for one of the checked tree: it is named in full, and lies outside."""
+    for folder in os.get_exec_path():
+        found = shutil.which("git", path=folder) if os.path.isabs(folder) else None
+        if found is not None and not any(Path(p).is_relative_to(top) for p in (found, os.path.realpath(found))):
+            return found
+    raise GitError("git is not installed (one in the checked tree is not run), so nothing is known about changes")
+
+
+def _environment(folder: Path, objects: Path) -> dict[str, str]:
+    """The user's environment, with variables for git that keep it to the stand-in, and from the network."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {
+        "GIT_DIR": str(folder),
+        "GIT_OBJECT_DIRECTORY": str(objects),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder),
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+    }
+
+
+def _configuration(settings: Mapping[str, str]) -> str:
+    """The text of the stand-in's configuration, with those of a repository's settings that say where things are."""
+    rows = ["[core]", "repositoryformatversion = 1", "bare = true"]
+    for key, value in settings.items():
+        section, _, rest = key.partition(".")
+        between, _, name = rest.rpartition(".")
+        if _SETTING.fullmatch(key) and _HARMLESS.fullmatch(value) and _HARMLESS.fullmatch(between or "-"):
+            rows += [f'[{section} "{between}"]' if between else f"[{section}]", f'{name} = "{value}"']
+    return "\n".join(rows) + "\n"
