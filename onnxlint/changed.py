@@ -66,8 +66,9 @@ class Base:
         those on both sides of the gap count. The end of a line is no part of it. What cannot be compared counts as
         changed, and is a diagnostic.
         """
-        wanted = {_real(path): path for path in passed if self._name(_real(path)) is not None}
-        wanted |= {_real(path): path for path in paths}
+        wanted: dict[Path, set[str]] = {}
+        for path in (*paths, *(path for path in passed if self._name(_real(path)) is not None)):
+            wanted.setdefault(_real(path), set()).add(path)
         try:
             with self.repository.git() as git:
                 return self._compared(git, wanted)
@@ -75,12 +76,12 @@ class Base:
             told = Diagnostic("error", f"--changed-since: {error}; all lines of all files count as changed")
             return Changed(dict.fromkeys(wanted, EVERY_LINE), (told,))
 
-    def _compared(self, git: Git, wanted: Mapping[Path, str]) -> Changed:
+    def _compared(self, git: Git, wanted: Mapping[Path, set[str]]) -> Changed:
         lines: dict[Path, Lines] = {}
         known: dict[Path, str] = {}
         texts: dict[Path, bytes] = {}
         committed = cache(lambda: git.tree(self.head) if self.head else {})
-        for real, path in wanted.items():
+        for real, ways in wanted.items():
             mode, key = self.files.get(self._name(real) or "", ("", ""))
             if not real.is_file() or (mode not in _FILES and self._is_library(real, committed)):
                 continue
@@ -89,7 +90,7 @@ class Base:
                 isinstance(data, Diagnostic)
                 or b"\0" in data
                 or self._name(real) is None
-                or self._is_relinked(git, path)
+                or any(self._is_relinked(git, path) for path in ways)
             ):
                 lines[real] = EVERY_LINE
                 continue

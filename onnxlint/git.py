@@ -179,8 +179,6 @@ def _environment(folder: Path, objects: Path) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
-        "HOME": str(folder),
-        "XDG_CONFIG_HOME": str(folder),
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_NO_REPLACE_OBJECTS": "1",

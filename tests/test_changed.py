@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from onnxlint.changed import Base, Changed, ChangedError, changed_since
 from onnxlint.records import Finding, Severity, Span, Step
@@ -168,6 +170,147 @@ def test_settings_of_git_do_not_matter(key: str, value: str, monkeypatch: pytest
     write(*new)
     monkeypatch.chdir("sub")
     assert changed_lines("../a.py") == [3, 7]
+
+
+@pytest.mark.parametrize(
+    "attributes", ["-diff", "binary", "-text", "text eol=crlf", "diff=x", "filter=x", "export-ignore", "merge=ours"]
+)
+@pytest.mark.parametrize("file", [".gitattributes", ".git/info/attributes"])
+def test_attributes_do_not_matter(attributes: str, file: str) -> None:
+    for key in ("diff.x.textconv", "diff.x.command", "filter.x.clean"):
+        git("config", key, "true")
+    write(*rows()[:9], "last")
+    Path(file).parent.mkdir(exist_ok=True)
+    Path(file).write_text(f"* {attributes}\n")
+    assert changed_lines() == [10]
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_marks_in_the_index_do_not_matter(flag: str) -> None:
+    git("update-index", flag, "a.py")
+    write(*rows()[:9], "last")
+    assert changed_lines() == [10]
+
+
+def test_neither_does_the_list_of_ignored_files_for_one_that_is_committed() -> None:
+    for file in (".gitignore", ".git/info/exclude"):
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_text("new.py\n")
+    write("one", "two", name="new.py")
+    git("add", "-f", "new.py")
+    assert changed_lines("new.py", "main", within=3) == [1, 2]
+
+
+def test_what_is_said_to_stand_in_place_of_a_commit_does_not() -> None:
+    before = git("rev-parse", "HEAD")
+    write(*rows()[:9], "last")
+    git("replace", before, commit())
+    assert changed_lines(revision=before) == [10]
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_ends_of_lines_are_no_change_and_each_ends_one(end: str) -> None:
+    Path("a.py").write_bytes(TEN.replace("\n", end).encode())
+    assert changed_lines() == []
+    Path("a.py").write_bytes(TEN.replace("line 7", "other").replace("\n", end).encode())
+    assert changed_lines() == [7]
+
+
+def test_lines_are_counted_in_what_python_decodes() -> None:
+    Path("a.py").write_bytes(b"# coding: utf-7\nx = 1+AAo-y = 2+AAo-z = 3\n")
+    commit()
+    Path("a.py").write_bytes(b"# coding: utf-7\nx = 1+AAo-y = 2+AAo-z = 4\n")
+    assert changed_lines() == [4]
+
+
+class TestLinks:
+    def test_one_that_is_new_makes_all_new_behind_it(self) -> None:
+        Path("link.py").symlink_to("a.py")
+        assert changed_lines("link.py", within=3) == [1, 2]
+        commit()
+        assert changed_lines("link.py") == []
+
+    @pytest.mark.parametrize("way", ["link/m.py", "again/m.py"])
+    def test_one_that_leads_elsewhere_does_too(self, way: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+        for name in ("old/m.py", "other/m.py"):
+            Path(name).parent.mkdir()
+            write("x", name=name)
+        Path("link").symlink_to("old")
+        Path("again").symlink_to("link")
+        commit()
+        assert changed_lines(way) == []
+        Path("link").unlink()
+        Path("link").symlink_to("other")
+        assert changed_lines(way, within=3) == [1, 2]
+
+    def test_what_lies_outside_of_the_tree_counts_for_a_finding_in_it_alone(
+        self, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        outside = tmp_path_factory.mktemp("outside") / "m.py"
+        outside.write_text("x\n")
+        assert base().changed([str(outside)]).touches(str(outside), 1, 1)
+        assert base().changed([], [str(outside)]).lines == {}
+
+
+def test_an_installed_library_is_no_change_unless_it_is_committed() -> None:
+    library = Path(".venv/lib/python3/site-packages/lib.py")
+    library.parent.mkdir(parents=True)
+    library.write_text("x\n")
+    assert base().changed([], [str(library)]).lines == {}
+    git("checkout", "-q", "-b", "topic")
+    commit()
+    assert base("main").changed([], [str(library)]).touches(str(library), 1, 1)
+
+
+class TestRepositories:
+    def test_a_further_working_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        git("worktree", "add", "-q", "-b", "topic", "there")
+        monkeypatch.chdir("there")
+        write("first", *rows()[1:])
+        git("commit", "-q", "-a", "-m", "x")
+        assert (changed_lines(revision="main"), changed_lines(), changed_lines(revision="HEAD@{1}")) == ([1], [], [1])
+
+    @pytest.mark.parametrize("how", [["--shared"], ["--depth=1"], ["--reference", "."], ["--separate-git-dir", "dir"]])
+    def test_a_clone(self, how: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        git("clone", "-q", *how, Path.cwd().as_uri() if "--depth=1" in how else ".", "clone")
+        monkeypatch.chdir("clone")
+        git("checkout", "-q", "-b", "topic", "--track", "origin/main")
+        write("first", *rows()[1:])
+        commit()
+        assert (changed_lines(revision="origin/main"), changed_lines(revision="@{upstream}")) == ([1], [1])
+
+    def test_one_that_names_objects_by_sha256(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        git("init", "-q", "--object-format=sha256", "other")
+        monkeypatch.chdir("other")
+        write(*rows())
+        commit()
+        write("first", *rows()[1:])
+        assert changed_lines() == [1]
+
+    def test_the_one_that_is_named_where_the_working_directory_is_in_none(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        write("first", *rows()[1:])
+        monkeypatch.chdir(tmp_path_factory.mktemp("plain"))
+        assert base(folder=tmp_path / "a.py").changed([str(tmp_path / "a.py")]).touches(str(tmp_path / "a.py"), 1, 1)
+
+
+ODD = st.sampled_from(
+    ["a", "b", "", "+a", "-b", "--- a/x", "+++ b/x", "@@ -1 +1 @@", "\\ No newline", "\x0c", "\x85", " "]
+)
+
+
+@settings(max_examples=25, deadline=None, database=None, derandomize=True)
+@given(st.lists(ODD, max_size=8), st.lists(ODD, max_size=8))
+def test_the_lines_that_did_not_change_were_there_in_that_order(old: list[str], new: list[str]) -> None:
+    write(*old)
+    git("add", "-A")
+    git("commit", "-q", "--allow-empty", "-m", "x")
+    write(*new)
+    changed = changed_lines(within=len(new) + 1)
+    before = iter(old)
+    assert all(row in before for n, row in enumerate(new, 1) if n not in changed)
+    assert bool(changed) is (old != new) or not new
 
 
 def test_a_finding_counts_if_its_statement_or_a_step_to_it_changed() -> None:
