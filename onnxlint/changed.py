@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from onnxlint.git import Git, GitError, Repository, repository_of
+from onnxlint.git import Git, GitError, Repository, repository_around, repository_of
 from onnxlint.paths import display_path, package_path
 from onnxlint.records import Diagnostic, Finding
 from onnxlint.source.parse import given_lines, read_bytes
@@ -20,6 +20,7 @@ Lines = Sequence[tuple[int, int]]
 EVERY_LINE: Lines = ((1, 2**31),)
 _FILES = ("100644", "100755")
 _LINK = "120000"
+_SUBMODULE = "160000"
 _RENAMED = 1000  # removed files that a new one may have been, as git itself limits it
 
 
@@ -80,10 +81,13 @@ class Base:
         lines: dict[Path, Lines] = {}
         known: dict[Path, str] = {}
         texts: dict[Path, bytes] = {}
+        is_as_recorded = cache(self._is_as_recorded)
         committed = cache(lambda: git.tree(self.head) if self.head else {})
         for real, ways in wanted.items():
             mode, key = self.files.get(self._name(real) or "", ("", ""))
             if not real.is_file() or (mode not in _FILES and self._is_library(real, committed)):
+                continue
+            if any(is_as_recorded(name) for name in self._submodules(real)):
                 continue
             data = read_bytes(real)
             if (
@@ -118,6 +122,19 @@ class Base:
             return False
         name = self._name(real)
         return name is None or committed().keys().isdisjoint((name, *(p.as_posix() for p in Path(name).parents)))
+
+    def _submodules(self, real: Path) -> list[str]:
+        """The submodules that the commit has where a file lies now."""
+        names = (parent.as_posix() for parent in Path(self._name(real) or "").parents)
+        return [name for name in names if self.files.get(name, ("", ""))[0] == _SUBMODULE]
+
+    def _is_as_recorded(self, name: str) -> bool:
+        """Whether a submodule is checked out at the commit that was recorded for it."""
+        repository = repository_around(self.repository.top / name)
+        if repository is None or repository.top == self.repository.top:
+            return False
+        with repository.git() as git:
+            return git.commit("HEAD") == self.files[name][1]
 
     def _is_relinked(self, git: Git, path: str) -> bool:
         """Whether a symbolic link of the tree that a path leads through is new, or leads elsewhere than it did."""

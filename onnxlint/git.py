@@ -133,12 +133,12 @@ class Repository:
 def repository_of(paths: Iterable[Path]) -> Repository | None:
     """The repository of the working directory; where that does not hold the first path, the one around this."""
     first = next(iter(paths), Path())
-    here = _around(Path.cwd())
+    here = repository_around(Path.cwd())
     real = Path(os.path.realpath(first))
-    return here if here is not None and real.is_relative_to(here.top) else _around(real)
+    return here if here is not None and real.is_relative_to(here.top) else repository_around(real)
 
 
-def _around(start: Path) -> Repository | None:
+def repository_around(start: Path) -> Repository | None:
     """The nearest repository at a resolved path or above it. No commit can bring a `.git` into a tree."""
     for folder in (start, *start.parents):
         entry = folder / ".git"

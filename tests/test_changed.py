@@ -262,6 +262,17 @@ def test_an_installed_library_is_no_change_unless_it_is_committed() -> None:
     assert base("main").changed([], [str(library)]).touches(str(library), 1, 1)
 
 
+def test_a_submodule_is_new_as_a_whole_where_another_commit_of_it_is_checked_out() -> None:
+    git("-c", "protocol.file.allow=always", "clone", "-q", ".", "sub")
+    commit()  # as a submodule
+    assert changed_lines("sub/a.py") == []
+    write("other", *rows()[1:], name="sub/a.py")
+    git("-C", "sub", "commit", "-q", "-a", "-m", "x")
+    assert changed_lines("sub/a.py", within=3) == [1, 2]
+    commit()
+    assert (changed_lines("sub/a.py", "HEAD~1", within=3), changed_lines("sub/a.py")) == ([1, 2], [])
+
+
 class TestRepositories:
     def test_a_further_working_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
         git("worktree", "add", "-q", "-b", "topic", "there")
