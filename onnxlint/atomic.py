@@ -1,29 +1,250 @@
-"""Replace a file as a whole, or not at all: its mode is kept, a symbolic link to it stays one."""
+"""Replace a file as a whole, or not at all: no edit of another program is lost, and nothing is left beside it.
+
+The new text is written to a file without a name. It gets one only for the moment in which it changes places with the
+old file; what came out is compared, and goes back unless it is what was expected. So an editor that renames its own
+file over the target loses nothing. One that writes in place is kept away by a lease (Linux, on files of the user):
+whoever has the file open for writing makes us refuse, and whoever opens it waits until the exchange is over or undone.
+
+What is left: a program that is inside open(2), past the lookup of the name and before the lease, for as long as the
+exchange takes (about 50 µs); without a lease, one that had opened the file before and writes to it afterwards; without
+an exchange or nameless files (not Linux, some network file systems), an edit between the comparison and the rename. A
+process killed in those 50 µs leaves a `.onnxlint-…`; the next run that writes there, or fixes there, removes it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
+import hashlib
 import os
-import tempfile
+import secrets
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+if sys.platform != "win32":
+    import fcntl
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write `data` to a file beside `path` and put it in its place. Raises OSError, and then `path` is as it was."""
-    target = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+_PREFIX = ".onnxlint-"
+_NEW = "new"  # in the place of the first digest: no file of the user has ever been under this name
+_EXCHANGE = 2  # RENAME_EXCHANGE
+_ROUNDS = 1000
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_HELD = frozenset(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
+
+_State = tuple[int, bytes]  # inode and content of a file
+
+
+class FileChanged(OSError):
+    """The file is not what it was when it was read: nothing is written. `strerror` is a sentence for the user."""
+
+
+def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None:
+    """Put `data` in the place of a file, if it holds what was `expected` or that is None.
+
+    Mode, owner and extended attributes are kept where we may set them, and a symbolic link stays one; other hard links
+    to the file keep the old text. Raises OSError, of which FileChanged is one, and then the file is as it was.
+    """
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    remove_leftovers(folder)
+    with contextlib.ExitStack() as stack:
+        old = None if expected is None else _opened(target, expected, stack)
+        key = _NEW if expected is None else _digest(expected)
+        named = os.path.join(folder, f"{_PREFIX}{_NEW}-{secrets.token_hex(8)}")
+        new, nameless = _create(folder, named, 0o600 if os.path.exists(target) else 0o666)
+        stack.callback(os.close, new)
+        if not nameless:
+            stack.callback(_remove, named)
+        with contextlib.suppress(OSError):  # nobody else has the file: the file system has no locks
+            _lock(new)
+        _keep_attributes(target, new)
+        left = memoryview(data)
+        while left:
+            left = left[os.write(new, left) :]
+        os.fsync(new)
+        stack.enter_context(_signals_held())
+        if nameless:
+            named = os.path.join(folder, f"{_PREFIX}{key}-{_digest(data)}-{secrets.token_hex(4)}")
+            stack.callback(_remove, named)
+            _link(new, named)
+        if old is None or not (nameless and _exchanged(named, target, old)):
+            if old is not None and _state(target) != old.state:
+                raise _changed()
+            os.replace(named, target)
+
+
+def remove_leftovers(folder: str | Path) -> None:
+    """Delete what runs that were killed have left in a folder; what a run is at work on, or is not ours, stays."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+        names = [name for name in os.listdir(folder) if name.startswith(_PREFIX)]
+    except OSError:
+        return
+    for name in names:
+        with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as stack:
+            path = os.path.join(folder, name)
+            before, after = name.removeprefix(_PREFIX).split("-")[:2]
+            handle = os.open(path, _READ)
+            stack.callback(os.close, handle)
+            _lock(handle)  # its owner is at work
+            inode, content = _state(path)
+            if os.fstat(handle).st_ino == inode and (before == _NEW or _digest(content) in (before, after)):
+                os.unlink(path)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _changed(reason: str = "the file has changed since it was read: run again") -> FileChanged:
+    return FileChanged(errno.EBUSY, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """The file that is to be replaced, open: what it held, and whether we have a lease on it."""
+
+    handle: int
+    state: _State
+    leased: bool
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether somebody waits to write to it."""
+        if sys.platform == "linux" and self.leased:
+            return fcntl.fcntl(self.handle, fcntl.F_GETLEASE) != fcntl.F_RDLCK
+        return False
+
+
+def _opened(target: str, expected: bytes, stack: contextlib.ExitStack) -> _Old:
+    """Open the file, keep writers away as far as the platform can, and compare what it holds."""
+    handle = os.open(target, _READ)
+    stack.callback(os.close, handle)
+    leased = False
+    if sys.platform == "linux":
+        try:
+            fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)  # sent when somebody waits; by default it ends nobody
+            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            leased = True
+        except BlockingIOError:
+            raise _changed("another program has the file open for writing: close it there, and run again") from None
+        except OSError:  # another user's file, or a file system without leases
+            pass
+        with contextlib.suppress(OSError):  # for remove_leftovers of another run, while the file has our name
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    state = os.fstat(handle).st_ino, expected
+    if _state(target) != state:
+        raise _changed()
+    return _Old(handle, state, leased)
+
+
+def _create(folder: str, named: str, mode: int) -> tuple[int, bool]:
+    """A new file, and whether it is without a name; the umask holds."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY, mode)
+            if os.path.exists(f"/proc/self/fd/{handle}"):
+                return handle, True
+            os.close(handle)
+    return os.open(named, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), False
+
+
+def _link(handle: int, named: str) -> None:
+    """Give a file without a name one."""
+    root = os.open("/", os.O_RDONLY)  # with a folder, Python calls linkat(2), which follows the link in /proc
+    try:
+        os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=root, follow_symlinks=True)
+    finally:
+        os.close(root)
+
+
+def _exchanged(named: str, target: str, old: _Old) -> bool:
+    """Exchange the new file and the target; False where the platform cannot. Raises FileChanged, and all is as it was.
+
+    Where what comes out is not what should, it goes back; if by then that takes out an edit as well, that was the later
+    one, and goes back in its turn. The last to write is in the place in the end, as it would be without us.
+    """
+    inside, wanted = _state(named), old.state
+    for number in range(_ROUNDS):
+        if not _rename_exchange(named, target):
+            return False
+        taken = _state(named)
+        if taken == wanted and number == 0 and not old.disturbed:
+            return True
+        if taken == wanted and number > 0:
+            break
+        inside, wanted = taken, inside
+    raise _changed()
+
+
+def _rename_exchange(one: str, other: str) -> bool:
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(-100, os.fsencode(one), -100, os.fsencode(other), ctypes.c_uint(_EXCHANGE)) == 0:  # AT_FDCWD
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise _changed() if number == errno.ENOENT else OSError(number, os.strerror(number), other)
+
+
+def _state(path: str) -> _State:
+    """Inode and content; what is no regular file has none."""
+    inode = os.lstat(path).st_ino
+    try:
+        handle = os.open(path, _READ)
+    except OSError as error:
+        if error.errno != errno.ELOOP:  # a symbolic link
+            raise
+        return inode, b""
+    with open(handle, "rb") as file:
+        told = os.fstat(handle)
+        return told.st_ino, file.read() if stat.S_ISREG(told.st_mode) else b""
+
+
+def _keep_attributes(target: str, new: int) -> None:
+    try:
+        told = os.stat(target)
+    except FileNotFoundError:
+        return
+    mode = stat.S_IMODE(told.st_mode)
+    if hasattr(os, "fchown"):
+        try:
+            mine = os.fstat(new)
+            if (mine.st_uid, mine.st_gid) != (told.st_uid, told.st_gid):
+                os.fchown(new, told.st_uid, told.st_gid)
+        except PermissionError:
+            mode &= 0o1777
+        os.fchmod(new, mode)
+    if sys.platform == "linux":
+        for name in os.listxattr(target):
+            with contextlib.suppress(OSError):  # some are for the system to set
+                os.setxattr(new, name, os.getxattr(target, name))
+
+
+def _lock(handle: int) -> None:
+    if sys.platform != "win32":
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove(named: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(named)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let the signals that end a process wait for the moment in which a file has a name that it must not keep."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
