@@ -22,7 +22,7 @@ import secrets
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
     """
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
-    remove_leftovers(folder)
+    remove_leftovers([folder])
     with contextlib.ExitStack() as stack:
         old = None if expected is None else _opened(target, expected, stack)
         key = _NEW if expected is None else _digest(expected)
@@ -78,22 +78,23 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
             os.replace(named, target)
 
 
-def remove_leftovers(folder: str | Path) -> None:
-    """Delete what runs that were killed have left in a folder; what a run is at work on, or is not ours, stays."""
-    try:
-        names = [name for name in os.listdir(folder) if name.startswith(_PREFIX)]
-    except OSError:
-        return
-    for name in names:
-        with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as stack:
-            path = os.path.join(folder, name)
-            before, after = name.removeprefix(_PREFIX).split("-")[:2]
-            handle = os.open(path, _READ)
-            stack.callback(os.close, handle)
-            _lock(handle)  # its owner is at work
-            inode, content = _state(path)
-            if os.fstat(handle).st_ino == inode and (before == _NEW or _digest(content) in (before, after)):
-                os.unlink(path)
+def remove_leftovers(folders: Iterable[str | Path]) -> None:
+    """Delete what runs that were killed have left in folders; what a run is at work on, or is not ours, stays."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                if name.startswith(_PREFIX):
+                    _remove_leftover(os.path.join(folder, name), *name.removeprefix(_PREFIX).split("-")[:2])
+
+
+def _remove_leftover(path: str, before: str, after: str = "") -> None:
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+        handle = os.open(path, _READ)
+        stack.callback(os.close, handle)
+        _lock(handle)  # else its owner is at work
+        inode, content = _state(path)
+        if os.fstat(handle).st_ino == inode and ((before == _NEW and after) or _digest(content) in (before, after)):
+            os.unlink(path)
 
 
 def _changed(reason: str = "the file has changed since it was read: run again") -> FileChanged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -37,3 +38,15 @@ def unwritable(folder: Path) -> str | None:
                 return f"{existing} is not a folder"
             return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} may not be written to"
     return None
+
+
+def leads_out(path: Path, roots: Sequence[Path]) -> str | None:
+    """Return why a file that is to be changed is not: a link to it leads out of `roots` and the working directory.
+
+    The folder of a file among the roots counts, since the file itself may be the link.
+    """
+    target = Path(os.path.realpath(path))
+    folders = (Path.cwd(), *(root if root.is_dir() else root.parent for root in roots))
+    if any(target.is_relative_to(os.path.realpath(folder)) for folder in folders):
+        return None
+    return f"only a link leads to {target}, which is outside of the checked folders: name that file to change it"

@@ -15,6 +15,7 @@ from onnxlint.edits import apply_edits, written_lines
 from onnxlint.fix.choose import choose
 from onnxlint.fix.site import parsed
 from onnxlint.fix.write import Change, unwritable
+from onnxlint.paths import leads_out
 from onnxlint.probing import Watcher
 from onnxlint.proof import Proof, unhelpful
 from onnxlint.records import Diagnostic, Finding, Fix, Report, Safety, Severity
@@ -29,11 +30,15 @@ Wanted = Callable[[Finding], bool]
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What became of a run with fixes: the session after them, what was fixed, and the files as they are to be."""
+    """What became of a run with fixes: the session after them, what was fixed, and the files as they are to be.
+
+    `look` examines the files as they are by then, for a caller who could not write all of them.
+    """
 
     session: Session
     fixed: tuple[Finding, ...]
     changes: tuple[Change, ...]
+    look: Callable[[], Session]
 
     @property
     def overlay(self) -> dict[Path, bytes]:
@@ -45,7 +50,7 @@ class Repaired:
 class _Draft:
     """The files as they are so far, what was fixed in them, and what was undone, with the reason."""
 
-    writing: bool = True
+    roots: Sequence[Path] | None = ()
     given: Mapping[Path, bytes] = field(default_factory=dict)
     sources: dict[str, SourceFile] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -61,11 +66,14 @@ class _Draft:
             return False
         data = self.given.get(Path(path).resolve())
         source = read_source(Path(path)) if data is None else parse_source(Path(path), data, path)
-        place = Path(path) if self.writing and data is None else None
-        reason = source.message if isinstance(source, Diagnostic) else unwritable(place) if place else None
-        if reason is not None or isinstance(source, Diagnostic):
-            self.refused[path] = reason or ""
+        if isinstance(source, Diagnostic):
+            self.refused[path] = source.message
             return False
+        if self.roots is not None and data is None:
+            reason = leads_out(Path(path), self.roots) or unwritable(Path(path))
+            if reason is not None:
+                self.refused[path] = reason
+                return False
         self.sources[path], self.texts[path] = source, source.text
         return True
 
@@ -91,10 +99,13 @@ def repair(
     hidden: Callable[[Finding], bool],
     progress: Watcher | None = None,
     base: Base | None = None,
-    writing: bool = True,
+    roots: Sequence[Path] | None = (),
     given: Mapping[Path, bytes] = MappingProxyType({}),
 ) -> Repaired:
     """Fix what can be fixed in the files of `scopes`, in memory: nothing is written, though it may be meant to be.
+
+    `roots` are the paths to check: what a link leads to outside of them is not fixed. None where nothing is to be
+    written; then what cannot be written is fixed as well.
 
     The bytes of a file that is `given`, by resolved path, are fixed in the place of those on the disk.
     Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
@@ -126,7 +137,7 @@ def repair(
         return session.run(static, base=None, overlay=overlay, shown=visible).report
 
     def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
-        return _converge(_Draft(writing, given, undone=dict(undone)), before.report, look, wanted)
+        return _converge(_Draft(roots, given, undone=dict(undone)), before.report, look, wanted)
 
     draft, after = drafted({}), before
     while draft.changes():
@@ -146,18 +157,25 @@ def repair(
         if undone.keys() == draft.undone.keys():
             undone |= suspects  # each alone is harmless, together they are not
         draft, after = drafted(undone), before
-    if base is not None:  # lines have moved since the revision was compared
-        shown = {finding.fingerprint for finding in before.report.findings}
-        kept = tuple(f for f in after.report.findings if f.fingerprint in shown)
-        told = tuple(dict.fromkeys((*after.report.diagnostics, *before.report.diagnostics)))  # of what was compared
-        after = replace(after, report=replace(after.report, findings=kept, diagnostics=told))
-    told = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
-    refused = tuple(
-        Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
-    )
-    findings = tuple(_without_edits(f) if f.fingerprint in draft.undone else f for f in after.report.findings)
-    report = replace(after.report, findings=findings, diagnostics=(*after.report.diagnostics, *refused, *told))
-    return Repaired(replace(after, report=report), tuple(draft.fixed), draft.changes())
+
+    def finished(after: Session) -> Session:
+        findings = after.report.findings
+        compared = before.report.diagnostics if base is not None else ()
+        if base is not None:  # lines have moved since the revision was compared
+            shown = {finding.fingerprint for finding in before.report.findings}
+            findings = tuple(f for f in findings if f.fingerprint in shown)
+        findings = tuple(_without_edits(f) if f.fingerprint in draft.undone else f for f in findings)
+        told = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
+        refused = tuple(
+            Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
+        )
+        diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *told)))
+        return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
+
+    def look_again() -> Session:
+        return finished(session.run(scopes, progress=progress, overlay=given, shown=visible))
+
+    return Repaired(finished(after), tuple(draft.fixed), draft.changes(), look_again)
 
 
 def _keeps_output(scopes: Sequence[Scope], draft: _Draft) -> bool:

@@ -222,7 +222,7 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_file_and_nothing_that_the_nex
             process.send_signal(number)
         assert file.read_bytes() in (OLD, NEW)
         if number == signal.SIGKILL:
-            remove_leftovers(file.parent)
+            remove_leftovers([file.parent])
         assert beside(file) == []
 
 
@@ -233,17 +233,17 @@ class TestLeftovers:
         (file.parent / f".onnxlint-{marks}-1").write_bytes(OLD)
         (file.parent / f".onnxlint-{marks}-2").write_bytes(NEW)
         (file.parent / ".onnxlint-new-3").write_bytes(b"half")
-        remove_leftovers(file.parent)
+        remove_leftovers([file.parent])
         assert beside(file) == []
 
     def test_an_edit_that_a_kill_left_under_our_name_is_kept(self, file: Path) -> None:
         name = f".onnxlint-{atomic._digest(OLD)}-{atomic._digest(NEW)}-1"
         (file.parent / name).write_bytes(b"an edit")
-        remove_leftovers(file.parent)
+        remove_leftovers([file.parent])
         assert beside(file) == [name]
 
     def test_what_another_run_is_at_work_on_is_left(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        between(monkeypatch, lambda: remove_leftovers(file.parent))
+        between(monkeypatch, lambda: remove_leftovers([file.parent]))
         replace_file(file, NEW, OLD)
         assert file.read_bytes() == NEW
 
@@ -252,6 +252,6 @@ class TestLeftovers:
         for name in names:
             (file.parent / name).write_bytes(b"")
         (file.parent / ".onnxlint-new-link").symlink_to(file)
-        remove_leftovers(file.parent)
+        remove_leftovers([file.parent])
         assert beside(file) == sorted([*names, ".onnxlint-new-link"])
         assert file.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -240,6 +241,77 @@ def test_a_file_that_has_changed_since_is_left(tmp_path: Path) -> None:
     change = Change("model.py", path, b"old\n", "old\n", "fixed\n", "utf-8")
     assert write(change) == "the file has changed since it was read: run again"
     assert path.read_text() == "new\n"
+
+
+def on_a_full_disk(*flags: str, room: int = 100) -> tuple[int, str, str]:
+    """Run where no file can grow beyond some bytes."""
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxlint", "check", "--static-only", "--no-cache", "--isolated", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_cannot_be_written_is_not_said_to_be_fixed(folder: Path) -> None:
+    before = check()[1].partition("Found")[0]
+    code, out, _ = on_a_full_disk("--fix")
+    assert code == 2
+    assert "model.py: the file cannot be written: File too large; its findings are not fixed" in out
+    assert "Fixed" not in out
+    assert "ONX411" in before
+    assert "ONX411" in out
+    assert (folder / "model.py").read_text() == MODEL
+    assert os.listdir(folder) == ["model.py"]
+
+
+def test_what_was_written_is_counted_and_the_rest_is_reported(folder: Path) -> None:
+    short = "import torch\n\n\nclass Short(torch.nn.Module):\n    def forward(self, x):\n        return x * x.data\n"
+    (folder / "short.py").write_text(short)
+    code, out, _ = on_a_full_disk("--fix", "--output-format", "json", room=150)
+    assert code == 2
+    report = json.loads(out)
+    assert report["summary"]["fixed"] == 1
+    assert [f["path"] for f in report["findings"] if f["code"] == "ONX411"] == ["model.py"]
+    assert (folder / "short.py").read_text() == short.replace(".data", ".detach()")
+
+
+def test_files_that_have_changed_meanwhile_are_reported_as_they_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited = MODEL.replace("return F.", "y = x.data\n        return y + F.")
+
+    def edit_and_write(change: Change) -> str | None:
+        change.target.write_text(edited)
+        return write(change)
+
+    monkeypatch.setattr("onnxlint.cli.fixes.write", edit_and_write)
+    out = in_process("--fix", "--output-format", "json")
+    report = json.loads(out)
+    assert report["summary"]["fixed"] == 0
+    assert [f["line"] for f in report["findings"] if f["code"] == "ONX411"] == [8, 11]
+    assert (folder / "model.py").read_text() == edited
+
+
+@pytest.mark.parametrize("flags", [("--fix",), ("--add-noqa",)], ids=" ".join)
+def test_a_link_that_leads_out_of_the_checked_tree_is_not_followed(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, flags: tuple[str, ...]
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "theirs.py"
+    outside.write_text(MODEL)
+    (folder / "link.py").symlink_to(outside)
+    for paths in ((), ("link.py", "model.py")):
+        (folder / "model.py").write_text(MODEL)
+        code, out, err = check(*flags, *paths)
+        assert code == 2
+        told = f"only a link leads to {outside}, which is outside of the checked folders: name that file to change it"
+        assert " ".join((out + err).split()).count(told) == 1
+        assert outside.read_text() == MODEL
+        assert (folder / "model.py").read_text() != MODEL
+    assert check(*flags, str(outside.parent), "link.py")[0] != 2, "the target is checked"
+    assert outside.read_text() != MODEL
 
 
 def test_text_that_the_encoding_lacks_is_told(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from onnxlint import baseline
-from onnxlint.atomic import replace_file
+from onnxlint.atomic import FileChanged, replace_file
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import tell
-from onnxlint.paths import display_path
+from onnxlint.paths import display_path, leads_out
 from onnxlint.pipeline import UNUSED
 from onnxlint.records import Diagnostic, Finding, Report
 from onnxlint.report.words import count, hidden, visible
@@ -50,8 +50,8 @@ def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, 
     return replace(report, findings=tuple(f for f in report.findings if f.span.path not in files)), code
 
 
-def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: bool) -> int:
-    """Write a comment for every finding that would be shown, and return the exit code."""
+def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: bool, roots: Sequence[Path] = ()) -> int:
+    """Write a comment for every finding that would be shown in the files at `roots`, and return the exit code."""
     code = _tell_errors(report)
     ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
     by_path: dict[str, list[Finding]] = {}
@@ -61,7 +61,7 @@ def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: boo
     written = files = 0
     for path, findings in by_path.items():
         fault = None if os.path.realpath(path) in ours else "this file is not among those that were to be checked"
-        fault = fault or _annotate(Path(path), findings, reason)
+        fault = fault or leads_out(Path(path), roots) or _annotate(Path(path), findings, reason)
         if fault is None:
             written, files = written + len({f.span.line for f in findings}), files + 1
         else:
@@ -80,9 +80,11 @@ def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | Non
     for finding in findings:
         wanted.setdefault(finding.span.line, []).append(finding.code)
     try:
-        replace_file(path, annotate(source, wanted, reason))
+        replace_file(path, annotate(source, wanted, reason), source.text.encode(source.encoding))
     except AnnotateError as error:
         return str(error)
+    except FileChanged as error:
+        return str(error.strerror)
     except OSError as error:
         return f"the file cannot be written: {error.strerror}"
     return None

@@ -65,7 +65,7 @@ def check(asked: Asked) -> int:
         if asked["write_baseline"]:
             return actions.write_baselines(report, done.ledgers, asked.show_all)
         if asked["add_noqa"]:
-            return actions.add_noqa(report, scopes, asked["reason"] or "", asked.show_all)
+            return actions.add_noqa(report, scopes, asked["reason"] or "", asked.show_all, asked.paths)
         report, code = actions.prune_baselines(report, done.ledgers)
         if code:
             return code

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint.cli import FAILED
+from onnxlint.atomic import remove_leftovers
+from onnxlint.cli import FAILED, INTERRUPTED
 from onnxlint.cli.output import deliver, tell, write_bytes
 from onnxlint.cli.running import conclude
 from onnxlint.fix.write import unified_diff, write
@@ -43,9 +44,17 @@ def run(
             hidden=lambda finding: hidden(finding) and not show_all,
             progress=progress,
             base=base,
-            writing=not asked["diff"],
+            roots=None if asked["diff"] else asked.paths,
             given=given,
         )
+        if asked["diff"] or given:
+            faults: dict[str, str] = {}
+        else:
+            remove_leftovers({file.parent for scope in scopes for file in scope.found.files})
+            faults = {c.path: fault for c in done.changes if (fault := write(c)) is not None}
+        if faults:
+            fixed = tuple(f for f in done.fixed if f.fix is None or not {e.path for e in f.fix.edits} & faults.keys())
+            done = dataclasses.replace(done, session=done.look(), fixed=fixed, changes=())
     report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
     if asked["diff"]:
         return _show(done, report, show_all)
@@ -56,9 +65,10 @@ def run(
             tell(f"onnxlint: the source cannot be written to standard output: {fault}")
         code = conclude(report, asked, scopes, {**given, **done.overlay}, aside=True)
         return code if fault is None else FAILED
-    faults = tuple(Diagnostic("error", fault, c.path) for c in done.changes if (fault := write(c)) is not None)
-    report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *faults))
-    return conclude(report, asked, scopes, done.overlay)
+    told = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
+    report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *told))
+    code = conclude(report, asked, scopes, done.overlay)
+    return INTERRUPTED if report.interrupted else code
 
 
 def _show(done: Repaired, report: Report, show_all: bool) -> int:

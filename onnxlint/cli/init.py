@@ -83,10 +83,11 @@ def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | Non
     from onnxlint.paths import display_path
 
     try:
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
-        replace_file(file, added(before, text).encode())
+        before = file.read_bytes() if file.exists() else None
+        replace_file(file, added((before or b"").decode(), text).encode(), before)
     except (OSError, ValueError) as error:
-        return f"{display_path(file)} cannot be written: {error}; --stdout prints the tables"
+        reason = getattr(error, "strerror", None) or error
+        return f"{display_path(file)} cannot be written: {reason}; --stdout prints the tables"
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnxlint.atomic import replace_file
+from onnxlint.atomic import FileChanged, replace_file
 from onnxlint.edits import Lines
 
 
@@ -43,11 +43,11 @@ def unwritable(target: Path) -> str | None:
 def write(change: Change) -> str | None:
     """Put the new text in the place of the old; return why that cannot be done, in one sentence, or None."""
     try:
-        if change.target.read_bytes() != change.before:
-            return "the file has changed since it was read: run again"
-        replace_file(change.target, change.after)
+        replace_file(change.target, change.after, change.before)
     except UnicodeEncodeError as error:
         return f"the fix cannot be written in the file's encoding, {change.encoding}: {error.reason}"
+    except FileChanged as error:
+        return str(error.strerror)
     except OSError as error:
         return f"the file cannot be written: {error.strerror or error}"
     return None

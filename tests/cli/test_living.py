@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from onnxlint.cli import main
+from onnxlint.cli import actions, main
 
 GATE = """import torch
 
@@ -298,14 +298,14 @@ class TestAddNoqa:
     def test_a_file_that_cannot_be_written_is_one_message_and_the_rest_is_done(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        real = os.replace
+        real = actions.replace_file
 
-        def replace(source: str, target: Path) -> None:
-            if Path(target).name == "gate.py":
+        def replace(path: Path, data: bytes, expected: bytes | None = None) -> None:
+            if path.name == "gate.py":
                 raise PermissionError(13, "Permission denied")
-            real(source, target)
+            real(path, data, expected)
 
-        monkeypatch.setattr(os, "replace", replace)
+        monkeypatch.setattr(actions, "replace_file", replace)
         done = check("--add-noqa")
         assert done.code == 2
         assert done.err == "onnxlint: gate.py: no comment is written: the file cannot be written: Permission denied\n"
