@@ -247,7 +247,7 @@ def _analyse(index: Index, settings: Settings, store: Store, probing: bool) -> A
 
 
 def _problems(analysis: Analysis) -> list[Diagnostic]:
-    return [Diagnostic("error" if p.internal else "warning", p.message, p.path) for p in analysis.problems]
+    return [Diagnostic("error" if p.internal else "warning", p.message, p.path, p.line) for p in analysis.problems]
 
 
 def _off(missing: Sequence[str]) -> Diagnostic:

@@ -117,6 +117,6 @@ def _dim(text: str, at: int) -> DimSpec:
 
 
 def _size(text: str, at: int) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+    if not (text.isascii() and text.isdigit() and len(text) < 20) or int(text) < 1:
         raise SpecError(f"`{text}` is not a size: a size is a whole number from 1", at)
     return int(text)

@@ -1,7 +1,8 @@
 """How many steps an entry point and a file may take. They are counted, not timed: every run ends at the same place.
 
 A step is a statement, a call, or an item of a comprehension; a hundred thousand take a few seconds. The entry points of
-transformers take two thousand at most. What did only bookkeeping a few times takes none from then on.
+transformers take two thousand at most. What did only bookkeeping a few times takes none from then on. A value that
+holds many others takes more steps: with the bounds on values (see domain.py) that bounds the time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 ENTRY = 100_000
 FILE = 200_000
 LINE = 50  # that much more for both, for each line of the file
+LIGHT = 16  # values that hold fewer take no steps of their own
 HABIT = 4  # times that a function did only bookkeeping before it is taken to do so always
 
 
@@ -33,6 +35,11 @@ class Budget:
         self.left -= steps
         if self.left < 0:
             raise Exhausted
+
+    def carry(self, weight: int) -> None:
+        """Take the steps for a value of such a weight. Raises Exhausted where there are not so many."""
+        if weight >= LIGHT:
+            self.spend(weight // LIGHT)
 
     def of_file(self, path: str, lines: int) -> int:
         """How many steps the entry points of a file may still take, 0 or less for none."""

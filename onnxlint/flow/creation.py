@@ -95,11 +95,11 @@ def _steps(start: Value, end: Value, step: Value) -> Extent:
     """How many numbers a range has."""
     if as_int(start) == 0 and as_int(step) == 1:
         if isinstance(end, Const) and isinstance(end.literal, float):
-            return Const(math.ceil(end.literal))
+            return Const(math.ceil(end.literal)) if math.isfinite(end.literal) else CONFIG
         return shapes.from_value(end)
     numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (start, end, step)]
     known = [n for n in numbers if n is not None]
-    count = len(range(*known)) if len(known) == 3 and known[2] else None
+    count = max(0, -((known[0] - known[1]) // known[2])) if len(known) == 3 and known[2] else None
     size = shapes.combine(shapes.from_value(start), shapes.from_value(end), count)
     return shapes.combine(size, step, count) if isinstance(step, (Dim, Data)) else size
 

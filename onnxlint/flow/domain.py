@@ -6,7 +6,7 @@ Values are immutable by convention; they are not `frozen` because millions of th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from onnxlint.project.classes import ClassInfo, FunctionUnit
     from onnxlint.project.modules import ModuleInfo
 
-Key = TypeVar("Key")
 # What is known of a number that sizes make, where no axis is empty: it is one or more, it is more than zero (maybe a
 # fraction), or it may be nothing at all, as what a difference or a division leaves.
 COUNT, SHARE, REST = range(3)
@@ -52,14 +51,36 @@ class Trace:
         return tuple(reversed(found))
 
 
-WEIGHT = 1000  # values that one value may hold; in a heavier one, what is held in what it holds is forgotten
+# How much one value may hold: every kind of value keeps to these when it is made (see `_BOUNDS`), so that a step of the
+# interpreter takes a bounded time. What there is more of is not known.
+WEIGHT = 1000  # values in a value; in a heavier one, what is held in what it holds is forgotten
+NUMBERS = range(-(1 << 63), 1 << 63)  # the integers, as torch has them
+TEXT = 1000  # characters of a string
+AXES = 64  # of a tensor, as torch has them; and as many dynamic ones that a size depends on
 
 
-class _Plain:
-    """A value that holds no other: each weighs 1, one that holds others as much as all of them and 1."""
+class _Kind(type):
+    """A class of values: what it makes is within the bounds, and may be of a kind that says less."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make a value."""
+        made = super().__call__(*args, **kwargs)
+        bound = _BOUNDS.get(cls)
+        return made if bound is None else bound(made)
+
+
+class _Plain(metaclass=_Kind):
+    """A value that holds no other: each weighs 1, one that holds others more than all of them."""
 
     __slots__ = ()
     weight: ClassVar[int] = 1
+
+
+@dataclass(slots=True)
+class _Holder(metaclass=_Kind):
+    """A value that holds others: it weighs more than all of them, and the more the deeper they are nested."""
+
+    weight: int = field(init=False, compare=False, repr=False)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -202,53 +223,30 @@ class Tensor(_Plain):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Tuple:
+class Tuple(_Holder):
     """A tuple or list of known length."""
 
     items: tuple[Value, ...]
     kind: str = "tuple"
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    weight: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.weight = 1 + sum([v.weight for v in self.items])
-        if self.weight > WEIGHT + len(self.items):
-            self.items = _flat(self.items)
-            self.weight = 1 + len(self.items)
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Seq:
+class Seq(_Holder):
     """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters."""
 
     item: Value
     size: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    weight: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.weight = 1 + self.item.weight
-        if self.weight > WEIGHT:
-            self.item = UNKNOWN
-            self.weight = 2
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Dict:
+class Dict(_Holder):
     """A dict: known string or number keys in `items`, and `rest` for whatever else it may hold."""
 
     items: tuple[tuple[Hashable, Value], ...] = ()
     rest: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    weight: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        rest = self.rest.weight if self.rest is not None else 0
-        self.weight = 1 + rest + sum([v.weight for _, v in self.items])
-        if self.weight > WEIGHT + len(self.items):
-            self.items = _flat_pairs(self.items)
-            self.rest = None if self.rest is None else UNKNOWN
-            self.weight = 2 + len(self.items)
 
     def get(self, key: Hashable) -> Value | None:
         """The value under a known key, else what any key may hold."""
@@ -290,22 +288,13 @@ class Instance(_Plain):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Layer:
+class Layer(_Holder):
     """A module of torch.nn: its dotted name, arguments by name or position, and items if it is a container."""
 
     name: str
     args: tuple[tuple[str | int, Value], ...] = ()
     items: Tuple | Seq | Dict | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    weight: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        items = self.items.weight if self.items is not None else 0
-        self.weight = 1 + items + sum([v.weight for _, v in self.args])
-        if self.weight > WEIGHT + len(self.args):
-            self.args = _flat_pairs(self.args)
-            self.items = None if self.items is None else Seq(UNKNOWN)
-            self.weight = 3 + len(self.args)
 
     def arg(self, position: int, name: str) -> Value | None:
         """The argument given by position or by name."""
@@ -313,18 +302,13 @@ class Layer:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Function:
+class Function(_Holder):
     """A function of the project, with the object it is bound to and the variables it closes over."""
 
     unit: FunctionUnit
     bound: Value | None = None
     scope: Scope | None = field(default=None, compare=False, repr=False)
     trace: Trace | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def weight(self) -> int:
-        """How many values this one holds, itself included."""
-        return 1 + (self.bound.weight if self.bound is not None else 0)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -363,50 +347,31 @@ class External(_Plain):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Method:
+class Method(_Holder):
     """A method of a value that is not of the project: `x.view`."""
 
     receiver: Value
     name: str
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
-    @property
-    def weight(self) -> int:
-        """How many values this one holds, itself included."""
-        return 1 + self.receiver.weight
-
 
 @dataclass(slots=True, unsafe_hash=True)
-class Partial:
+class Partial(_Holder):
     """`functools.partial(function, ...)`."""
 
     function: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    weight: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.weight = 1 + self.function.weight + sum([v.weight for v in self.args])
-        self.weight += sum([v.weight for _, v in self.kwargs])
-        if self.weight > WEIGHT + len(self.args) + len(self.kwargs):
-            self.args, self.kwargs = _flat(self.args), _flat_pairs(self.kwargs)
-            self.function = self.function if self.function.weight < WEIGHT // 2 else UNKNOWN
-            self.weight = 1 + self.function.weight + len(self.args) + len(self.kwargs)
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Super:
+class Super(_Holder):
     """`super()` in a method of `info`, on `bound`."""
 
     info: ClassInfo
     bound: Value
     trace: Trace | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def weight(self) -> int:
-        """How many values this one holds, itself included."""
-        return 1 + self.bound.weight
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -467,17 +432,121 @@ class Site:
     how: str
 
 
+def _weigh(v: _Holder, *held: Value | None) -> int:
+    """Weigh a value by what it holds. An eighth on top for each level keeps the nesting from growing deep."""
+    inner = sum([h.weight for h in held if h is not None])
+    v.weight = 1 + inner + (inner >> 3)
+    return v.weight
+
+
+def _light(v: Value) -> Value:
+    return v if v.weight == 1 else UNKNOWN
+
+
+def _any_of(values: Iterable[Value]) -> Value:
+    """What is known of very many values: no more than that they are settings, if all are."""
+    return CONFIG if all(type(v) in (Const, Config) for v in values) else UNKNOWN
+
+
+def _bound_tuple(v: Tuple) -> Value:
+    count = len(v.items)
+    if count > WEIGHT:
+        return Seq(_any_of(v.items), None, v.trace)
+    if _weigh(v, *v.items) > WEIGHT + count:
+        v.items = tuple([_light(i) for i in v.items])
+        _weigh(v, *v.items)
+    return v
+
+
+def _bound_seq(v: Seq) -> Value:
+    if _weigh(v, v.item, v.size) > WEIGHT:
+        v.item = UNKNOWN
+        _weigh(v, UNKNOWN, v.size)
+    return v
+
+
+def _bound_dict(v: Dict) -> Value:
+    count = len(v.items)
+    if count > WEIGHT:
+        held = [i for _, i in v.items]
+        return Dict((), _any_of(held if v.rest is None else [*held, v.rest]), v.trace)
+    if _weigh(v, *[i for _, i in v.items], v.rest) > WEIGHT + count:
+        v.items = tuple([(k, _light(i)) for k, i in v.items])
+        v.rest = None if v.rest is None else UNKNOWN
+        _weigh(v, *[i for _, i in v.items], v.rest)
+    return v
+
+
+def _bound_layer(v: Layer) -> Value:
+    if len(v.args) > WEIGHT:
+        v.args = ()
+    if _weigh(v, *[i for _, i in v.args], v.items) > WEIGHT + len(v.args):
+        v.args = tuple([(k, _light(i)) for k, i in v.args])
+        v.items = None if v.items is None else Seq(UNKNOWN)
+        _weigh(v, *[i for _, i in v.args], v.items)
+    return v
+
+
+def _bound_partial(v: Partial) -> Value:
+    if len(v.args) + len(v.kwargs) > WEIGHT:
+        return UNKNOWN
+    if _weigh(v, v.function, *v.args, *[i for _, i in v.kwargs]) > WEIGHT + len(v.args) + len(v.kwargs):
+        v.args, v.kwargs = tuple([_light(i) for i in v.args]), tuple([(k, _light(i)) for k, i in v.kwargs])
+        v.function = v.function if v.function.weight < WEIGHT // 2 else UNKNOWN
+        _weigh(v, v.function, *v.args, *[i for _, i in v.kwargs])
+    return v
+
+
+def _bound_method(v: Method) -> Value:
+    return v if _weigh(v, v.receiver) <= 3 * WEIGHT else UNKNOWN
+
+
+def _bound_bound(v: Function | Super) -> Value:
+    return v if _weigh(v, v.bound) <= 3 * WEIGHT else UNKNOWN
+
+
+def _bound_const(v: Const) -> Value:
+    literal = v.value
+    if isinstance(literal, int):
+        return v if literal in NUMBERS else Config(v.trace)
+    return Config(v.trace) if isinstance(literal, (str, bytes)) and len(literal) > TEXT else v
+
+
+def _bound_external(v: External) -> Value:
+    return v if len(v.name) <= TEXT else UNKNOWN
+
+
+def _bound_dim(v: Dim) -> Value:
+    if v.example is not None and v.example not in NUMBERS:
+        v.example = None
+    if len(v.axes) > AXES:
+        v.axes = frozenset(sorted(v.axes)[:AXES])
+    return v
+
+
+def _bound_tensor(v: Tensor) -> Value:
+    if v.dims is not None and len(v.dims) > AXES:
+        v.lead, v.dims = v.dims[0], None
+    return v
+
+
+_BOUNDS: dict[type, Callable[[Any], Value]] = {
+    Tuple: _bound_tuple,
+    Seq: _bound_seq,
+    Dict: _bound_dict,
+    Layer: _bound_layer,
+    Partial: _bound_partial,
+    Method: _bound_method,
+    Function: _bound_bound,
+    Super: _bound_bound,
+    Const: _bound_const,
+    External: _bound_external,
+    Dim: _bound_dim,
+    Tensor: _bound_tensor,
+}
 UNKNOWN = Unknown()
 NONE = Const(None)
 CONFIG = Config()
-
-
-def _flat(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    return tuple([v if v.weight == 1 else UNKNOWN for v in values])
-
-
-def _flat_pairs(pairs: tuple[tuple[Key, Value], ...]) -> tuple[tuple[Key, Value], ...]:
-    return tuple([(k, v if v.weight == 1 else UNKNOWN) for k, v in pairs])
 
 
 def first_dim(t: Tensor) -> Extent | None:
@@ -511,6 +580,11 @@ def as_int(v: Value | None) -> int | None:
     if isinstance(v, Const) and isinstance(v.literal, int) and not isinstance(v.literal, bool):
         return v.literal
     return None
+
+
+def literal_size(text: str) -> Extent:
+    """The size that is written in a text."""
+    return Const(int(text)) if text.isdecimal() and len(text) < 20 else CONFIG
 
 
 def truth_of(v: Value) -> Truth:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow import shapes
-from onnxlint.flow.domain import CONFIG, UNKNOWN, Const, Dim, Extent, Seq, Tensor, Tuple, Value, as_int
+from onnxlint.flow.domain import CONFIG, UNKNOWN, Const, Dim, Extent, Seq, Tensor, Tuple, Value, as_int, literal_size
 from onnxlint.flow.joins import element
 
 
@@ -117,7 +117,7 @@ def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, Value]) -> shape
 
 def _size(name: str, sizes: Mapping[str, Extent]) -> Extent:
     if name.isdigit():
-        return Const(int(name))
+        return literal_size(name)
     return sizes.get(name, CONFIG)
 
 

@@ -30,7 +30,7 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.frame import Frame
-from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.interpret import Interpreter, described
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value, exported_value, used_as_tensor, vararg_value
 from onnxlint.flow.parts import Declared, Part, name_of
@@ -51,6 +51,7 @@ class Problem:
     path: str
     message: str
     internal: bool = False
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Run:
 def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     """Run the entry points of a part; the engine holds what they saw. With `debug`, what a job raises is raised."""
     exporters = engine.all_exporters
+    engine.debug = debug
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
@@ -124,7 +126,9 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
         except Exception as error:
             if debug:
                 raise
-            problems.append(Problem(job.path, f"internal error in {job.name}: {type(error).__name__}: {error}", True))
+            message = f"internal error in {job.name}: {described(error)}; it is not analysed further"
+            problems.append(Problem(job.path, message, True, job.line))
+    problems += [Problem(path, message, True, line) for (path, line), message in engine.failures.items()]
     problems += [
         Problem(path, f"the file takes too many steps to analyse; {name} and what comes after it is left out")
         for path, name in beyond.items()
@@ -138,6 +142,12 @@ class _Job:
     engine: Interpreter
     path: str
     name: str
+
+    @property
+    def line(self) -> int | None:
+        """The line of the function or the class that it runs."""
+        at: FunctionUnit | ClassInfo | None = getattr(self, "unit", None) or getattr(self, "cls", None)
+        return at.line if at is not None else None
 
     def run(self) -> None:
         """Analyse this entry point."""

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from onnxlint.flow.candidates import Candidate, forward_parameters
-from onnxlint.flow.domain import Const, Dict, Instance, Object, Tensor, Tuple, Value, as_int, is_none
+from onnxlint.flow.domain import NUMBERS, Const, Dict, Instance, Object, Tensor, Tuple, Value, as_int, is_none
 from onnxlint.project.modules import module_name
 from onnxlint.records import TARGET, DimSpec, TensorSpec
 
@@ -106,7 +106,9 @@ def _plain(engine: Interpreter, v: Value) -> Any:
 
 def _writable(literal: object) -> bool:
     """Whether configuration and scripts can spell it: `1e999` is infinity, which neither JSON nor Python can."""
-    return isinstance(literal, (bool, int, str)) or (isinstance(literal, float) and math.isfinite(literal))
+    if isinstance(literal, float):
+        return math.isfinite(literal)
+    return isinstance(literal, str) or (isinstance(literal, int) and literal in NUMBERS)
 
 
 def _every_parameter(unit: FunctionUnit) -> list[str]:

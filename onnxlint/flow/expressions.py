@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
+from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.conditions import Conditions
 from onnxlint.flow.domain import (
     CONFIG,
@@ -39,7 +40,13 @@ class Expressions(Conditions):
     def eval(self, node: ast.expr) -> Value:
         """The abstract value of an expression."""
         handler = _EXPRESSIONS.get(type(node))
-        return handler(self, node) if handler is not None else UNKNOWN
+        try:
+            return handler(self, node) if handler is not None else UNKNOWN
+        except (Exhausted, RecursionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one expression must not hide the rest of its function
+            self.engine.failed(self, node, error)
+            return UNKNOWN
 
     def e_name(self, node: ast.Name) -> Value:
         """A variable, a global, or a builtin."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from onnxlint.flow import facts, lowering, names, outputs, special
 from onnxlint.flow.alike import one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
+from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.joins import join, widen
 from onnxlint.flow.targets import Targets
@@ -62,17 +63,27 @@ class Frame(Targets):
         self.engine.budget.spend(len(statements))
         asked = self.engine.asked
         shift = self.body.shift
+        held = self.engine.silent, self.by_size, self.looping, self.attempted, self.loop_exits
         try:
             for i, node in enumerate(statements):
                 self.line = node.lineno + shift
                 self.statement_node = node
                 handler = _STATEMENTS.get(type(node))
-                if handler is not None and handler(self, node):
-                    return True
-                if isinstance(node, ast.If) and not node.orelse:
-                    rest = statements[i + 1 :]
-                    if rest and self.pieces(node.test, node.body, rest) is False:
-                        return self._unheard(rest)
+                mask = self.engine.exporters
+                try:
+                    if handler is not None and handler(self, node):
+                        return True
+                    if isinstance(node, ast.If) and not node.orelse:
+                        rest = statements[i + 1 :]
+                        if rest and self.pieces(node.test, node.body, rest) is False:
+                            return self._unheard(rest)
+                except (Exhausted, RecursionError):
+                    raise
+                except Exception as error:  # noqa: BLE001 - one statement must not hide the rest of its function
+                    self.engine.failed(self, node, error)
+                    self.engine.exporters = mask
+                    self.engine.silent, self.by_size, self.looping, self.attempted, self.loop_exits = held
+                    self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
         finally:
             self.engine.asked = asked  # a return under a flag says something of the rest of its own block
         return False
@@ -386,6 +397,11 @@ class Frame(Targets):
             return run
 
         return self.arms([*((mask, matched(c)) for c in node.cases), (mask, lambda: False)])
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement binds."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _merge(a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:

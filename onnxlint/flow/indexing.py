@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from onnxlint.flow import gathering, lowering, pitfalls, shapes
 from onnxlint.flow.access import read_dim, with_trace
 from onnxlint.flow.domain import (
+    AXES,
     CONFIG,
     NONE,
     REST,
@@ -98,6 +99,8 @@ def _index_sequence(owner: Tuple | Seq, first: Value) -> Value:
 def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
     t = shape.tensor
     numbers = [None if is_none(b) else as_int(b) for b in bounds.items]
+    if numbers[2] == 0 or any(abs(n or 0) > AXES for n in numbers):
+        return Seq(CONFIG)
     if t.dims is not None:
         return Tuple(tuple(with_trace(d, t) for d in t.dims[slice(*numbers)]))
     low, high = numbers[0], numbers[1]

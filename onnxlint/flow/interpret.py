@@ -25,6 +25,7 @@ from onnxlint.flow import (
     special,
     unflattened,
 )
+from onnxlint.flow.activation import Activation
 from onnxlint.flow.budget import Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.domain import (
@@ -112,6 +113,8 @@ class Interpreter(Objects):
         self.budget = Budget()
         self.reads = Attributes()
         self.bounded = False  # a loop is looked at that turns once for each module
+        self.debug = True  # what fails is raised
+        self.failures: dict[tuple[str, int], str] = {}  # what failed, by the path and the line
         self.silent = 0  # arms on the way here that a fresh model does not take
         self.asked = False  # a flag was turned on, on the way here, that is off by default
         self.stated: set[str] = set()  # attributes of modules that forward assigns
@@ -162,6 +165,7 @@ class Interpreter(Objects):
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
         self.reached[unit.key] = unit
+        self.budget.carry(sum([v.weight for v in args]) + sum([v.weight for v in kwargs.values()]))
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not self.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -502,6 +506,14 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ facts
 
+    def failed(self, frame: Activation, node: ast.expr | ast.stmt, error: Exception) -> None:
+        """Note an error of our own, once for each line; what is raised ends an analysis that debugs."""
+        if self.debug:
+            raise error
+        what = "what this expression gives" if isinstance(node, ast.expr) else "what this statement does"
+        message = f"internal error in {frame.symbol}: {described(error)}; {what} is taken to be unknown"
+        self.failures.setdefault((frame.module.path, node.lineno + frame.body.shift), message)
+
     def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
         if self.mode_root is not None:
@@ -547,6 +559,12 @@ class Interpreter(Objects):
         """A call of torch.onnx.export."""
         exports.record(self, name, args, kwargs, node)
         return UNKNOWN
+
+
+def described(error: Exception) -> str:
+    """An error of our own in few words."""
+    told = " ".join(str(error).split())
+    return f"{type(error).__name__}: {told if len(told) <= 200 else f'{told[:200]}...'}"
 
 
 def _flags(key: _Call) -> list[tuple[int, Const]]:

@@ -265,7 +265,7 @@ def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.A
 def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
     out = layer.arg(1, "out_channels")
     channels: Extent = shapes.from_value(out) if out is not None else CONFIG
-    rank = int(short[-2]) if short[-1] == "d" and short[-2].isdigit() else 2
+    rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
     mode = layer.arg(8, "padding_mode")
     if isinstance(mode, Const) and mode.literal != "zeros":
         x = unflattened.padded(x, mode)  # it is padded by an operator of its own
@@ -291,7 +291,7 @@ def _text(v: Value | None) -> str:
 
 
 def _pooling(layer: Layer, short: str, x: Tensor) -> Tensor:
-    if x.dims is None or not short[-2].isdigit():
+    if x.dims is None or not short[-2].isdecimal():
         return x
     rank = int(short[-2])
     if len(x.dims) < rank + 1:

@@ -15,7 +15,6 @@ from onnxlint.flow.domain import (
     NONE,
     UNKNOWN,
     Config,
-    Const,
     Dict,
     Dim,
     Extent,
@@ -25,6 +24,7 @@ from onnxlint.flow.domain import (
     Tensor,
     Trace,
     Value,
+    literal_size,
 )
 from onnxlint.project.classes import ClassInfo, dotted
 
@@ -255,7 +255,7 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace, module: Mod
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             node = ast.parse(node.value, mode="eval").body
-        except SyntaxError:
+        except (SyntaxError, ValueError, MemoryError, RecursionError):  # it may be any text
             return None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides = [by_annotation(engine, s, trace, module) for s in (node.left, node.right)]
@@ -370,7 +370,7 @@ def _jaxtyped(text: str, kind: str, trace: Trace) -> Tensor:
         if axis.startswith(("...", "*")):
             return Tensor(None, None, "input", None, None, None, trace)
         if axis.isdigit():
-            dims.append(Const(int(axis)))
+            dims.append(literal_size(axis))
         elif axis[0].isalpha() and axis.lower() in ("b", "batch", "n", "bs") and not dims:
             dims.append(Dim(frozenset(("batch",)), trace=trace))
         else:

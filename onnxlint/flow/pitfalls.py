@@ -133,7 +133,7 @@ def layer(engine: Interpreter, called: Layer, args: Sequence[Value], node: ast.A
 
 def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
     """Pooling to a grid of fixed size."""
-    rank = int(op[-2]) if op[-2:-1].isdigit() else 0
+    rank = int(op[-2]) if op[-2:-1].isdecimal() else 0
     if not rank or size is None or is_none(size):
         return
     cells = size.items if isinstance(size, Tuple) and len(size.items) == rank else (size,) * rank

@@ -109,7 +109,10 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
         del kwargs
         first = args[0] if args else Const(0)
         if isinstance(first, Const) and isinstance(first.literal, (int, float)):
-            return Const(convert(first.literal))
+            try:
+                return Const(convert(first.literal))
+            except (OverflowError, ValueError):  # of an infinite number, or of none
+                return CONFIG
         result = frozen(engine, args, node, how)
         if isinstance(result, Dim) and isinstance(first, Dim) and how == "int()":
             return replace(result, example=first.example)

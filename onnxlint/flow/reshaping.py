@@ -296,7 +296,7 @@ def _split(call: Call) -> Value:
         return Tensor(dims, t.lead if dims is None and axis != 0 else None, t.source, t.kind, call.op, None, t.trace)
 
     sizes = _pieces(call.op.removeprefix("unsafe_"), whole, how)
-    if sizes is not None and 0 < len(sizes) <= 16:
+    if sizes is not None and 0 < len(sizes) <= shapes.PIECES:
         return Tuple(tuple(piece(size) for size in sizes))
     some = shapes.resized(whole, lambda n: None) if not isinstance(whole, Const) else CONFIG
     return Seq(piece(some), whole if isinstance(whole, Dim) else None)
@@ -313,6 +313,8 @@ def _pieces(op: str, whole: Extent, how: Value | None) -> list[Extent] | None:
         return None
     if op == "split":
         return shapes.parts(whole, count)
+    if count > shapes.PIECES:
+        return None
     number = as_int(whole)
     if number is None:
         return [shapes.resized(whole, lambda n: n // count if n % count == 0 else None)] * count
@@ -330,6 +332,6 @@ def _unbind(call: Call) -> Value:
     at = axis % len(t.dims)
     item = Tensor((*t.dims[:at], *t.dims[at + 1 :]), None, t.source, t.kind, "unbind", None, t.trace)
     count = as_int(t.dims[at])
-    if count is not None and count <= 16:
+    if count is not None and count <= shapes.PIECES:
         return Tuple((item,) * count)
     return Seq(item, t.dims[at] if isinstance(t.dims[at], Dim) else None)

@@ -9,6 +9,7 @@ from onnxlint.flow.domain import CONFIG, UNSURE, Const, Data, Dim, Extent, Tenso
 from onnxlint.flow.joins import join_extents
 
 Dims = tuple[Extent, ...]
+PIECES = 16  # of a tensor that is split, so many are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,9 +280,9 @@ def matmul(a: Tensor, b: Tensor) -> Dims | None:
 
 
 def parts(size: Extent, most: int) -> list[Extent] | None:
-    """The sizes of the pieces of at most `most` that a known size falls into."""
+    """The sizes of the pieces of at most `most` that a known size falls into, if they are not very many."""
     number = as_int(size)
-    if number is None or most <= 0:
+    if number is None or most <= 0 or number > PIECES * most:
         return None
     return [Const(min(most, number - at)) for at in range(0, number, most)]
 

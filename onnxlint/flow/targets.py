@@ -37,6 +37,7 @@ class Targets(Expressions):
 
     def assign(self, target: ast.expr, v: Value, augmented: bool = False) -> None:
         """Bind a target: a name, an attribute, an item, or several of them."""
+        self.engine.budget.carry(v.weight)
         if isinstance(target, ast.Name):
             if target.id in self.globals and isinstance(v, (Tensor, Dim, Data)):
                 self.engine.global_write(target, v)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import lru_cache, partial
@@ -13,7 +12,7 @@ from typing import TypeVar
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.outline import ImportOutline, ModuleOutline, ValueOutline, import_outlines, outline_of
 from onnxlint.project.reads import WHOLE, Names, Reads
-from onnxlint.source.parse import SourceFile
+from onnxlint.source.parse import SourceFile, tree_of
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -316,9 +315,7 @@ def _definition(
 
 def _function(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """The tree of a function by its text; it starts on line FIRST."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n")
+    tree = tree_of(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n")
     return next(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
@@ -333,12 +330,10 @@ def _nodes(source: SourceFile, first: int, last: int) -> Iterator[ast.AST]:
     """The nodes of a few lines of a file, where they stand there; those of the whole file if the lines need it."""
     text = "\n".join(source.lines[first - 1 : last])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if text[:1].isspace():
-                tree = ast.parse("\n" * (first - 2) + "if 1:\n" + text + "\n")
-            else:
-                tree = ast.parse("\n" * (first - 1) + text + "\n")
+        if text[:1].isspace():
+            tree = tree_of("\n" * (first - 2) + "if 1:\n" + text + "\n")
+        else:
+            tree = tree_of("\n" * (first - 1) + text + "\n")
     except (SyntaxError, ValueError):  # such as `else: x = 1`
         tree = source.tree
     return ast.walk(tree)

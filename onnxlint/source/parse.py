@@ -17,6 +17,8 @@ from onnxlint.records import Diagnostic
 
 MAX_BYTES = 5_000_000
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_LONG_NUMBER = re.compile(r"0[xXoObB]\w{3000}")  # Python itself refuses a decimal one that it could not write
+_BEYOND = 1 << 64  # stands for all that are larger
 _REMEDY = "mend it, or leave it out with `exclude`"
 
 
@@ -120,9 +122,19 @@ def _lines_of(source: SourceFile) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _tree_of(source: SourceFile) -> ast.Module:
+    return tree_of(source.text, source.display)
+
+
+def tree_of(text: str, name: str = "<unknown>") -> ast.Module:
+    """Parse a text, or raise what `ast.parse` raises. A number that Python cannot write as text is another there."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(source.text, filename=source.display)
+        tree = ast.parse(text, filename=name)
+    if _LONG_NUMBER.search(text):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > _BEYOND:
+                node.value = _BEYOND
+    return tree
 
 
 @lru_cache(maxsize=64)
