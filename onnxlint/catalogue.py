@@ -10,12 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from onnxlint.records import EXPORTERS, Outcome, Safety, Severity
+from onnxlint.records import EXPORTERS, Cause, Outcome, Safety, Severity
 
-E = TypeVar("E", Severity, Safety, Outcome)
+E = TypeVar("E", Severity, Safety, Outcome, Cause)
 
 _FILE_NAME = re.compile(r"(?P<code>ONX\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
+_OPTIONAL = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function", "spoken-for-by", "merged-into")
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -30,6 +31,11 @@ class Rule:
     """One rule's contract. `effects` maps an exporter to what becomes of it there; the prose is parsed when asked for.
 
     `fix` is None where the rule offers none; `text` is the Markdown after the front matter, `line` its first line.
+    Evidence with a cause in `confirmed_by` confirms a finding in its statement. A consequence in `shows_here` does so
+    before other explanations are tried; one in `shows_in_file` may lie anywhere in the file, and one in
+    `shows_in_function` at the head of the function, since such a fault has no line of its own.
+    Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
+    start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
     """
 
     code: str
@@ -40,6 +46,12 @@ class Rule:
     text: str
     path: str
     line: int
+    confirmed_by: frozenset[Cause] = frozenset()
+    shows_here: frozenset[Cause] = frozenset()
+    shows_in_file: frozenset[Cause] = frozenset()
+    shows_in_function: frozenset[Cause] = frozenset()
+    spoken_for_by: str | None = None
+    merged_into: str | None = None
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
@@ -99,7 +111,17 @@ def load_catalogue(folder: Path | None = None) -> Mapping[str, Rule]:
         rules[rule.code] = rule
     if not rules:
         raise CatalogueError(f"{folder}: no contract (ONXnnn-name.md) is in this folder")
+    for rule in rules.values():
+        _check_links(rule, rules)
     return MappingProxyType(rules)
+
+
+def speakers(rule: Rule, catalogue: Mapping[str, Rule]) -> tuple[str, ...]:
+    """The codes of the rules that speak for `rule` at the same statement: the start of the chain first, itself last."""
+    chain = [rule.code]
+    while (before := catalogue[chain[-1]].spoken_for_by) is not None:
+        chain.append(before)
+    return tuple(reversed(chain))
 
 
 def read_rule(path: Path) -> Rule:
@@ -126,6 +148,12 @@ def read_rule(path: Path) -> Rule:
         text="\n".join(lines[body:]),
         path=str(path),
         line=body + 1,
+        confirmed_by=_causes(path, header, "confirmed-by"),
+        shows_here=_causes(path, header, "shows-here"),
+        shows_in_file=_causes(path, header, "shows-in-file"),
+        shows_in_function=_causes(path, header, "shows-in-function"),
+        spoken_for_by=header.get("spoken-for-by", (None,))[0],
+        merged_into=header.get("merged-into", (None,))[0],
     )
     _check_sections(rule)
     return rule
@@ -154,12 +182,36 @@ def _front_matter(path: Path, lines: list[str]) -> tuple[dict[str, tuple[str, in
         key, colon, value = (part.strip() for part in line.partition(":"))
         if not colon or not value:
             raise CatalogueError(f"{path}:{number}: `key: value` was expected, not `{line.strip()}`")
-        if key not in _KEYS:
-            raise CatalogueError(f"{path}:{number}: `{key}` is not one of {', '.join(_KEYS)}")
+        if key not in (*_KEYS, *_OPTIONAL):
+            raise CatalogueError(f"{path}:{number}: `{key}` is not one of {', '.join((*_KEYS, *_OPTIONAL))}")
         if key in header:
             raise CatalogueError(f"{path}:{number}: `{key}` is given twice")
         header[key] = (value, number)
     raise CatalogueError(f"{path}:{len(lines)}: the front matter does not end with `---`")
+
+
+def _causes(path: Path, header: Mapping[str, tuple[str, int]], key: str) -> frozenset[Cause]:
+    text, line = header.get(key, ("", 0))
+    names = [name.strip() for name in text.split(",")] if text else []
+    causes = frozenset(_value(path, {key: (name, line)}, key, Cause) for name in names)
+    if len(causes) < len(names):
+        raise CatalogueError(f"{path}:{line}: {key} names a cause twice")
+    if key != "confirmed-by" and causes - _causes(path, header, "confirmed-by"):
+        raise CatalogueError(f"{path}:{line}: {key} names a cause that confirmed-by does not")
+    return causes
+
+
+def _check_links(rule: Rule, rules: Mapping[str, Rule]) -> None:
+    """Raises CatalogueError where `rule` names a rule that does not exist, or speaks for itself in the end."""
+    for key, code in (("spoken-for-by", rule.spoken_for_by), ("merged-into", rule.merged_into)):
+        if code is not None and code not in rules:
+            raise CatalogueError(f"{rule.path}:1: {key} is `{code}`, which is the code of no rule")
+    passed, code = {rule.code}, rule.spoken_for_by
+    while code is not None and code in rules:
+        if code in passed:
+            raise CatalogueError(f"{rule.path}:1: spoken-for-by leads from {rule.code} back to {code}")
+        passed.add(code)
+        code = rules[code].spoken_for_by
 
 
 def _value(path: Path, header: Mapping[str, tuple[str, int]], key: str, kind: type[E]) -> E:

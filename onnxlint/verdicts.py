@@ -44,74 +44,6 @@ CONSEQUENCES = frozenset({Cause.MISMATCH, Cause.CONSTANT, Cause.RUNTIME, Cause.I
 # The export is right, and larger than it had to be, or without an input that nothing depended on.
 LARGE = frozenset({Cause.UNROLLED, Cause.WEIGHTS, Cause.TABLE, Cause.INPUT_VANISHED})
 
-_GRAPH = ("ONX1", "ONX2", "ONX4")  # control flow, shapes, escapes and operators: what tracing loses
-_STATE = ("ONX304",)
-_RANDOM = ("ONX302", "ONX305")
-# Code prefixes that a cause can confirm. A rule outside them may share the line, but not the reason.
-COMPATIBLE: Mapping[Cause, tuple[str, ...]] = {
-    Cause.REFUSED: (
-        *_GRAPH,
-        *_STATE,
-        *_RANDOM,
-        "ONX303",
-        "ONX306",
-        "ONX307",
-        "ONX308",
-        "ONX309",
-        "ONX31",
-    ),  # some writes, draws, modes, lost weights, gradients
-    Cause.ESCAPE: (*_GRAPH, *_STATE, *_RANDOM),
-    Cause.BRANCH: (*_GRAPH, *_STATE, *_RANDOM),  # a path may turn on kept state or on a draw
-    Cause.GUARD: (*_GRAPH, *_STATE),
-    Cause.CONSTANT: (*_GRAPH, *_STATE, *_RANDOM),
-    Cause.MISMATCH: (*_GRAPH, "ONX3"),
-    Cause.RUNTIME: (*_GRAPH, "ONX313"),
-    Cause.EAGER: _GRAPH,
-    Cause.UNROLLED: (),  # nothing is wrong
-    Cause.WEIGHTS: (),
-    Cause.TABLE: (),
-    Cause.RANDOM: ("ONX301", "ONX302", "ONX303", "ONX305", "ONX306", "ONX307", "ONX308", "ONX311", "ONX505"),
-    # Batch statistics are state too.
-    Cause.MUTATION: ("ONX204", "ONX301", "ONX303", "ONX304", "ONX307", "ONX308", "ONX406"),
-    Cause.INPUT_VANISHED: (
-        "ONX101",
-        "ONX104",
-        "ONX105",
-        "ONX106",
-        "ONX107",
-        "ONX108",
-        "ONX401",
-        "ONX402",
-        "ONX403",
-        "ONX411",
-    ),
-}
-# For these rules a consequence at their own line is the fault itself, so it need not wait for step 2.
-DIRECT: Mapping[Cause, tuple[str, ...]] = {
-    Cause.CONSTANT: ("ONX201", "ONX202", "ONX203", "ONX204", "ONX403"),
-    Cause.MISMATCH: ("ONX205", "ONX307", "ONX405", "ONX406", "ONX408", "ONX413", "ONX421"),
-    Cause.RUNTIME: ("ONX313", "ONX404"),
-    Cause.INPUT_VANISHED: ("ONX105", "ONX108"),
-}
-
-# These rules object where a mode or a container is declared, which is not where it shows. Evidence in the same file
-# that nothing else explains is theirs, if the model reached the file.
-DECLARED: Mapping[Cause, tuple[str, ...]] = {
-    Cause.RANDOM: ("ONX303", "ONX306", "ONX307"),
-    Cause.MUTATION: ("ONX303", "ONX306", "ONX307"),
-    Cause.MISMATCH: ("ONX303", "ONX306", "ONX307"),
-    Cause.REFUSED: ("ONX303", "ONX306"),
-}
-
-# These rules speak of what the whole forward takes, keeps and gives back. Their faults have no line of their own: they
-# show at the head of the function.
-WHOLE: Mapping[Cause, tuple[str, ...]] = {
-    Cause.RANDOM: ("ONX308", "ONX311"),
-    Cause.MISMATCH: ("ONX416",),
-    Cause.REFUSED: ("ONX416",),
-    Cause.RUNTIME: ("ONX414", "ONX415"),
-}
-
 _CODE_OF_CAUSE: Mapping[Cause, str] = {
     Cause.ESCAPE: "ONX704",
     Cause.BRANCH: "ONX703",
@@ -170,12 +102,12 @@ def join(
     if not results:  # no evidence, so nobody has to know where statements begin and end
         return tuple(sorted((_judge(f, (), (), statement_lines) for f in findings), key=place))
     is_checked = is_checked or _in_working_directory
-    table = _Table(findings, statement_lines, is_checked)
+    table = _Table(findings, catalogue, statement_lines, is_checked)
     is_head = _is_head(source_line)
     every = [evidence for result in results for evidence in result.evidence]
     large = [e for e in every if e.cause in LARGE and not failing(e)]
     every = [e for e in every if e not in large]
-    waiting = [e for e in every if not table.attach(e, DIRECT if _is_consequence(e) else COMPATIBLE)]
+    waiting = [e for e in every if not table.attach(e, _shows_here if _is_consequence(e) else _confirmed_by)]
     reached = {result.report.name: frozenset(map(_normal, result.reached)) for result in results}
     waiting = [e for e in waiting if not table.attach_declared(e, reached.get(e.model, frozenset()))]
     waiting = [e for e in waiting if not table.attach_whole(e, is_head)]
@@ -187,7 +119,7 @@ def join(
     for evidence in waiting:
         if not _is_consequence(evidence) or _covers(explained, evidence):
             continue
-        if not table.attach(evidence, COMPATIBLE) and not table.attach_upstream(evidence):
+        if not table.attach(evidence, _confirmed_by) and not table.attach_upstream(evidence):
             own.add(evidence)
     judged = [_judge(finding, table.evidence[i], results, statement_lines) for i, finding in enumerate(findings)]
     return tuple(sorted([*judged, *own.findings(catalogue), *own.large(large, catalogue)], key=place))
@@ -207,10 +139,15 @@ class _Table:
     """The findings by path, with the evidence that has attached to each."""
 
     def __init__(
-        self, findings: Sequence[Finding], statement_lines: StatementLines, is_checked: Callable[[str], bool]
+        self,
+        findings: Sequence[Finding],
+        catalogue: Mapping[str, Rule],
+        statement_lines: StatementLines,
+        is_checked: Callable[[str], bool],
     ) -> None:
         self.evidence: dict[int, list[Evidence]] = {i: [] for i in range(len(findings))}
         self._findings = findings
+        self._rules = [catalogue[finding.code] for finding in findings]
         self._lines = statement_lines
         self._is_checked = is_checked
         self._by_path: dict[str, list[tuple[int, int, int]]] = {}
@@ -218,11 +155,10 @@ class _Table:
             first, last = _statement_of(finding, statement_lines)
             self._by_path.setdefault(_normal(finding.span.path), []).append((first, last, i))
 
-    def attach(self, evidence: Evidence, allowed: Mapping[Cause, tuple[str, ...]]) -> bool:
-        """Attach to the findings that the cause may confirm, at the innermost frame that has any."""
-        prefixes = allowed.get(evidence.cause, ())
+    def attach(self, evidence: Evidence, causes: Callable[[Rule], frozenset[Cause]]) -> bool:
+        """Attach to the findings whose rules name the cause, at the innermost frame that has any."""
         for frame in evidence.frames:
-            hits = [i for i in self._at(frame) if self._findings[i].code.startswith(prefixes)]
+            hits = [i for i in self._at(frame) if evidence.cause in causes(self._rules[i])]
             for i in hits:
                 self.evidence[i].append(evidence)
             if hits:
@@ -233,13 +169,14 @@ class _Table:
 
     def attach_declared(self, evidence: Evidence, reached: frozenset[str]) -> bool:
         """Attach to the findings that object to a declaration, in the files that the model reached."""
-        prefixes = DECLARED.get(evidence.cause, ())
+        if not failing(evidence):
+            return False
         paths = {_normal(frame.path) for frame in evidence.frames} or reached
         hits = [
             i
             for path in paths & reached
             for _, _, i in self._by_path.get(path, ())
-            if prefixes and failing(evidence) and self._findings[i].code.startswith(prefixes)
+            if evidence.cause in self._rules[i].shows_in_file
         ]
         for i in hits:
             self.evidence[i].append(evidence)
@@ -247,14 +184,13 @@ class _Table:
 
     def attach_whole(self, evidence: Evidence, is_head: Callable[[Location], bool]) -> bool:
         """Attach what shows at the head of a function to the findings in it that speak of the function as a whole."""
-        codes = WHOLE.get(evidence.cause, ())
         frame = next((frame for frame in evidence.frames if self._is_checked(frame.path)), None)
-        if frame is None or not codes or not frame.function or not is_head(frame):
+        if frame is None or not frame.function or not is_head(frame):
             return False
         hits = [
             i
             for _, _, i in self._by_path.get(_normal(frame.path), ())
-            if self._findings[i].code in codes and self._foretells(self._findings[i], evidence, frame.function)
+            if evidence.cause in self._rules[i].shows_in_function and self._foretells(i, evidence, frame.function)
         ]
         for i in hits:
             self.evidence[i].append(evidence)
@@ -272,19 +208,20 @@ class _Table:
         eligible = [
             (abs(frame.line - first), i)
             for first, _, i in self._by_path.get(_normal(frame.path), ())
-            if (first <= frame.line or anywhere) and self._foretells(self._findings[i], evidence, frame.function)
+            if (first <= frame.line or anywhere) and self._foretells(i, evidence, frame.function)
         ]
         nearest = min(eligible, default=None)
         if nearest is not None:
             self.evidence[nearest[1]].append(evidence)
         return nearest is not None
 
-    def _foretells(self, finding: Finding, evidence: Evidence, function: str) -> bool:
+    def _foretells(self, number: int, evidence: Evidence, function: str) -> bool:
+        finding = self._findings[number]
         foretold = finding.effects.get(evidence.exporter)
         outcomes = set(finding.effects.values()) if evidence.exporter not in EXPORTERS else {foretold}
         return (
             f".{finding.symbol}".endswith(f".{function}")
-            and finding.code.startswith(COMPATIBLE[evidence.cause])
+            and evidence.cause in self._rules[number].confirmed_by
             and evidence.symptom in outcomes
         )
 
@@ -303,6 +240,14 @@ class _Table:
         first, last = self._lines(frame.path, frame.line)
         spans = self._by_path.get(_normal(frame.path), ())
         return [i for low, high, i in spans if low <= last and first <= high]
+
+
+def _confirmed_by(rule: Rule) -> frozenset[Cause]:
+    return rule.confirmed_by
+
+
+def _shows_here(rule: Rule) -> frozenset[Cause]:
+    return rule.shows_here
 
 
 def _is_head(source_line: Callable[[str, int], str] | None) -> Callable[[Location], bool]:

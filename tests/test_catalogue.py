@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from onnxlint.catalogue import CatalogueError, load_catalogue, read_rule
+import onnxlint
+from onnxlint.catalogue import CatalogueError, load_catalogue, read_rule, speakers
 from onnxlint.records import EXPORTERS, Outcome, Safety, Severity
 
 GOOD = """\
@@ -100,6 +103,14 @@ def test_windows_newlines_make_no_difference(tmp_path: Path) -> None:
         ("## Fix", "## Good", 29, "`## Good` is there twice"),
         ("```python\nx = 2\n```", "x = 2", 24, "`## Good` holds no ```python block"),
         ("## Why is this bad?", "## What it does", 14, "`## What it does` is there twice"),
+        (
+            "error\n---\n",
+            "error\nconfirmed-by: refusal\n---\n",
+            8,
+            "confirmed-by is `refusal`, which is not one of refused,",
+        ),
+        ("error\n---\n", "error\nconfirmed-by: guard, guard\n---\n", 8, "confirmed-by names a cause twice"),
+        ("error\n---\n", "error\nshows-here: runtime\n---\n", 8, "shows-here names a cause that confirmed-by does not"),
     ],
 )
 def test_every_mistake_has_its_line(tmp_path: Path, before: str, after: str, line: int, message: str) -> None:
@@ -133,6 +144,59 @@ def test_two_contracts_of_one_code_are_refused(tmp_path: Path) -> None:
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match="no contract"):
         load_catalogue(tmp_path)
+
+
+LINKED = {"ONX101": "ONX102", "ONX102": "ONX103", "ONX103": None}
+
+
+def linked(folder: Path, links: dict[str, str | None], key: str = "spoken-for-by") -> Path:
+    for code, other in links.items():
+        line = f"{key}: {other}\n" if other else ""
+        write(
+            folder,
+            GOOD.replace("ONX101", code).replace("error\n---\n", f"error\n{line}---\n"),
+            f"{code}-tensor-branch.md",
+        )
+    return folder
+
+
+def test_the_rules_that_speak_for_a_rule_come_first_in_its_chain(tmp_path: Path) -> None:
+    rules = load_catalogue(linked(tmp_path, LINKED))
+    assert [speakers(rule, rules) for rule in rules.values()] == [
+        ("ONX103", "ONX102", "ONX101"),
+        ("ONX103", "ONX102"),
+        ("ONX103",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("links", "key", "message"),
+    [
+        (LINKED | {"ONX103": "ONX101"}, "spoken-for-by", "spoken-for-by leads from ONX101 back to ONX101"),
+        (LINKED | {"ONX103": "ONX104"}, "spoken-for-by", "spoken-for-by is `ONX104`, which is the code of no rule"),
+        ({"ONX101": "ONX104"}, "merged-into", "merged-into is `ONX104`, which is the code of no rule"),
+    ],
+)
+def test_links_between_rules_lead_somewhere(
+    tmp_path: Path, links: dict[str, str | None], key: str, message: str
+) -> None:
+    with pytest.raises(CatalogueError, match=message):
+        load_catalogue(linked(tmp_path, links, key))
+
+
+def test_codes_of_rules_are_named_in_the_files_of_these_rules_alone() -> None:
+    package = Path(onnxlint.__file__).parent
+    named = []
+    for path in sorted(package.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts = {
+            id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)
+        }  # docstrings may give an example
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+                codes = re.findall(r"ONX[1-6]\d\d", node.value)
+                named += [f"{path}:{node.lineno}: {c}" for c in codes if not path.name.startswith(f"{c.lower()}_")]
+    assert not named
 
 
 def test_rules_found_by_running_need_no_example_code(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from contracts import HEADER_KEYS, RULES, SECTIONS, Contract, contracts, marks, probe_options, write_case
+from contracts import HEADER_KEYS, LINK_KEYS, RULES, SECTIONS, Contract, contracts, marks, probe_options, write_case
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.checks.registry import all_checks
@@ -90,7 +90,7 @@ def test_the_folder_holds_contracts_only() -> None:
 @every_contract
 def test_the_file_is_named_for_its_rule_and_is_complete(contract: Contract) -> None:
     assert contract.path.name == f"{contract.code}-{contract.header['name']}.md"
-    assert tuple(contract.header) == HEADER_KEYS
+    assert tuple(contract.header) == (*HEADER_KEYS, *(key for key in LINK_KEYS if key in contract.header))
     assert tuple(contract.sections) == SECTIONS
     assert contract.header["severity"] in set(Severity)
     assert contract.header["fix"] in {*Safety, "none"}

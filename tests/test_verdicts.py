@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.catalogue import Rule
+from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.records import (
     Cause,
     Evidence,
@@ -24,12 +24,13 @@ from onnxlint.records import (
     Span,
     VerdictKind,
 )
-from onnxlint.verdicts import COMPATIBLE, CONSEQUENCES, DIRECT, failing, join, place
+from onnxlint.verdicts import CONSEQUENCES, LARGE, failing, join, place
 
 PATH = "models/net.py"
 OWN_CODES = [f"ONX7{n:02}" for n in range(1, 14)]
 CATALOGUE = {
-    code: Rule(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in [*OWN_CODES, "ONX101", "ONX201"]
+    **load_catalogue(),
+    **{code: Rule(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in OWN_CODES},
 }
 
 
@@ -213,9 +214,10 @@ def test_what_makes_a_graph_large_is_one_warning_and_confirms_nothing() -> None:
     assert [(f.code, f.verdict) for f in both] == [("ONX711", "suspected"), ("ONX703", "confirmed")]
 
 
-def test_every_cause_that_exists_has_its_place_in_the_table() -> None:
-    assert set(COMPATIBLE) == set(Cause)
-    assert set(DIRECT) <= CONSEQUENCES
+def test_every_cause_of_a_failure_confirms_a_rule_and_only_consequences_show_at_its_line() -> None:
+    rules = load_catalogue().values()
+    assert frozenset().union(*(rule.confirmed_by for rule in rules)) == set(Cause) - (LARGE - {Cause.INPUT_VANISHED})
+    assert frozenset().union(*(rule.shows_here for rule in rules)) <= CONSEQUENCES
 
 
 def test_an_arm_that_no_input_took_keeps_a_finding_suspected_if_it_would_change_the_outputs() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from onnxlint.catalogue import Rule
+from onnxlint.catalogue import Rule, speakers
 from onnxlint.flow.facts import ExportCall, Fact
 from onnxlint.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span
 
@@ -74,33 +74,6 @@ def all_checks() -> Mapping[str, Registered]:
     return dict(sorted(_CHECKS.items()))
 
 
-# One statement, one cause, one finding: of these codes the first one at a statement stands for the others.
-_ONE_CAUSE = (
-    "ONX109",
-    "ONX101",
-    "ONX209",
-    "ONX105",
-    "ONX104",
-    "ONX103",
-    "ONX107",
-    "ONX114",
-    "ONX115",
-    "ONX106",
-    "ONX110",
-    "ONX102",
-    "ONX111",
-    "ONX402",
-    "ONX403",
-    "ONX203",
-    "ONX412",
-    "ONX401",
-    "ONX208",
-    "ONX217",
-    "ONX219",
-    "ONX202",
-)
-
-
 def run_checks(
     facts: Sequence[Fact], catalogue: Mapping[str, Rule], exporters: Sequence[str], wanted: Callable[[str, str], bool]
 ) -> tuple[tuple[Finding, ...], tuple[Diagnostic, ...]]:
@@ -124,7 +97,7 @@ def run_checks(
                 finding = _finding(catalogue[registered.code], fact, objection, exporters)
                 if finding is not None:
                     found.append((fact, finding))
-    return tuple(sorted(_one_per_cause(found), key=_order)), tuple(diagnostics)
+    return tuple(sorted(_one_per_cause(found, catalogue), key=_order)), tuple(diagnostics)
 
 
 def _finding(rule: Rule, fact: Fact, objection: Objection, exporters: Sequence[str]) -> Finding | None:
@@ -166,40 +139,40 @@ def _hints(fact: Fact) -> dict[str, str | int]:
     return hints
 
 
-def _one_per_cause(found: Sequence[tuple[Fact, Finding]]) -> list[Finding]:
-    best: dict[tuple[str, int], Finding] = {}
+def _one_per_cause(found: Sequence[tuple[Fact, Finding]], catalogue: Mapping[str, Rule]) -> list[Finding]:
+    """Keep one finding for each chain of rules that speak for each other at a statement, but all of any other rule."""
+    spoken_for = {rule.spoken_for_by for rule in catalogue.values()}
+    best: dict[tuple[str, int, str], tuple[tuple[bool, int, int], Finding]] = {}
     kept: list[Finding] = []
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
     for fact, finding in found:
-        if finding.code not in _ONE_CAUSE:
+        chain = speakers(catalogue[finding.code], catalogue)
+        if len(chain) == 1 and finding.code not in spoken_for:
             kept.append(finding)
             continue
-        key = (finding.span.path, fact.statement)
-        other = best.get(key)
-        mine = (finding.severity is Severity.NOTE, _ONE_CAUSE.index(finding.code), rank[finding.severity])
-        if other is None or mine < (
-            other.severity is Severity.NOTE,
-            _ONE_CAUSE.index(other.code),
-            rank[other.severity],
-        ):
-            best[key] = finding
+        mine = (finding.severity is Severity.NOTE, len(chain), rank[finding.severity])
+        key = (finding.span.path, fact.statement, chain[0])
+        if key not in best or mine < best[key][0]:
+            best[key] = mine, finding
     unique: dict[tuple[str, Span], Finding] = {}
-    for finding in _with_their_write([*kept, *best.values()]):
-        key2 = (finding.code, finding.span)
-        known = unique.get(key2)
-        unique[key2] = finding if known is None else replace(known, effects={**finding.effects, **known.effects})
+    for finding in _merged([*kept, *(finding for _, finding in best.values())], catalogue):
+        place = (finding.code, finding.span)
+        known = unique.get(place)
+        unique[place] = finding if known is None else replace(known, effects={**finding.effects, **known.effects})
     return list(unique.values())
 
 
-def _with_their_write(found: Sequence[Finding]) -> list[Finding]:
-    """Leave out a `.data` that is there to write state: keeping none mends both, and dynamo refuses at the write."""
-    writes = {(f.span.path, f.span.line, f.span.column): f for f in found if f.code == "ONX304"}
+def _merged(found: Sequence[Finding], catalogue: Mapping[str, Rule]) -> list[Finding]:
+    """Make what begins where a finding of the rule that it is merged into begins a part of that one."""
+    into = {rule.code: rule.merged_into for rule in catalogue.values() if rule.merged_into is not None}
+    hosts = {(f.span.path, f.span.line, f.span.column, f.code): f for f in found if f.code in into.values()}
     kept: dict[int, Finding] = {id(f): f for f in found}
     for finding in found:
-        write = writes.get((finding.span.path, finding.span.line, finding.span.column))
-        if finding.code == "ONX411" and write is not None:
+        host = hosts.get((finding.span.path, finding.span.line, finding.span.column, into.get(finding.code, "")))
+        if host is not None:
             del kept[id(finding)]
-            kept[id(write)] = replace(write, effects={**write.effects, "dynamo": finding.effects["dynamo"]})
+            refused = {e: o for e, o in finding.effects.items() if o is Outcome.EXPORT_ERROR}
+            kept[id(host)] = replace(kept[id(host)], effects={**kept[id(host)].effects, **refused})
     return list(kept.values())
 
 
