@@ -70,7 +70,6 @@ class Emitter:
     tracing: bool
     changes: int
     exporters: tuple[str, ...]
-    bounded: bool
     emptied: set[str]
     renewed: set[tuple[Object, str]]
     silent: int
@@ -199,7 +198,7 @@ class Emitter:
 
     def report_loop(self, node: ast.AST, v: Value) -> None:
         """A loop runs over `v`."""
-        if self.bounded:
+        if self.frames[-1].over_modules:
             return
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:

@@ -52,6 +52,7 @@ class Frame(Targets):
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
         self.by_size = 0  # arms on the way here that sizes choose
+        self.over_modules = False  # what a loop that turns once for each module runs over is being evaluated
         self.looping = 0
         self.attempted: list[ast.AST] | None = None
         self.nonlocals: set[str] = set()
@@ -278,10 +279,10 @@ class Frame(Targets):
 
     def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
-        held, self.engine.bounded = self.engine.bounded, one_for_each_module(node)
+        outer, self.over_modules = self.over_modules, one_for_each_module(node)
         iterable = self.eval(node.iter)
         self.engine.report_loop(node.iter, iterable)
-        self.engine.bounded = held
+        self.over_modules = outer
         items = self.engine.items_of(iterable, node.iter)
 
         def run(item: Value) -> None:

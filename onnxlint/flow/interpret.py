@@ -112,7 +112,6 @@ class Interpreter(Objects):
         self.changes = 0
         self.budget = Budget()
         self.reads = Attributes()
-        self.bounded = False  # a loop is looked at that turns once for each module
         self.debug = True  # what fails is raised
         self.failures: dict[tuple[str, int], str] = {}  # what failed, by the path and the line
         self.silent = 0  # arms on the way here that a fresh model does not take

@@ -487,3 +487,36 @@ def test_a_range_that_python_refuses_or_cannot_measure_is_no_error_of_ours(argum
     )
     source += "        return x if x.any() else -x\n"
     assert told(source) == ["Branch ternary data: x.any()"]
+
+
+OVER_MODULES = """
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        for i, row in enumerate(self.rows(x)):
+            x = self.blocks[i](x) + row
+        return x
+
+    def rows(self, x):
+        {before}return [row * 2 for row in x]
+"""
+
+
+def test_a_loop_over_rows_is_seen_where_a_loop_over_modules_asks_for_them() -> None:
+    assert told(OVER_MODULES.format(before="")) == ["Loop tensor: x"]
+
+
+def test_steps_that_run_out_in_a_loop_over_modules_silence_no_other_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "ENTRY", 5000)
+    endless = ENDLESS["loops"].strip("\n").strip() + "\n        "
+    other = """
+class Other(nn.Module):
+    def forward(self, x):
+        return torch.stack([row.relu() for row in x])
+"""
+    found = entries.analyse(project_of(PRELUDE + OVER_MODULES.format(before=endless) + other), debug=True)
+    assert [p.message.partition(" takes")[0] for p in found.problems] == ["Blocks.forward"]
+    assert "Other.forward" in [f.symbol.partition(".")[2] for f in found.facts if type(f).__name__ == "Loop"]
