@@ -60,7 +60,7 @@ class Git:
     def commit(self, revision: str) -> str | None:
         """The id of the commit that a revision means; None where there is none."""
         told = self("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", fine=(0, 1, 128))
-        return told.decode().strip() or None
+        return told.decode().strip() if told.strip().isalnum() else None  # a range is two, or has a `^`
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The last commit that is in the history of two; None where they have none in common."""
@@ -154,11 +154,13 @@ def repository_around(start: Path) -> Repository | None:
 
 
 def _first(file: Path) -> bytes:
+    """The line that a file holds; nothing where it cannot be read, or holds no text."""
     try:
         with open(file, "rb") as opened:
-            return opened.read(_HEADER)
-    except OSError as error:
-        raise GitError(f"{file} cannot be read: {error.strerror}") from error
+            line = opened.read(_HEADER)
+    except OSError:
+        return b""
+    return b"" if b"\0" in line else line
 
 
 def _program(top: Path) -> str:
@@ -190,7 +192,7 @@ def _environment(folder: Path, objects: Path) -> dict[str, str]:
 
 def _configuration(settings: Mapping[str, str]) -> str:
     """The text of the stand-in's configuration, with those of a repository's settings that say where things are."""
-    rows = ["[core]", "repositoryformatversion = 1", "bare = true"]
+    rows = ["[core]", "repositoryformatversion = 1", "bare = false"]
     for key, value in settings.items():
         section, _, rest = key.partition(".")
         between, _, name = rest.rpartition(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint.changed import Base, Changed, ChangedError, changed_since
+from onnxlint.git import repository_around
 from onnxlint.records import Finding, Severity, Span, Step
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -340,7 +342,7 @@ def test_a_finding_counts_if_its_statement_or_a_step_to_it_changed() -> None:
 
 
 class TestWrong:
-    @pytest.mark.parametrize("revision", ["nope", "HEAD~99", "--help", "HEAD:a.py", ""])
+    @pytest.mark.parametrize("revision", ["nope", "HEAD~99", "--help", "HEAD:a.py", "HEAD..HEAD", "^HEAD", ""])
     def test_a_revision_that_is_none(self, revision: str) -> None:
         with pytest.raises(ChangedError, match=r"no commit|no revision"):
             base(revision)
@@ -348,6 +350,26 @@ class TestWrong:
     def test_a_folder_without_a_repository(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         with pytest.raises(ChangedError, match="no working tree of git"):
             base(folder=tmp_path_factory.mktemp("plain"))
+
+    @pytest.mark.parametrize("text", [b"gitdir: \0", b"gitdir: .git", b"gitdir: ", b"\xff", b"", None])
+    def test_a_git_that_leads_nowhere_is_passed_over(self, text: bytes | None) -> None:
+        Path("sub").mkdir()
+        if text is None:
+            os.mkfifo("sub/.git")
+        else:
+            Path("sub/.git").write_bytes(text)
+        write("one", name="sub/a.py")
+        assert base(folder=Path("sub")).repository.top == Path.cwd()
+        assert repository_around(Path.cwd() / "sub") == base().repository
+
+    @pytest.mark.parametrize("file", ["HEAD", "commondir"])
+    def test_a_repository_of_rubbish(self, file: str) -> None:
+        Path(".git", file).write_bytes(b"\0" * 9)
+        if file == "HEAD":
+            with pytest.raises(ChangedError, match="no commit"):
+                base()
+        else:
+            assert changed_lines() == []
 
     def test_no_git(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(Path.cwd() / "empty"))
