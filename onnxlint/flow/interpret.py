@@ -164,7 +164,7 @@ class Interpreter(Objects):
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
         self.reached[unit.key] = unit
-        self.budget.carry(sum([v.weight for v in args]) + sum([v.weight for v in kwargs.values()]))
+        self.budget.carry(sum([v.weight for v in (*args, *kwargs.values())]) // 8)  # arguments are read, not copied
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not self.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []

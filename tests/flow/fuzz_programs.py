@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import ast
-import resource
 import signal
 import sys
 import textwrap
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from analysing import project_of
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from limited import limit
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.checks.registry import run_checks
@@ -26,168 +26,102 @@ from onnxlint.flow.entries import analyse
 from onnxlint.records import EXPORTERS
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-MEMORY = 500_000_000
 SECONDS = 10  # of processor time for one program: a thousand times what most take
 HEAD = "import math, itertools, functools, copy\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\n"
 HEAD += "from torch import nn\n"
 
-NUMBERS = (
-    *("0", "1", "-1", "2", "3", "16", "10**9", "2**63", "-2**63 - 1", "2**10**9", "1 << 10**9", "10**5000"),
-    *("9" * 4300, f"0x{'f' * 5000}", "1e999", "-1e999", "float('nan')", "-0.0", "1j", "1e308 * 10", "True"),
-    *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "0.5", "int('9' * 5000)"),
-)
-NAMES = ("x", "y", "a", "b", "c", "n", "s", "l", "d", "self", "self.a", "self.net", "self.d", "f", "g", "M", "K", "B")
-ATOMS = (
+
+def _of(owner: str, names: str) -> list[str]:
+    return [f"{owner}{name}" for name in names.split()]
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.strip().split("\n")]
+
+
+NUMBERS = [
+    *_of("", "0 1 -1 2 3 16 0.5 -0.0 1j True 1e999 -1e999 10**9 2**63 2**10**9 10**5000 float('nan') int('9'*5000)"),
+    *_of("", "9223372036854775807 9223372036854775808 -9223372036854775808 -2**63-1 1<<10**9 1e308*10"),
+    "9" * 4300,
+    f"0x{'f' * 5000}",
+]
+NAMES = _of("", "x y a b c n s l d self self.a self.net self.d f g M K B")
+ATOMS = [
     *NAMES,
     *NAMES,
-    *("None", "'s'", "b's'", "''", "'s' * 10**9", "'%1000000000d' % 1", "f'{x:1000000000}'", "f'{n}'", "...", "()"),
-    *(
-        "[]",
-        "{}",
-        "x.shape",
-        "x.shape[0]",
-        "x.size(1)",
-        "x.sum()",
-        "x.item()",
-        "len(x)",
-        "int(x)",
-        "torch",
-        "nn.ReLU()",
+    *_of("", "None 's' b's' '' ... () [] {} x.shape x.shape[0] x.size(1) x.sum() x.item() len(x) int(x) nn.ReLU()"),
+    *_of("", "'s'*10**9 '%1000000000d'%1 f'{x:1000000000}' f'{n}' [0]*10**10 (x,)*n range(10**30) bytes(10**10)"),
+    *_of("", "'a'.ljust(10**10) '²' '\\ud800' '\\0' torch"),
+]
+CALLS = [
+    *_of(
+        "", "int float round bool len range min max sum abs list tuple set sorted divmod iter reversed dict enumerate"
     ),
-    *("[0] * 10**10", "(x,) * n", "range(10**30)", "bytes(10**10)", "'a'.ljust(10**10)", "'²'", "'\\ud800'", "'\\0'"),
-)
-CALLS = (
-    *("int", "float", "round", "bool", "len", "range", "min", "max", "sum", "abs", "list", "tuple", "set", "sorted"),
-    *("divmod", "iter", "reversed", "dict", "enumerate", "zip", "map", "filter", "any", "all", "isinstance", "getattr"),
-    *("hasattr", "setattr", "super", "next", "print", "str", "repr", "id", "type", "hash", "slice", "pow", "format"),
-    *("complex", "bytes", "chr", "itertools.product", "itertools.chain", "functools.partial", "functools.reduce"),
-    *("copy.deepcopy", "math.ceil", "math.prod", "math.sqrt", "np.array", "np.arange", "f", "g", "self.f", "self.g"),
-    *("self.net", "self", "M", "nn.Linear", "nn.Conv2d", "nn.Sequential", "nn.ModuleList", "nn.Parameter", "nn.LSTM"),
-    *("nn.ZeroPad2d", "nn.Unflatten", "nn.Flatten", "nn.Dropout", "nn.Embedding", "nn.PixelShuffle", "super().f"),
-    *(
-        f"torch.{name}"
-        for name in ["arange", "zeros", "ones", "full", "eye", "linspace", "randint", "tensor", "cat", "stack", "chunk"]
+    *_of("", "zip map filter any all isinstance getattr hasattr setattr super next print str repr id type hash"),
+    *_of("", "slice pow format complex bytes chr f g self self.f self.g self.net M super().f math.ceil math.sqrt"),
+    *_of(
+        "",
+        "math.prod itertools.product itertools.chain functools.partial functools.reduce copy.copy np.arange",
     ),
-    *(
-        f"torch.{name}"
-        for name in ["split", "transpose", "permute", "where", "einsum", "meshgrid", "tensordot", "outer", "kron"]
-    ),
-    *(
-        f"torch.{name}"
-        for name in ["topk", "sort", "roll", "flip", "gather", "squeeze", "unsqueeze", "vmap", "compile", "cond"]
-    ),
-    *(
-        f"F.{name}"
-        for name in [
-            "pad",
-            "interpolate",
-            "one_hot",
-            "conv2d",
-            "unfold",
-            "fold",
-            "pixel_shuffle",
-            "max_pool2d",
-            "avg_pool2d",
-        ]
-    ),
-    *(f"F.{name}" for name in ["dropout", "linear", "adaptive_avg_pool2d", "scaled_dot_product_attention", "glu"]),
-    *(
-        f"x.{name}"
-        for name in [
-            "view",
-            "reshape",
-            "expand",
-            "repeat",
-            "transpose",
-            "permute",
-            "flatten",
-            "unflatten",
-            "unbind",
-            "split",
-        ]
-    ),
-    *(
-        f"x.{name}"
-        for name in [
-            "chunk",
-            "narrow",
-            "size",
-            "sum",
-            "mean",
-            "max",
-            "topk",
-            "squeeze",
-            "unsqueeze",
-            "to",
-            "new_zeros",
-            "tolist",
-        ]
-    ),
-    *(
-        f"x.{name}"
-        for name in [
-            "index_select",
-            "masked_fill_",
-            "copy_",
-            "tile",
-            "unfold",
-            "movedim",
-            "repeat_interleave",
-            "diag_embed",
-        ]
-    ),
-    *("l.append", "l.extend", "l.insert", "l.pop", "d.get", "d.items", "d.update", "s.join", "s.replace", "s.format"),
-    *("self.register_buffer", "self.add_module", "self.train", "self.eval", "self.net.append", "torch.onnx.export"),
-)
-OPERATORS = ("+", "+", "-", "*", "*", "/", "//", "%", "**", "<<", ">>", "@", "&", "|", "^")
-COMPARISONS = ("<", "<=", "==", "!=", ">", "is", "is not", "in", "not in")
-DECORATORS = (
-    "g",
-    "torch.no_grad()",
-    "staticmethod",
-    "classmethod",
-    "property",
-    "functools.wraps(f)",
-    "torch.jit.script",
-)
-PARAMETERS = ("x", "x, y", "x, *a", "x, *a, **d", "x=K, *, n=B", "x, n: int = 3", "*a", "x, l: list[torch.Tensor] = []")
-FORMS = (  # lines that double what a name holds, or what else grows when it is run again
-    *(
-        "l = [*l, *l]",
-        "s = s + s",
-        "s += s",
-        "a = (a, a)",
-        "d = {**d, **d}",
-        "d = {n: d, s: d}",
-        "n = n * n",
-        "n **= n",
-    ),
-    *(
-        "l += l",
-        "l = l * 2",
-        "a = a + a",
-        "a = [a for a in (a, a) for b in l]",
-        "f = functools.partial(f, *a, *a, **d)",
-    ),
-    *(
-        "x = x[None, ...]",
-        "x = x.view(*x.shape, *x.shape)",
-        "x = torch.stack([x, x])",
-        "x = x.unsqueeze(0)",
-        "g = super",
-    ),
-    *("self.a = (self.a, self.a)", "self.l = [*self.l, *self.l]", "a = super(M, a)", "f = f.a", "l = list(zip(l, l))"),
-    *("d = dict(zip(l, l))", "self.net = nn.Sequential(self.net, self.net)", "n = f'{n}{n}'", "l = sorted(l + l)"),
-    *(
-        "a = {(a, a): a}",
-        "l = [[*l, l] for x in l]",
-        "f = lambda *b, f=f: f(*b, *b)",
-        "n = x.shape[0] * n",
-        "b = a, *a",
-    ),
-    *("x = x.split(1)[0]", "x = torch.cat([x] * n)", "x[..., :n] = n", "x = x[:: n or 0]", "l = list(map(f, l, l))"),
-    *("s = s.join([s, s])", "s = s.replace('s', s)", "a = tuple(reversed(a)) + a", "M = type(M.__name__, (M,), d)"),
-)
+    *_of("nn.", "Linear Conv2d Sequential ModuleList Parameter LSTM ZeroPad2d Unflatten Flatten Dropout Embedding"),
+    *_of("torch.", "arange zeros ones full eye linspace randint tensor cat stack chunk split transpose permute where"),
+    *_of("torch.", "einsum meshgrid tensordot outer kron topk sort roll flip gather squeeze unsqueeze vmap compile"),
+    *_of("F.", "pad interpolate one_hot conv2d unfold fold pixel_shuffle max_pool2d avg_pool2d dropout linear glu"),
+    *_of("F.", "adaptive_avg_pool2d scaled_dot_product_attention"),
+    *_of("x.", "view reshape expand repeat transpose permute flatten unflatten unbind split chunk narrow size sum max"),
+    *_of("x.", "topk squeeze unsqueeze to new_zeros tolist index_select masked_fill_ copy_ tile unfold movedim mean"),
+    *_of("x.", "repeat_interleave diag_embed"),
+    *_of("", "l.append l.extend l.insert l.pop d.get d.items d.update s.join s.replace s.format self.register_buffer"),
+    *_of("self.", "add_module train eval net.append"),
+    "torch.onnx.export",
+]
+OPERATORS = _of("", "+ + - * * / // % ** << >> @ & | ^")
+COMPARISONS = ["<", "<=", "==", "!=", ">", "is", "is not", "in", "not in"]
+DECORATORS = _of("", "g torch.no_grad() staticmethod classmethod property functools.wraps(f) torch.jit.script")
+PARAMETERS = ["x", "x, y", "x, *a", "x, *a, **d", "x=K, *, n=B", "x, n: int = 3", "*a", "x, l: list[torch.Tensor] = []"]
+# Lines that double what a name holds, or whatever else grows when it is run again.
+FORMS = _lines("""
+    l = [*l, *l]
+    l += l
+    l = l * 2
+    l = [[*l, l] for x in l]
+    l = sorted(l + l)
+    l = list(zip(l, l))
+    l = list(map(f, l, l))
+    s = s + s
+    s += s
+    s = s.join([s, s])
+    s = s.replace('s', s)
+    n = f'{n}{n}'
+    n = n * n
+    n **= n
+    n = x.shape[0] * n
+    a = (a, a)
+    a = a + a
+    a = [a for a in (a, a) for b in l]
+    a = tuple(reversed(a)) + a
+    a = {(a, a): a}
+    a = super(M, a)
+    b = a, *a
+    d = {**d, **d}
+    d = {n: d, s: d}
+    d = dict(zip(l, l))
+    f = functools.partial(f, *a, *a, **d)
+    f = lambda *b, f=f: f(*b, *b)
+    f = f.a
+    x = x[None, ...]
+    x = x.view(*x.shape, *x.shape)
+    x = torch.stack([x, x])
+    x = x.unsqueeze(0)
+    x = x.split(1)[0]
+    x = torch.cat([x] * n)
+    x[..., :n] = n
+    x = x[:: n or 0]
+    self.a = (self.a, self.a)
+    self.l = [*self.l, *self.l]
+    self.net = nn.Sequential(self.net, self.net)
+    M = type(M.__name__, (M,), d)
+""")
 
 
 @st.composite
@@ -278,18 +212,15 @@ def programs(draw: st.DrawFn) -> str:
     """A module: constants, functions, a model, and perhaps a script that exports it."""
     lines = [f"K = {draw(expressions())}", f"B = {draw(st.sampled_from(('K + K', 'K * K', '[*K, *K]', '(K, K)')))}"]
     lines += [draw(functions(name)) for name in ("f", "g")]
-    bases = draw(
-        st.sampled_from(("nn.Module", "nn.Module", "nn.Module", "nn.Sequential", "torch.autograd.Function", "B"))
-    )
-    lines.append(f"class M({bases}):\n    l = a = K\n    b: int = {draw(expressions())}")
+    base = draw(st.sampled_from((*["nn.Module"] * 4, "nn.Sequential", "torch.autograd.Function", "B")))
+    lines.append(f"class M({base}):\n    l = a = K\n    b: int = {draw(expressions())}")
     built = "\n".join(["super().__init__()", "self.net = M(x)", *draw(st.lists(statements(), max_size=3))])
     lines.append(f"    def __init__(self, x=K, *a):\n{textwrap.indent(built, '        ')}")
     names = ("forward", "f", draw(st.sampled_from(("g", "__len__", "__getattr__", "__iter__", "train", "eval"))))
     lines += [textwrap.indent(draw(functions(name, method=True)), "    ") for name in names]
     if draw(st.booleans()):
-        lines.append(
-            f"torch.onnx.export(M({draw(expressions())}), (torch.randn(2, 3),), 'm.onnx', {draw(expressions())})"
-        )
+        model, more = draw(expressions()), draw(expressions())
+        lines.append(f"torch.onnx.export(M({model}), (torch.randn(2, 3),), 'm.onnx', {more})")
     return HEAD + "\n".join(lines) + "\n"
 
 
@@ -305,10 +236,8 @@ def mutations(draw: st.DrawFn) -> str:
     text = draw(st.sampled_from(sources()))
     lines = text.encode().split(b"\n")
     nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.expr) and n.lineno == n.end_lineno]
-    picked = (
-        draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=4, unique_by=lambda n: n.lineno)) if nodes else []
-    )
-    for node in picked:
+    places = st.sampled_from(nodes or [ast.parse("x").body[0].value])
+    for node in draw(st.lists(places, min_size=1, max_size=4, unique_by=lambda n: n.lineno)):
         line = lines[node.lineno - 1]
         new = draw(expressions()).encode()
         lines[node.lineno - 1] = line[: node.col_offset] + new + line[node.end_col_offset :]
@@ -337,11 +266,18 @@ def outcome(text: str) -> list[object]:
     return [*with_fixes(findings, lambda _: text), *found.problems, *found.candidates]
 
 
-def holds(text: str) -> None:
-    """Analyse a program twice, within the limits."""
+def is_python(text: str) -> bool:
+    """Whether Python's own parser takes a text."""
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def holds(text: str) -> None:
+    """Analyse a program twice, within the limits."""
+    if not is_python(text):
         return
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
@@ -351,20 +287,39 @@ def holds(text: str) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+def run(strategy: st.SearchStrategy[str], visit: Callable[[str], None], count: int, start: int | None = None) -> None:
+    """Visit so many texts: the same ones each time, or those that another start gives, which are made smaller then."""
+    test = settings(
+        max_examples=count,
+        derandomize=start is None,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,) if start is None else (Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )(given(strategy)(visit))
+    (test if start is None else seed(start)(test))()
+
+
+def survey(count: int) -> tuple[int, int]:
+    """Of so many programs, how many parse, and how many of these the analysis has something to say of."""
+    counted = [0, 0]
+
+    def visit(text: str) -> None:
+        if is_python(text):
+            counted[0] += 1
+            counted[1] += bool(analyse(project_of(text)).facts)
+
+    run(programs(), visit, count)
+    return counted[0], counted[1]
+
+
 def main(count: int, start: int | None = None) -> None:
     """Run programs and mutations."""
     signal.signal(signal.SIGPROF, _stop)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    for strategy in (programs(), mutations()):
-        test = settings(
-            max_examples=count,
-            derandomize=start is None,
-            database=None,
-            deadline=None,
-            phases=(Phase.generate, Phase.shrink) if start is not None else (Phase.generate,),
-            suppress_health_check=list(HealthCheck),
-        )(given(strategy)(holds))
-        (test if start is None else seed(start)(test))()
+    limit()
+    for name, strategy in (("programs", programs()), ("mutations", mutations())):
+        run(strategy, holds, count, start)
+        print(f"{count} {name}", flush=True)
 
 
 if __name__ == "__main__":

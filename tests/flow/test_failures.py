@@ -1,0 +1,100 @@
+"""An error of our own costs the expression or the statement it is met at; the rest of the run goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysing import PRELUDE, project_of
+
+from onnxlint.api import check_paths
+from onnxlint.flow import entries, python, targets
+from onnxlint.flow.entries import Analysis, analyse
+
+HEAD = PRELUDE.count("\n")
+MODEL = """
+class M(nn.Module):
+    def helper(self, x):
+        return x if x.prod() else -x
+    def forward(self, x, y):
+        if x.sum() > 0:
+            x = -x
+        {line}
+        if y.mean() > 0:
+            y = -y
+        return self.helper(x)
+class N(nn.Module):
+    def forward(self, x):
+        return x if x.any() else -x
+"""
+EVERYTHING = {"x.prod()", "x.sum() > 0", "y.mean() > 0", "x.any()"}
+
+
+def broken(*_: object) -> None:
+    raise ZeroDivisionError("what\nfor\n" + "9" * 5000)
+
+
+def analysed(line: str) -> Analysis:
+    return analyse(project_of(PRELUDE + MODEL.format(line=line)))
+
+
+def test_an_error_in_an_expression_leaves_its_value_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(python.BUILTINS, "round", broken)
+    found = analysed("z, n = 1, round(2.5) if x is None else 3")
+    assert {fact.text for fact in found.facts} >= EVERYTHING
+    [problem] = found.problems
+    assert (problem.path, problem.line, problem.internal) == ("/nowhere/model.py", HEAD + 8, True)
+    assert problem.message.startswith("internal error in model.M.forward: ZeroDivisionError: what for 999")
+    assert problem.message.endswith("...; what this expression gives is taken to be unknown")
+    assert len(problem.message) < 400
+
+
+def test_an_error_in_a_statement_leaves_what_it_binds_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "_stored", broken)
+    found = analysed("d = {}; d[0] = x; b = x if d[0].sum() else y")
+    assert {fact.text for fact in found.facts} >= EVERYTHING
+    [problem] = found.problems
+    assert (problem.line, problem.internal) == (HEAD + 8, True)
+    assert problem.message.endswith("what this statement does is taken to be unknown")
+
+
+def test_an_error_in_an_arm_keeps_no_exporter_from_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "_stored", broken)
+    found = analysed("d = {}\n        if torch.jit.is_tracing():\n            d[0] = x")
+    [after] = [fact for fact in found.facts if fact.text == "y.mean() > 0"]
+    assert after.exporters == ("torchscript", "dynamo")
+
+
+def test_an_error_before_a_forward_runs_names_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = entries._unknown_arguments
+
+    def fails(engine: object, unit: object, *more: object) -> object:
+        return broken() if getattr(unit, "qualname", "") == "M.forward" else given(engine, unit, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(entries, "_unknown_arguments", fails)
+    found = analysed("pass")
+    assert {fact.text for fact in found.facts} == {"x.any()"}
+    [problem] = found.problems
+    assert (problem.line, problem.internal) == (HEAD + 5, True)
+    assert problem.message.endswith("...; it is not analysed further")
+
+
+def test_an_analysis_that_debugs_raises_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(python.BUILTINS, "round", broken)
+    with pytest.raises(ZeroDivisionError):
+        analyse(project_of(PRELUDE + MODEL.format(line="n = round(2.5)")), debug=True)
+
+
+def test_the_run_reports_the_error_at_its_line_and_all_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(python.BUILTINS, "round", broken)
+    path = tmp_path / "model.py"
+    path.write_text(PRELUDE + MODEL.format(line="n = round(2.5)"))
+    result = check_paths([path], static_only=True, cache=False)
+    assert [f.span.line for f in result.findings if f.code == "ONX101"] == [HEAD + n for n in (4, 6, 9, 14)]
+    [told] = [d for d in result.report.diagnostics if d.level == "error"]
+    assert told.line == HEAD + 8
+    assert told.path is not None
+    assert told.path.endswith("model.py")
+    assert not result.ok
