@@ -128,7 +128,7 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
                 raise
             message = f"internal error in {job.name}: {described(error)}; it is not analysed further"
             problems.append(Problem(job.path, message, True, job.line))
-    problems += [Problem(path, message, True, line) for (path, line), message in engine.failures.items()]
+    problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
     problems += [
         Problem(path, f"the file takes too many steps to analyse; {name} and what comes after it is left out")
         for path, name in beyond.items()

@@ -78,9 +78,11 @@ class Frame(Targets):
                         rest = statements[i + 1 :]
                         if rest and self.pieces(node.test, node.body, rest) is False:
                             return self._unheard(rest)
-                except (Exhausted, RecursionError):
+                except Exhausted:
                     raise
-                except Exception as error:  # noqa: BLE001 - one statement must not hide the rest of its function
+                except Exception as error:
+                    if isinstance(error, RecursionError) and len(self.engine.frames) > 1:
+                        raise  # from the caller's place there may be room
                     self.engine.failed(self, node, error)
                     self.engine.exporters = mask
                     self.engine.silent, self.by_size, self.looping, self.attempted, self.loop_exits = held

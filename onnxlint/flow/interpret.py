@@ -71,6 +71,7 @@ log = logging.getLogger(__name__)
 CONTEXTS = 5
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 DEPTH = 40
+_DEEP = "nested too deeply to analyse"
 
 
 class _Call:
@@ -113,7 +114,7 @@ class Interpreter(Objects):
         self.budget = Budget()
         self.reads = Attributes()
         self.debug = True  # what fails is raised
-        self.failures: dict[tuple[str, int], str] = {}  # what failed, by the path and the line
+        self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
         self.silent = 0  # arms on the way here that a fresh model does not take
         self.asked = False  # a flag was turned on, on the way here, that is off by default
         self.stated: set[str] = set()  # attributes of modules that forward assigns
@@ -506,12 +507,14 @@ class Interpreter(Objects):
     # ------------------------------------------------------------------------------------------------ facts
 
     def failed(self, frame: Activation, node: ast.expr | ast.stmt, error: Exception) -> None:
-        """Note an error of our own, once for each line; what is raised ends an analysis that debugs."""
-        if self.debug:
+        """Note an error of our own, or a full stack, once for each line. An error is raised where that is debugged."""
+        internal = not isinstance(error, RecursionError)
+        if self.debug and internal:
             raise error
+        why = f"internal error in {frame.symbol}: {described(error)}" if internal else f"{frame.symbol}: {_DEEP}"
         what = "what this expression gives" if isinstance(node, ast.expr) else "what this statement does"
-        message = f"internal error in {frame.symbol}: {described(error)}; {what} is taken to be unknown"
-        self.failures.setdefault((frame.module.path, node.lineno + frame.body.shift), message)
+        at = frame.module.path, node.lineno + frame.body.shift
+        self.failures.setdefault(at, (f"{why}; {what} is taken to be unknown", internal))
 
     def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""

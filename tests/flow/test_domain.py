@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cache
 from typing import cast
 
 import pytest
-from analysing import project_of
-from hypothesis import given, settings
+from analysing import PRELUDE, project_of, result_of
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onnxlint.flow import domain, joins
@@ -344,3 +345,137 @@ def test_steps_on_one_line_are_told_once() -> None:
 def test_every_kind_of_value_has_a_priority() -> None:
     alias = str(domain.Value)
     assert {name.strip() for name in alias.split("|")} == {kind.__name__ for kind in joins._PRIORITY}
+
+
+# ------------------------------------------------------------------------------------------------------ bounds
+
+DEEPEST = 64
+EXTREMES = (
+    0,
+    -1,
+    1 << 62,
+    (1 << 63) - 1,
+    1 << 63,
+    -(1 << 63) - 1,
+    10**5000,
+    "a" * 600,
+    "a" * 10**6,
+    1e308,
+    float("inf"),
+)
+extreme = st.sampled_from(EXTREMES).map(Const)
+counts = st.sampled_from((0, 1, 2, domain.WEIGHT - 1, domain.WEIGHT, domain.WEIGHT + 1, 3 * domain.WEIGHT))
+
+
+def held_by(v: Value) -> list[Value]:
+    """What a value holds."""
+    if isinstance(v, Tuple):
+        return list(v.items)
+    if isinstance(v, Dict):
+        return [i for i in (*(i for _, i in v.items), v.rest) if i is not None]
+    if isinstance(v, Seq):
+        return [i for i in (v.item, v.size) if i is not None]
+    if isinstance(v, Layer):
+        return [i for i in (*(i for _, i in v.args), v.items) if i is not None]
+    if isinstance(v, Partial):
+        return [v.function, *v.args, *(i for _, i in v.kwargs)]
+    inner = v.receiver if isinstance(v, Method) else v.bound if isinstance(v, (Function, Super)) else None
+    return [] if inner is None else [inner]
+
+
+def assert_bounded(v: Value) -> None:
+    """Fail unless a value is as small as the domain promises, every value in it counted as often as it is there."""
+    level, count, depth = [v], 0, 0
+    while level:
+        count, depth = count + len(level), depth + 1
+        assert count <= 3 * domain.WEIGHT
+        assert depth <= DEEPEST
+        for each in level:
+            if isinstance(each, Const):
+                literal = each.literal
+                assert not isinstance(literal, int) or literal in domain.NUMBERS
+                assert not isinstance(literal, str) or len(literal) <= domain.TEXT
+            elif isinstance(each, Tensor):
+                assert len(each.dims or ()) <= domain.AXES
+            elif isinstance(each, Dim):
+                assert len(each.axes) <= domain.AXES
+                assert each.example is None or each.example in domain.NUMBERS
+            elif isinstance(each, External):
+                assert len(each.name) <= domain.TEXT
+        level = [inner for each in level for inner in held_by(each)]
+
+
+@st.composite
+def grown(draw: st.DrawFn) -> Value:
+    """A value that was put into others again and again, with many others beside it."""
+    v = draw(values | extreme)
+    for _ in range(draw(st.integers(0, 6))):
+        beside = draw(values | extreme)
+        many = (v, *[beside] * draw(counts)) if draw(st.booleans()) else (v,) * (draw(counts) + 1)
+        pairs = tuple(enumerate(many))
+        v = draw(
+            st.sampled_from(
+                (
+                    Tuple(many, "list"),
+                    Seq(v, beside),
+                    Dict(pairs, beside),
+                    Layer("torch.nn.Linear", pairs),
+                    Partial(v, many, ()),
+                    Method(v, "view"),
+                    Super(next(iter(world().classes())), v),
+                )
+            )
+        )
+    return v
+
+
+EXPRESSIONS = (
+    *("a + b", "a - b", "a * b", "a // b", "a % b", "a ** b", "a << b", "-a", "a * 99", "(a, b) * 99", "f'{a}{b}'"),
+    *("[*a, *b]", "{**a, **b}", "{a: b}", "[(x, x) for x in a]", "list(zip(a, b))", "sum([a, b], a)", "dict(a)"),
+    *("f(*a, *b)", "f(**a)", "g(a, *b)", "x.view(*a, *b)", "x[a, b]", "x.shape[0] * a * b", "min(a, b)"),
+)
+BOUNDS = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@BOUNDS
+@given(grown(), grown())
+def test_values_and_their_joins_are_bounded(a: Value, b: Value) -> None:
+    for v in (a, join(a, b), widen(join(a, b)), Tuple((a, b)), Method(Tuple((a, b)), "view")):
+        assert_bounded(v)
+        assert hash(v) == hash(v)
+    assert join(a, b) == join(b, a)
+    assert join(a, a) == a
+
+
+@BOUNDS
+@given(grown(), grown(), st.sampled_from(EXPRESSIONS))
+def test_what_expressions_make_of_values_is_bounded(a: Value, b: Value, expression: str) -> None:
+    source = "def f(*a, **d):\n    return a, d\ndef g(*a):\n    return partial(f, *a, *a)\n"
+    source += f"def h(a, b, x):\n    return {expression}\n"
+    assert_bounded(result_of(PRELUDE + source, a, b, Tensor((Const(2), Dim(frozenset(("batch",)), 1 << 62))), name="h"))
+
+
+@pytest.mark.parametrize("wrap", [lambda v: Tuple((v,)), Seq, lambda v: Dict((("a", v),)), lambda v: Tuple((v, v))])
+def test_a_value_in_a_value_without_end_is_bounded(wrap: Callable[[Value], Value]) -> None:
+    v: Value = Tensor()
+    for _ in range(2000):
+        v = wrap(v)
+    assert_bounded(v)
+
+
+def test_a_value_that_fits_is_kept_whole() -> None:
+    assert len(cast("Tuple", Tuple((NONE,) * domain.WEIGHT)).items) == domain.WEIGHT
+    assert Const((1 << 63) - 1).literal == (1 << 63) - 1
+    assert Const("a" * domain.TEXT).literal == "a" * domain.TEXT
+    nested = Tuple((Tuple((Tensor(), Dict((("a", Tuple((NONE, NONE))),)))),) * 9)
+    assert held_by(held_by(nested)[8])[1] == Dict((("a", Tuple((NONE, NONE))),))
+
+
+def test_what_does_not_fit_says_less() -> None:
+    assert Const(1 << 63) == CONFIG
+    assert Const("a" * (domain.TEXT + 1)) == CONFIG
+    assert Tuple((NONE,) * (domain.WEIGHT + 1)) == Seq(CONFIG)
+    assert Tuple((Tensor(),) * (domain.WEIGHT + 1)) == Seq(UNKNOWN)
+    assert Dict(tuple((i, NONE) for i in range(domain.WEIGHT + 1))) == Dict((), CONFIG)
+    assert Tensor((Const(2),) * (domain.AXES + 1)) == Tensor(None, Const(2))
+    assert External("a" * (domain.TEXT + 1)) == UNKNOWN

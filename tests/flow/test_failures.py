@@ -98,3 +98,11 @@ def test_the_run_reports_the_error_at_its_line_and_all_findings(
     assert told.path is not None
     assert told.path.endswith("model.py")
     assert not result.ok
+
+
+def test_a_statement_nested_too_deeply_costs_itself_and_is_named() -> None:
+    found = analysed("z = x" + " + x" * 2000)
+    assert {fact.text for fact in found.facts} >= EVERYTHING
+    [problem] = found.problems
+    assert (problem.line, problem.internal) == (HEAD + 8, False)
+    assert "nested too deeply" in problem.message
