@@ -13,6 +13,7 @@ from onnxlint.flow.domain import (
     CONFIG,
     NONE,
     UNKNOWN,
+    WEIGHT,
     Config,
     Const,
     Dict,
@@ -88,7 +89,7 @@ class Expressions(Conditions):
                 items.append(self.eval(element))
                 continue
             v = self.eval(element.value)
-            if isinstance(v, Tuple):
+            if isinstance(v, Tuple) and len(items) <= WEIGHT:
                 items.extend(v.items)
             elif isinstance(v, Shape) and v.tensor.dims is not None:
                 items.extend(v.tensor.dims)
@@ -119,7 +120,7 @@ class Expressions(Conditions):
             if isinstance(key, Const):
                 items.pop(key.literal, None)
                 items[key.literal] = v
-            elif key is None and isinstance(v, Dict):
+            elif key is None and isinstance(v, Dict) and len(items) <= WEIGHT:
                 items.update(v.items)
             else:
                 rest = join(rest, v) if rest is not None else v

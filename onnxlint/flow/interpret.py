@@ -32,6 +32,7 @@ from onnxlint.flow.domain import (
     CONFIG,
     NONE,
     UNKNOWN,
+    WEIGHT,
     ClassRef,
     Config,
     Const,
@@ -165,7 +166,6 @@ class Interpreter(Objects):
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit = fn.unit
         self.reached[unit.key] = unit
-        self.budget.carry(sum([v.weight for v in (*args, *kwargs.values())]) // 8)  # arguments are read, not copied
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not self.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -309,7 +309,7 @@ class Interpreter(Objects):
                 args.append(frame.eval(a))
                 continue
             v = frame.eval(a.value)
-            if isinstance(v, Tuple):
+            if isinstance(v, Tuple) and len(args) <= WEIGHT:
                 args.extend(v.items)
             elif isinstance(v, Shape) and v.tensor.dims is not None:
                 args.extend(v.tensor.dims)
@@ -331,6 +331,7 @@ class Interpreter(Objects):
 
     def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """Call any value."""
+        self.budget.carry(sum([v.weight for v in (*args, *kwargs.values())]) // 8)  # arguments are read, not copied
         if isinstance(callee, Function):
             return self.call_function(callee, args, kwargs, node)
         if isinstance(callee, Method):

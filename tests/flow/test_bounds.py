@@ -37,6 +37,8 @@ GROWING = {
     ),
     "a list display": model("l = [x]", again="l = [*l, *l]"),
     "a tuple display": model("l = (x, 1)", again="l = (*l, *l)"),
+    "very many stars": model(f"y = [{'*l,' * 20_000}]; f({'*l,' * 20_000})", before=f"l = [{'1,' * 1000}]\n"),
+    "very many double stars": model(f"y = {{{'**e,' * 20_000}}}", before="e = {i: i for i in range(999)}\n"),
     "a sum of lists": model("l = [x, x]", again="l = l + l"),
     "a list times a number": model("l = [x]", again="l = l * 30"),
     "a string": model("s = 'abc'", again="s = s + s"),
