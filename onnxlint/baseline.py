@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from onnxlint import files
 from onnxlint.atomic import replace_file
 from onnxlint.records import Finding
 
@@ -108,14 +109,11 @@ def without(known: Sequence[Entry], slack: Iterable[tuple[Entry, int]]) -> list[
 def read(file: Path) -> list[Entry]:
     """Read a baseline. Raises BaselineError."""
     try:
-        if os.path.exists(file) and not os.path.isfile(file):
-            raise BaselineError("the baseline cannot be read: this is no file; name one")
-        size = file.stat().st_size
-        if size > MAX_BYTES:
-            raise BaselineError(f"the baseline is {size / 1e6:.0f} MB long, the limit is {MAX_BYTES / 1e6:.0f} MB")
-        text = file.read_text(encoding="utf-8-sig")
+        text = files.read_bytes(file, MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise BaselineError("there is no baseline here; `--write-baseline` makes one") from error
+    except (files.NotAFile, files.TooLong) as error:
+        raise BaselineError(f"the baseline cannot be read: {error.strerror}; name another file") from error
     except OSError as error:
         raise BaselineError(f"the baseline cannot be read: {error.strerror}; check the path and the rights") from error
     except UnicodeDecodeError as error:
@@ -143,7 +141,8 @@ def write(file: Path, known: Iterable[Entry]) -> None:
 def _entries(data: Any, text: str) -> list[Entry]:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("findings"), list):
         raise BaselineError(f'this is no baseline: it lacks `"schema": "{SCHEMA}"` or the list `findings`')
-    lines = {found[1]: text.count("\n", 0, found.start()) + 1 for found in re.finditer(r'"([0-9a-f]{16})"', text)}
+    rows = enumerate(text.split("\n"), 1)
+    lines = {key: number for number, row in rows for key in re.findall(r'"([0-9a-f]{16})"', row)}
     read: dict[str, Entry] = {}
     for number, row in enumerate(data["findings"], 1):
         if not isinstance(row, dict) or set(row) != set(_KEYS):

@@ -19,6 +19,7 @@ from pathlib import Path
 import platformdirs
 
 import onnxlint
+from onnxlint import files
 
 FOLDER = "ONNXLINT_CACHE_DIR"  # the environment variable that moves it
 LIMIT = 512 * 1024 * 1024  # bytes that the folder may take; the entries used last stay
@@ -73,10 +74,7 @@ class Store:
             return None
         path = self._path(self._base, kind, key)
         try:
-            with path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size > ENTRY_LIMIT:
-                    return None
-                data = file.read(ENTRY_LIMIT)
+            data = files.read_bytes(path, ENTRY_LIMIT, follow=False)
         except OSError:
             return None
         head = len(_MAGIC) + _DIGEST

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint.config_values import Problems
+from onnxlint.files import NotAFile, TooLong, read_bytes
 from onnxlint.paths import display_path
-from onnxlint.toml_lines import Key, key_lines
+from onnxlint.toml_lines import DEEPEST, Key, key_lines, too_deep
 
 FILE_NAMES = (".onnxlint.toml", "onnxlint.toml", "pyproject.toml")  # in this order within a folder
-MAX_BYTES = 5_000_000
+MAX_BYTES = 1_000_000
 INLINE = "--config"  # the place of a mistake in `--config KEY=VALUE`
 
 
@@ -121,18 +122,20 @@ def _folder(file: Path) -> Path:
     return Path(os.path.realpath(file)).parent
 
 
+def read_text(file: Path) -> str:
+    """Return the text of a configuration file, without a BOM. Raises OSError and UnicodeDecodeError."""
+    return read_bytes(file, MAX_BYTES).decode("utf-8-sig")
+
+
 def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
     """Read one file; the table is None where it has none for onnxlint, or cannot be read (which is then noted)."""
     problems = Problems(display_path(file))
     pyproject = file.name == "pyproject.toml"
     try:
-        if file.exists() and not file.is_file():  # a folder, a pipe, or a device that never ends
-            problems.add("this is no file; name the configuration file itself")
-            return None, problems
-        if file.stat().st_size > MAX_BYTES:
-            problems.add(f"the configuration is longer than {MAX_BYTES / 1e6:.0f} MB; nothing of this file is used")
-            return None, problems
-        content = file.read_text(encoding="utf-8-sig")
+        content = read_text(file)
+    except (NotAFile, TooLong) as error:
+        problems.add(f"the configuration cannot be read: {error.strerror}; nothing of this file is used")
+        return None, problems
     except OSError as error:
         problems.add(
             f"the configuration cannot be read: {error.strerror or error}; check the path and the rights on it"
@@ -143,6 +146,8 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
         problems.add("the configuration is not UTF-8; save it as UTF-8", line=line)
         return None, problems
     try:
+        if (deep := too_deep(content)) is not None:
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep (at line {deep}, column 1)")
         data = tomllib.loads(content)
     except (ValueError, RecursionError) as error:
         # A broken pyproject.toml that never mentions onnxlint is other tools' business.

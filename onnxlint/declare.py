@@ -12,6 +12,7 @@ import tomlkit
 from onnxlint import __version__
 from onnxlint.cache import Store
 from onnxlint.config import Settings
+from onnxlint.config_file import read_text
 from onnxlint.paths import display_path
 from onnxlint.pipeline import find_candidates
 from onnxlint.probes.plan import described, remedy
@@ -47,7 +48,7 @@ def declare(scope: Scope, progress: Watcher | None = None) -> Declared:
     settings = scope.settings
     candidates, diagnostics = find_candidates(scope.found, settings, progress)
     file = configuration_file(settings)
-    before = file.read_text(encoding="utf-8") if file.is_file() else ""
+    before = read_text(file) if file.is_file() else ""
     declared = {model.factory for model in settings.models}
     probes, remedies = [], {}
     for candidate in candidates:

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from onnxlint import files
 from onnxlint.atomic import replace_file
 from onnxlint.records import Finding
 
 SCRIPT = "repro.py"
 WHOLE = "found.npz"  # beside a script whose input was made small: the input as it was found
 INDEX = "index.json"
+MAX_BYTES = 5_000_000
 _SHORTEST = 4  # characters of a fingerprint that name a finding
 
 
@@ -75,8 +77,8 @@ def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
 def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:
     """Fingerprints with the places of their findings, by name; empty where the index is missing or is not ours."""
     try:
-        table = json.loads((folder / INDEX).read_bytes())
-    except (OSError, ValueError):
+        table = json.loads(files.read_bytes(folder / INDEX, MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(table, dict):
         return {}
@@ -90,7 +92,7 @@ def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:
 def _claim(script: Path) -> str:
     """The first line of what a script says it shows; empty where it cannot be read."""
     try:
-        told = ast.get_docstring(ast.parse(script.read_bytes()))
-    except (OSError, SyntaxError, ValueError):
+        told = ast.get_docstring(ast.parse(files.read_bytes(script, MAX_BYTES)))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     return (told or "").partition("\n")[0]

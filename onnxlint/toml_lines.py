@@ -7,11 +7,13 @@ import tomllib
 from collections.abc import Iterator, Mapping
 
 Key = tuple[str | int, ...]
+DEEPEST = 100  # tables and arrays within each other, and parts of a key: tomllib takes quadratic time over them
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+|\#[^\n]*)
       | (?P<newline>\n)
-      | (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3,5}|'{3}.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')
+      | (?P<string>\"{3}(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5})?|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?
+          |"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)
       | (?P<mark>[\[\]{}=,.])
       | (?P<word>[^\s\[\]{}=,.\#"']+)""",
     re.VERBOSE | re.DOTALL,
@@ -24,6 +26,20 @@ def key_lines(text: str) -> Mapping[Key, int]:
     `text` is TOML that tomllib has read without an error; an element of an array has its index as the last part.
     """
     return _Scan(text).document()
+
+
+def too_deep(text: str) -> int | None:
+    """Return the line, from 1, on which a text that need not be TOML goes deeper than `DEEPEST`, or None."""
+    depth = dots = 0
+    for kind, token, line in _tokens(text):
+        if kind == "mark" and token == ".":
+            dots += 1
+        elif kind in ("mark", "newline"):
+            dots = 0
+            depth = max(depth + (token in "[{" and kind == "mark") - (token in "]}"), 0)
+        if depth > DEEPEST or dots >= DEEPEST:
+            return line
+    return None
 
 
 class _Scan:

@@ -76,7 +76,7 @@ factory = "package.model:build"
 inputs = "package.model:onnx_example"
 """
 # Packages that onnxlint itself imports, as a stranger's pull request could bring them along.
-SHADOWS = ("ast", "click", "libcst", "pathspec", "rich", "tomllib")
+SHADOWS = ("ast", "click", "libcst", "msgspec", "rich", "tomllib")
 
 # Runs one command in a tree without harm, so that all that is imported late has been, then watches another.
 WATCHED = """\

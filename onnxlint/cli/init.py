@@ -80,10 +80,12 @@ def command(
 def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | None:
     """Add the text to the file; return why that failed, or None."""
     from onnxlint.atomic import replace_file
+    from onnxlint.config_file import MAX_BYTES
+    from onnxlint.files import read_bytes
     from onnxlint.paths import display_path
 
     try:
-        before = file.read_bytes() if file.exists() else None
+        before = read_bytes(file, MAX_BYTES) if file.exists() else None
         replace_file(file, added((before or b"").decode(), text).encode(), before)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -8,6 +8,8 @@ import re
 import stat
 from collections.abc import Mapping
 
+from onnxlint.files import read_bytes
+
 ABSENT = "absent"
 LARGE = 64 * 1024 * 1024  # bytes from which on size and time of change have to do: hashing weights takes seconds
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages(?:[/\\]|$)")  # what is installed is replaced, seldom edited
@@ -40,7 +42,6 @@ def of_file(path: str) -> str:
             return f"special:{told.st_mode}"
         if told.st_size >= LARGE or installed(path):
             return f"time:{told.st_size}:{told.st_mtime_ns}"
-        with open(path, "rb") as file:
-            return of_bytes(file.read())
+        return of_bytes(read_bytes(path, LARGE))
     except OSError:
         return ABSENT

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from onnxlint.config import FILE_NAMES, Settings
-from onnxlint.globs import Matcher
+from onnxlint.files import kind, read_bytes
+from onnxlint.globs import Matcher, Patterns, below
 from onnxlint.paths import display_path
 from onnxlint.records import Diagnostic
 
@@ -47,6 +47,7 @@ DEFAULT_EXCLUDES = frozenset(
         "venv",
     }
 )
+IGNORE_BYTES = 500_000  # of a .gitignore: some 10,000 patterns
 NEVER = frozenset({".git", ".onnxlint"})  # left out whatever is set, like every virtual environment
 
 
@@ -64,14 +65,12 @@ class _Rules:
     """The patterns of one .gitignore, relative to the folder they stand in."""
 
     base: str
-    spec: GitIgnoreSpec
+    patterns: Patterns
 
     def verdict(self, path: str, folder: bool) -> bool | None:
         """Tell whether `path` is ignored (True), kept by a `!` pattern (False), or not spoken of (None)."""
-        relative = os.path.relpath(path, self.base).replace(os.sep, "/")
-        if relative.startswith("../"):
-            return None
-        return self.spec.check_file(relative + "/" if folder else relative).include
+        relative = below(path, self.base)
+        return None if relative is None else self.patterns.verdict(relative, folder)
 
 
 class _Walk:
@@ -113,13 +112,14 @@ class _Walk:
                 with os.scandir(path) as entries:
                     found = sorted(entries, key=lambda entry: entry.name)
             except OSError as error:
-                self.say("error", path, f"the folder cannot be read: {error.strerror}; check the rights on it")
+                remedy = "check the rights on it" if error.errno == errno.EACCES else "leave it out with `exclude`"
+                self.say("error", path, f"the folder cannot be read: {error.strerror}; {remedy}")
                 continue
             names = {entry.name for entry in found}
             if path != start and not names.isdisjoint(FILE_NAMES) and self._boundary and self._boundary(Path(path)):
                 self.nested.append(path)
                 continue
-            own = _gitignore(path) if self._gitignore and ".gitignore" in names else None
+            own = self.gitignore(path) if self._gitignore and ".gitignore" in names else None
             here = (*above, own) if own is not None else above
             waiting += [(folder, here) for entry in found if (folder := self.entry(entry, path, here)) is not None]
 
@@ -133,8 +133,12 @@ class _Walk:
                     return None
                 skipped = entry.name in self._names or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
                 return None if skipped or self.ignored(entry.path, True, rules) else entry.path
-            if self.included(entry) and entry.is_file() and not self.ignored(entry.path, False, rules):
-                self.files.append(entry.path)
+            if self.included(entry) and not self.ignored(entry.path, False, rules):
+                if entry.is_file():
+                    self.files.append(entry.path)
+                elif os.path.exists(entry.path):  # a link that leads nowhere may be the lock of an editor
+                    what = kind(os.stat(entry.path).st_mode)
+                    self.say("warning", entry.path, f"this is no file but {what}; it is left out: remove it")
         except OSError as error:
             self.say("warning", entry.path, f"this cannot be read: {error.strerror}; it is left out: remove or mend it")
         return None
@@ -146,9 +150,36 @@ class _Walk:
     def start(self, path: str) -> None:
         """Walk a folder that was named."""
         before = len(self.files) + len(self.nested)
-        self.folder(path, _rules_above(path) if self._gitignore else ())
+        self.folder(path, self.rules_above(path) if self._gitignore else ())
         if len(self.files) + len(self.nested) == before:
             self.say("warning", path, "there is no Python file here, or all of them are excluded")
+
+    def gitignore(self, folder: str, name: str = ".gitignore") -> _Rules | None:
+        """Read the patterns for a folder. As in git, a .gitignore that is a link is none; say why it is not used."""
+        path = os.path.join(folder, name)
+        try:
+            text = read_bytes(path, IGNORE_BYTES, follow=name != ".gitignore").decode("utf-8-sig", "surrogateescape")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if not os.path.isdir(path):
+                self.say("warning", path, f"the patterns in it are not used: {error.strerror}; mend or remove it")
+            return None
+        return _Rules(folder, Patterns(line.removesuffix("\r") for line in text.split("\n")))
+
+    def rules_above(self, start: str) -> tuple[_Rules, ...]:
+        """Return the rules that the repository around `start` has for it, outermost first.
+
+        None of them count if they exclude `start` itself: a folder that is named is wanted.
+        """
+        chain = (start, *_parents(start))
+        repository = next((path for path in chain if os.path.exists(os.path.join(path, ".git"))), None)
+        if repository is None:
+            return ()
+        above = chain[1 : chain.index(repository) + 1]
+        read = [self.gitignore(repository, os.path.join(".git", "info", "exclude")), *map(self.gitignore, above[::-1])]
+        rules = tuple(found for found in read if found is not None)
+        return () if any(_git_ignores(path, True, rules) for path in chain[: len(above)]) else rules
 
 
 def discover(paths: Sequence[Path], settings: Settings, boundary: Callable[[Path], bool] | None = None) -> Discovery:
@@ -192,45 +223,6 @@ def _git_ignores(path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
         if verdict is not None:
             return verdict
     return False
-
-
-def _gitignore(folder: str, name: str = ".gitignore") -> _Rules | None:
-    try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return None  # git reads none here either: a folder or a broken link of this name
-    return _Rules(folder, GitIgnoreSpec.from_lines(line for line in lines if _valid(line)))
-
-
-def _valid(pattern: str) -> bool:
-    """Tell whether git would use this line; it passes over lines that are no pattern, and so do we."""
-    try:
-        GitIgnoreSpec.from_lines([pattern])
-    except ValueError:
-        return False
-    return True
-
-
-def _rules_above(start: str) -> tuple[_Rules, ...]:
-    """Return the rules that the repository around `start` has for it, outermost first.
-
-    None of them count if they exclude `start` itself: a folder that is named is wanted.
-    """
-    chain = list(_parents(start))
-    repository = next((path for path in (start, *chain) if os.path.exists(os.path.join(path, ".git"))), None)
-    if repository is None or repository == start:
-        return _info_exclude(start) if repository else ()
-    above = chain[: chain.index(repository) + 1]
-    files = [rules for path in reversed(above) if (rules := _gitignore(path)) is not None]
-    found = (*_info_exclude(repository), *files)
-    below = [start, *above[:-1]]
-    return () if any(_git_ignores(path, True, found) for path in below) else found
-
-
-def _info_exclude(repository: str) -> tuple[_Rules, ...]:
-    rules = _gitignore(repository, os.path.join(".git", "info", "exclude"))
-    return (rules,) if rules is not None else ()
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from onnxlint import files
 from onnxlint.paths import display_path
 from onnxlint.records import Diagnostic
 
@@ -78,11 +79,11 @@ def read_bytes(path: Path) -> bytes | Diagnostic:
     """The bytes of a file that is not too long."""
     display = display_path(path)
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            limit = f"the limit is {MAX_BYTES / 1e6:.0f} MB"
-            return Diagnostic("warning", f"the file is {size / 1e6:.1f} MB long, {limit}; it is left out", display)
-        return path.read_bytes()
+        return files.read_bytes(path, MAX_BYTES)
+    except files.TooLong as error:
+        return Diagnostic("warning", f"{error.strerror}; it is left out".replace("it", "the file", 1), display)
+    except files.NotAFile as error:
+        return Diagnostic("error", f"the file cannot be read: {error.strerror}; leave it out with `exclude`", display)
     except OSError as error:
         return Diagnostic("error", f"the file cannot be read: {error.strerror}; check the rights on it", display)
 
@@ -140,7 +141,7 @@ def tree_of(text: str, name: str = "<unknown>") -> ast.Module:
 @lru_cache(maxsize=64)
 def _cached_lines(path: str) -> tuple[str, ...]:
     try:
-        data = Path(path).read_bytes()
+        data = files.read_bytes(path, MAX_BYTES)
     except OSError:
         return ()
     decoded = _decode(data, path)

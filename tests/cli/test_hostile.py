@@ -158,7 +158,7 @@ class TestConfiguration:
             (b"\x00\x01", "not valid TOML"),
             (b"\xff\xfeo\x00", "not UTF-8"),
             (b"opset = " + b"9" * 5000, "not valid TOML"),
-            (b"#" * 6_000_000, "longer than 5 MB"),
+            (b"#" * 1_000_001, "the limit is 1 MB"),
             (b'extend = "/dev/zero"', "no file"),
             (b'extend = "."', "no file"),
             (b'extend = "' + b"a" * 5000 + b'"', "extend"),
@@ -166,11 +166,14 @@ class TestConfiguration:
             (b'baseline = "a\\u0000b"', "baseline"),
             (b'baseline = "/dev/zero"', "no file"),
             (b'source-roots = ["a\\u0000b"]', "source-roots"),
-            (b'exclude = ["' + b"[" * 50 + b'"]\nopset = 1', "opset"),
+            (b'exclude = ["' + b"[" * 50 + b'"]', "a `[` lacks its `]`"),
+            (b'exclude = ["' + b"[[]" * 50 + b'"]\nopset = 1', "opset"),
+            (b"a." * 400_000 + b"a = 1", "nested more than 100 levels"),
+            (b"[" + b"a." * 200_000 + b"a]\n" + b"".join(b"b%d=1\n" % n for n in range(60_000)), "nested more than"),
             (b'[per-file-ignores]\n"\\u0000" = ["ONX9999"]\n', "per-file-ignores"),
             (b'required-version = "' + b"9" * 5000 + b'"', "required-version"),
         ],
-        ids=range(16),
+        ids=range(19),
     )
     def test_one_that_makes_no_sense_is_one_message_and_the_rest_is_done(self, content: bytes, words: str) -> None:
         Path("onnxlint.toml").write_bytes(content)

@@ -13,6 +13,8 @@ from pygls.workspace import PositionCodec
 
 from onnxlint import __version__
 from onnxlint.catalogue import load_catalogue
+from onnxlint.config_file import MAX_BYTES
+from onnxlint.files import read_bytes
 from onnxlint.integrations.server import hover, watch
 from onnxlint.integrations.server.actions import FIX_ALL, Offer, Silence
 from onnxlint.integrations.server.convert import Places, at, diagnostic, fault, to_path
@@ -82,8 +84,7 @@ class Server(LanguageServer):
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
-            return file.read()
+        return read_bytes(path, MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
 
