@@ -102,6 +102,46 @@ def test_imports_run_one_way(module: str) -> None:
     assert not wrong
 
 
+# Who opens files without onnxlint.files, and what: of the tree none but what a worker or a script of the user's reads.
+OPENERS = {
+    "onnxlint.files": "the reader",
+    "onnxlint.atomic": "writes what it made itself",
+    "onnxlint.cache": "its own package, and what it writes",
+    "onnxlint.catalogue": "its own package",
+    "onnxlint.cli": "/dev/null",
+    "onnxlint.cli.check": "standard input",
+    "onnxlint.cli.config": "its own package",
+    "onnxlint.cli.review": "the event that GitHub Actions names",
+    "onnxlint.flow.ops": "its own package",
+    "onnxlint.integrations.server.start": "standard input and output",
+    "onnxlint.report.html": "its own package",
+}
+READS = {"open", "read_text", "read_bytes", "fdopen", "fromfile"}
+
+
+def openers(module: str) -> list[int]:
+    """The lines on which a module opens a file, or reads one, by itself."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    ours = {"files.read_bytes", "read_bytes", "read_text"}  # as they are imported
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [
+        call.lineno
+        for call in calls
+        if (name := ast.unparse(call.func)) not in ours
+        and (name.rpartition(".")[2] in READS or name.startswith(("linecache.", "tokenize.open", "fileinput.")))
+        and not name.startswith(("self.", "server.", "projects.", "engine."))
+    ]
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if room_of(module) != "probes"])
+def test_files_of_the_tree_are_read_by_one_module(module: str) -> None:
+    assert module in OPENERS or not openers(module), f"{module}: read it with onnxlint.files"
+
+
+def test_every_opener_opens_something() -> None:
+    assert [module for module in OPENERS if not openers(module) and module != "onnxlint.cli.check"] == []
+
+
 def lines_for_types(module: str) -> set[int]:
     """The lines of `if TYPE_CHECKING:`, which no run comes to."""
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
