@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from onnxlint.files import read_bytes
+
 # What the stand-in takes from the folder of a working tree, and from the one that its working trees share.
 _OWN = ("FETCH_HEAD", "ORIG_HEAD", "logs/HEAD")
 _SHARED = ("packed-refs", "refs", "reftable", "shallow", "logs/refs")
@@ -156,8 +158,7 @@ def repository_around(start: Path) -> Repository | None:
 def _first(file: Path) -> bytes:
     """The line that a file holds; nothing where it cannot be read, or holds no text."""
     try:
-        with open(file, "rb") as opened:
-            line = opened.read(_HEADER)
+        line = read_bytes(file, _HEADER)
     except OSError:
         return b""
     return b"" if b"\0" in line else line

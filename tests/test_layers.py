@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "onnxlint"
 
 # From the bottom up. Rooms of one floor are strangers; a file that stands in the package itself is a room of its name.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("records", "marks"),
-    ("specs", "paths", "workers", "globs", "atomic", "edits", "files", "git"),
+    ("records", "marks", "files"),
+    ("specs", "paths", "workers", "globs", "atomic", "edits", "git"),
     ("catalogue", "config", "cache", "baseline", "repros"),
     ("source",),
     ("project", "scopes", "changed"),
