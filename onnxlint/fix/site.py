@@ -24,7 +24,7 @@ _HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
 _TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
 _WORDS = ("return", "and", "or", "not", "in", "if", "else", "yield", "lambda")
 _TORCH = re.compile(r"(?<![\w.])torch\.")
-_IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
 
 
 class Page:

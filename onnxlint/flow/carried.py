@@ -42,7 +42,9 @@ def stored(frame: Activation, container: ast.expr, item: Value) -> None:
                 if name != "__init__"
             }
             name = f"self.{container.attr}"
-            made_anew = any(re.search(rf"\b{re.escape(name)}\s*(?::[^=\n]+)?=[^=]", t) for t in texts.values())
+            made_anew = any(
+                re.search(rf"\b{re.escape(name)}\s*(?::[^=\n]{{1,1000}}+)?=[^=]", t) for t in texts.values()
+            )
             if not made_anew and any(_is_read(t, name) for t in texts.values()):
                 engine.emit(facts.StateWrite, container, None, name=container.attr, kind="container")
 

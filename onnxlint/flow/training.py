@@ -109,7 +109,7 @@ def _asked_by_a_flag(text: str, at: int) -> bool:
         depth = indent
         test = re.match(r"\s*if (not )?(\w+)\s*:", line)
         default = "True" if test is not None and test[1] else "False"
-        if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]+)?=\s*{default}\b", text) is not None:
+        if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None:
             return True
     return False
 

@@ -14,7 +14,7 @@ import msgspec
 
 _SWITCHES = ("enable_", "disable_")
 # Without `\b` in front, which takes six times as long: `myself.x = 1` may count.
-_SELF_WRITE = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
+_SELF_WRITE = re.compile(r"self\.(\w++)\s*+(?::[^=\n]{1,1000}+)?(?:[-+*/|&]|//|\*\*)?=(?!=)")
 
 
 class FunctionOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):

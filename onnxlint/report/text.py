@@ -100,7 +100,7 @@ def text(
         page.lines([Text(told) for told in (words.reproductions(whole, show_all=show_all), fixes) if told])
     stream = console.file
     assert isinstance(stream, io.StringIO)
-    return re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)
+    return re.sub(r"(?<! ) +$", "", stream.getvalue(), flags=re.MULTILINE)
 
 
 class _Page:

@@ -13,7 +13,7 @@ from onnxlint.source.parse import SourceFile
 
 CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"
 NOQA = re.compile(rf"#\s*noqa(?:\s*:\s*(?P<codes>{CODES}))?(?![\w-])", re.IGNORECASE)
-_IGNORE = re.compile(r"#\s*onnxlint:\s*(?P<kind>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]]*)\]|(?![\w\[(-]))")
+_IGNORE = re.compile(r"#\s*onnxlint:\s*(?P<kind>ignore-file|ignore)\s*(?:\[(?P<codes>[^\]#]*)\]|(?![\w\[(-]))")
 
 
 @dataclass(frozen=True, slots=True)
