@@ -2,16 +2,19 @@
 
 import sys
 
+from onnxlint.interrupts import exit_code, listen
+
 
 def run() -> None:
     """Run the command. Raises SystemExit with its exit code."""
     try:
+        listen()
         from onnxlint.cli import main
 
         main()
     except KeyboardInterrupt:
         sys.stderr.write("onnxlint: interrupted\n")
-        sys.exit(130)
+        sys.exit(exit_code())
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from onnxlint.fix.registry import all_remedies
+from onnxlint.lifetimes import temporary_folder
 from onnxlint.probes.pool import ProbePool
 from onnxlint.records import Finding, ModelStatus, Probe, ProbeResult, Report, Safety, VerdictKind
 
@@ -18,7 +19,8 @@ class Proof:
 
     def __init__(self, overlay: Mapping[Path, bytes]) -> None:
         self._overlay = {str(path): data.decode("latin-1") for path, data in overlay.items()}
-        self._folder = tempfile.TemporaryDirectory(prefix="onnxlint-")
+        self._opened = contextlib.ExitStack()
+        self._folder: Path | None = None
         self._count = 0
         self.results: list[tuple[ProbeResult, ProbeResult]] = []
 
@@ -28,13 +30,14 @@ class Proof:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._folder.cleanup()
+        self._opened.close()
 
     def __call__(self, pool: ProbePool, probes: Sequence[Probe]) -> None:
         """Compare, one model after the other."""
         for probe in probes:
             self._count += 1
-            kept = str(Path(self._folder.name) / f"{self._count}.pt")
+            self._folder = self._folder or Path(self._opened.enter_context(temporary_folder()))
+            kept = str(self._folder / f"{self._count}.pt")
             before = replace(probe, overlay={}, compare=kept)
             after = replace(probe, overlay=self._overlay, compare=kept)
             told = [result for one in (before, after) for result in pool.run([one], jobs=1)]

@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from onnxlint import interrupts
+from onnxlint.lifetimes import end_with
+
 T = TypeVar("T")
 
 _work: Callable[[int], Any] | None = None  # what the processes run; they are forked while it is set
@@ -43,10 +46,10 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
     _work = work
     strangers = set(multiprocessing.active_children())
     try:
-        with ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _die_of_interrupts) as pool:
+        with ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _begin, (os.getpid(),)) as pool:
             try:
                 # Held back until the processes are there and know what to do with it: they are forked on submission.
-                held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                held = signal.pthread_sigmask(signal.SIG_BLOCK, interrupts.SIGNALS)
                 try:
                     tasks = {pool.submit(_call, number): number for number in numbers}
                 finally:
@@ -65,10 +68,11 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
         _work = None
 
 
-def _die_of_interrupts() -> None:
-    """Die of an interrupt without a word: this process is told of it as its parent is, and the parent speaks."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+def _begin(parent: int) -> None:
+    """End with the parent, and by an interrupt without a word: the parent is told of it too, and speaks."""
+    end_with(parent)
+    interrupts.forget()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupts.SIGNALS)
 
 
 def _call(number: int) -> Any:

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "onnxlint"
 
 # From the bottom up. Rooms of one floor are strangers; a file that stands in the package itself is a room of its name.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("records", "marks", "files"),
+    ("records", "marks", "files", "lifetimes", "interrupts"),
     ("specs", "paths", "workers", "globs", "atomic", "edits", "git"),
     ("catalogue", "config", "cache", "baseline", "repros"),
     ("source",),

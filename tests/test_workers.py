@@ -45,6 +45,21 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_no_process_outlives_its_parent_however_that_ends(number: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUSY], env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    said = [process.stdout.readline().strip() for _ in range(3)]
+    process.send_signal(number)
+    process.stdout.read()  # until the last of them has closed it
+    process.wait()
+    assert said.count("done") == 1
+    while any(alive(int(word)) for word in said if word != "done"):
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("everyone", [True, False], ids=["of all of them", "of the parent alone"])
 def test_an_interrupt_ends_the_processes_at_once_and_without_a_word(everyone: bool) -> None:
     process = subprocess.Popen(

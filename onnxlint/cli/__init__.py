@@ -13,9 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
-from onnxlint import __version__
+from onnxlint import __version__, interrupts
 
-INTERRUPTED = 130
 FAILED = 2
 
 _COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -87,7 +86,7 @@ class Main(click.Group):
             sys.exit(FAILED)
         except (click.Abort, KeyboardInterrupt):
             click.echo("onnxlint: interrupted", err=True)
-            sys.exit(INTERRUPTED)
+            sys.exit(interrupts.exit_code())
         except BrokenPipeError:
             silence_stdout()
             sys.exit(FAILED)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from onnxlint.cli import INTERRUPTED
+from onnxlint import interrupts
 from onnxlint.cli.asked import STDIN, Asked
 from onnxlint.cli.options import check_options, config_options
 from onnxlint.cli.output import tell
@@ -72,4 +72,4 @@ def check(asked: Asked) -> int:
     code = conclude(report, asked, scopes, overlay)
     if report.interrupted:
         tell("onnxlint: interrupted; the report says what was known by then")
-    return INTERRUPTED if report.interrupted else code
+    return interrupts.exit_code() if report.interrupted else code

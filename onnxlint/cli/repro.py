@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +15,7 @@ from onnxlint.catalogue import load_catalogue
 from onnxlint.cli.options import config_options
 from onnxlint.cli.output import deliver, tell
 from onnxlint.config_values import did_you_mean
+from onnxlint.lifetimes import end_with
 from onnxlint.paths import display_path
 from onnxlint.report.words import visible
 from onnxlint.repros import WHOLE, Kept, kept, named
@@ -73,5 +76,6 @@ def _run(one: Kept, found: bool, *, several: bool) -> int:
     if several:
         click.echo(f"{visible(one.name)}: {visible(one.claim)}")
     sys.stdout.flush()
-    done = subprocess.run([sys.executable, str(one.script), *([WHOLE] if found else [])], check=False)
+    command = [sys.executable, str(one.script), *([WHOLE] if found else [])]
+    done = subprocess.run(command, check=False, preexec_fn=partial(end_with, os.getpid()))
     return done.returncode if done.returncode >= 0 else 128 - done.returncode

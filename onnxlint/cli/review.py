@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxlint.cli import FAILED, INTERRUPTED
+from onnxlint import interrupts
+from onnxlint.cli import FAILED
 from onnxlint.cli.asked import Asked
 from onnxlint.cli.options import REVIEW_LACKS, config_options, options_without
 from onnxlint.cli.output import deliver, tell
@@ -75,7 +76,7 @@ def command(
     code = conclude(report, asked, scopes, {}, aside=dry_run)
     if report.interrupted:
         tell("onnxlint: interrupted; nothing is posted of half a run")
-        return INTERRUPTED
+        return interrupts.exit_code()
     return max(code, _post(report, asked, target, max_comments, dry_run))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxlint.cli import INTERRUPTED
+from onnxlint import interrupts
 from onnxlint.cli.asked import Asked
 from onnxlint.cli.options import CHECK_ALONE, config_options, options_without
 from onnxlint.cli.output import tell
@@ -39,7 +39,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     for machines that goes to standard output has that to itself, and the script prints to standard error.
 
     Exit code: 0 nothing found; 1 findings; 2 the script failed or exported nothing, or the run could not do all; 130
-    Ctrl-C, in the script or later.
+    Ctrl-C, in the script or later; 143 SIGTERM, 129 SIGHUP.
     """
     if not module and not os.path.exists(script):
         raise click.UsageError(f"there is no file `{script}`; `-m` runs a module")
@@ -66,7 +66,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     if ran.interrupted:
         captured.close()
         tell(f"onnxlint: interrupted{_untold(ran)}")
-        return INTERRUPTED
+        return interrupts.exit_code()
     try:
         asked_scope = _scope(settings, mistakes, None if module else Path(script), ran)
         (scope,), unkept = with_writable_repro_dir((asked_scope,))
@@ -80,7 +80,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     code = conclude(report, asked, [scope], {})
     if report.interrupted:
         tell("onnxlint: interrupted; the report says what was known by then")
-    return INTERRUPTED if report.interrupted else code
+    return interrupts.exit_code() if report.interrupted else code
 
 
 def _untold(ran: Ran) -> str:

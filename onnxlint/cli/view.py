@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import socket
 import subprocess
 import sys
-import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from onnxlint.cli import FAILED
 from onnxlint.cli.output import tell
 from onnxlint.cli.repro import configured
 from onnxlint.config_values import did_you_mean
+from onnxlint.lifetimes import end_with, temporary_folder
 from onnxlint.paths import display_path
 from onnxlint.repros import kept, named
 
@@ -58,7 +60,7 @@ def command(
     source, title, places = _found(target, repro_dir)
     if source.suffix == ".py":
         tell(f"onnxlint: exporting {title} again")
-    with tempfile.TemporaryDirectory(prefix="onnxlint-view-") as folder:
+    with temporary_folder("onnxlint-view-") as folder:
         out = Path(folder) / f"{title}.onnx"
         made = _made(source, out, [*places, *lines], nodes, whole)
         if "fault" in made:
@@ -112,7 +114,8 @@ def _made(source: Path, out: Path, places: list[str], nodes: tuple[str, ...], wh
     command = [sys.executable, "-m", "onnxlint.probes.viewed", str(source), str(out), *(["--whole"] if whole else [])]
     command += [part for place in places for part in ("--place", place)]
     command += [part for node in nodes for part in ("--node", node)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    bind = partial(end_with, os.getpid())
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=bind)
     try:
         made = json.loads(done.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
+from onnxlint import interrupts
+from onnxlint.lifetimes import end_with
 from onnxlint.scopes import Scope
 from onnxlint.source.discover import DEFAULT_EXCLUDES
 
@@ -71,11 +74,11 @@ def _check(argv: Sequence[str]) -> None:
         click.clear()
     # -P: the working directory is no place to import from.
     command = [sys.executable, "-P", "-m", "onnxlint", *without_flag(argv)]
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen(command, preexec_fn=partial(end_with, os.getpid())) as process:
         try:
             process.wait()
         except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)  # again, if the terminal has sent it: it does no harm
+            process.send_signal(interrupts.received())  # again, if the terminal has sent it: it does no harm
             process.wait()
             raise
     click.echo("onnxlint: watching for changes; Ctrl-C ends it", err=True)

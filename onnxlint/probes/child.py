@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from onnxlint.lifetimes import end_with, prctl
 from onnxlint.probes import overlay, stages, wire, witness
 from onnxlint.records import Probe, ProbeResult, from_json, to_json
 
@@ -21,30 +22,25 @@ Runner = Callable[[Probe, Callable[[ProbeResult], None]], ProbeResult]
 
 CHANNEL_LOST = 97  # exit status: the model closed the descriptor that results go through
 TRACE_SIGNAL = signal.SIGUSR1  # the pool sends it to learn which line a process hangs in
-_PARENT_DEATH = 1  # PR_SET_PDEATHSIG, linux/prctl.h
+_NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS, linux/prctl.h
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446  # system calls of Landlock, the same on every machine
+_SCOPE_SIGNALS = 1 << 1  # LANDLOCK_SCOPE_SIGNAL, linux/landlock.h; from Linux 6.12 on
 _LEAVE = os._exit
 _HIGH = 700  # our own descriptors live above what a careless `closerange(3, 256)` hits
 
 
-def prctl(option: int, value: int) -> None:
-    """Call Linux's prctl; does nothing elsewhere."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-
-
-def main(server: int, channel_fd: int, errors_fd: int, trace_fd: int) -> NoReturn:
-    """Run the probe that is read from `channel_fd` and leave; never returns into the fork server's loop."""
+def main(supervisor: int, channel_fd: int, errors_fd: int, trace_fd: int) -> NoReturn:
+    """Run the probe that is read from `channel_fd` and leave; never returns into the code of `supervisor`."""
     status = 1
     try:
-        status = _run(server, channel_fd, errors_fd, trace_fd)
+        end_with(supervisor)
+        _spare_others()
+        status = _run(channel_fd, errors_fd, trace_fd)
     finally:
         _LEAVE(status)  # no atexit, no waiting for threads: the result has been sent
 
 
-def _run(server: int, channel_fd: int, errors_fd: int, trace_fd: int) -> int:
-    prctl(_PARENT_DEATH, signal.SIGKILL)
-    if os.getppid() != server:
-        return 1
+def _run(channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     os.setsid()
     _redirect(errors_fd)
     trace = _move_up(trace_fd)
@@ -61,7 +57,7 @@ def _run(server: int, channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     stages.listen(channel.stage)
     stages.stage(stages.BUILD)
     runner = load_runner(request["runner"])
-    seen = witness.Witness(probe, request["scratch"])
+    seen = witness.Witness(probe, request["scratch"], os.getppid())
     seen.listen()
     try:
         result = runner(probe, lambda known: channel.publish(seen.tell(known)))
@@ -71,8 +67,21 @@ def _run(server: int, channel_fd: int, errors_fd: int, trace_fd: int) -> int:
         channel.raised(error, "error")
     else:
         channel.publish(seen.tell(result, ended=True))
-        channel.send({"done": True})
+        channel.send({"done": True, "left": seen.left})
     return 0
+
+
+def _spare_others() -> None:
+    """Have this process, and all that it starts, send signals to no others, where the system can see to that."""
+    if sys.platform != "linux":
+        return
+    prctl(_NO_NEW_PRIVILEGES, 1)  # Landlock wants it
+    library = ctypes.CDLL(None, use_errno=True)
+    rules = (ctypes.c_uint64 * 3)(0, 0, _SCOPE_SIGNALS)  # struct landlock_ruleset_attr
+    fd = library.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0)
+    if fd >= 0:  # not so: an older system, or one without Landlock
+        library.syscall(_RESTRICT_SELF, fd, 0)
+        os.close(fd)
 
 
 class Channel:
@@ -164,7 +173,7 @@ def _trace_exit(trace: int) -> None:
 
 def _settle(request: dict[str, Any]) -> None:
     """Make this process a fresh one: signals, temporary directory, who dies first when memory runs out."""
-    for number in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     os.environ["TMPDIR"] = request["scratch"]
     tempfile.tempdir = None

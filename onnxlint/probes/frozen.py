@@ -54,11 +54,11 @@ class Snapshot(Server):
             control.close()
             raise ServerFailedError(f"the call could not be captured: {error}") from error
 
-    def fork(self, channel: int, status: int, errors: int, trace: int) -> None:
+    def fork(self, request: bytes, fds: Sequence[int]) -> None:
         """Ask for a child that gets these descriptors. Raises ServerFailedError where the process has ended."""
         try:
             with self._lock:
-                socket.send_fds(self._control, [b"+"], [channel, status, errors, trace])
+                socket.send_fds(self._control, [request], fds)
         except OSError as error:
             raise ServerFailedError(self.failure()) from error
 

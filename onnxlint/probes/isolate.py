@@ -5,26 +5,30 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import selectors
+import shutil
 import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Event, Lock
+from threading import Event
 from typing import IO, Any, Protocol
 
 from onnxlint.probes import child, deaths, wire
 from onnxlint.probes.deaths import Death
-from onnxlint.records import Location, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.probes.witness import STARTS_PROCESSES
+from onnxlint.records import Diagnostic, Location, Outcome, Probe, ProbeResult, from_json, to_json
 
 TICK = 0.05  # seconds between two looks at the clock and the memory
 FAMILY_TICKS = 10  # how many ticks pass between two searches for processes that the model has started
 LAST_WORDS = 4096  # bytes of standard error that are kept
+KILL_PATIENCE = 10.0  # seconds until a process that was killed has to be gone, and what it has started
 TRACE_PATIENCE = 0.4  # seconds that a process gets to write down where it is before it is killed
 
-_ALONE = Lock()
+_TRIES = 5  # how often a process is asked for where the server ends before it has begun
 
 
 class ServerFailedError(RuntimeError):
@@ -34,8 +38,8 @@ class ServerFailedError(RuntimeError):
 class Server(Protocol):
     """What forks a process for a probe (`pool.ForkServer`)."""
 
-    def fork(self, channel: int, status: int, errors: int, trace: int) -> None:
-        """Ask for a child that gets these descriptors. Raises ServerFailedError."""
+    def fork(self, request: bytes, fds: Sequence[int]) -> None:
+        """Send a request with its descriptors (see `forkserver`). Raises ServerFailedError."""
 
     def failure(self) -> str:
         """Return what the server said last, in one line."""
@@ -56,18 +60,33 @@ def run_isolated(
     """
     probe = from_json(Probe, json.loads(probe_json))
 
+    left: list[Diagnostic] = []
+
     def attempt(what: Probe) -> tuple[ProbeResult | None, Death | None]:
-        watch = _Watch(what, runner, server, on_stage, stop)
-        with contextlib.suppress(ServerFailedError):
-            ended = watch.run()
-            if not watch.server_gone:
-                return ended
-        with _ALONE:  # one of the models that were running may have ended the server: the others must not pay for it
-            return _Watch(what, runner, server, on_stage, stop).run()
+        starts = 0
+        for more in reversed(range(_TRIES)):
+            watch = _Watch(what, runner, server, on_stage, stop)
+            try:
+                ended = watch.run()
+            except ServerFailedError:  # another model may have killed it
+                if not more:
+                    raise
+                continue
+            starts += 1
+            if not watch.lost or starts > 1:  # the first time it may have been another model
+                break
+        left.extend(watch.left_running())
+        return ended
+
+    def told(result: ProbeResult) -> str:
+        if left:
+            depends = result.depends and replace(result.depends, unseen=result.depends.unseen or STARTS_PROCESSES)
+            result = replace(result, notices=(*result.notices, *dict.fromkeys(left)), depends=depends)
+        return json.dumps(to_json(result))
 
     known, death = attempt(probe)
     if death is None and known is not None:
-        return json.dumps(to_json(known))
+        return told(known)
     death = death or Death(Outcome.CRASH, "the process ended without a result", "")
     rest = _not_tried(probe, known, death)
     tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
@@ -77,7 +96,7 @@ def run_isolated(
         known, death = attempt(remaining)
         second = known if death is None else deaths.result_of(remaining, known, death)
         result = _merge(result, second) if second is not None else result
-    return json.dumps(to_json(result))
+    return told(result)
 
 
 def _not_tried(probe: Probe, known: ProbeResult | None, death: Death) -> tuple[str, ...]:
@@ -127,7 +146,9 @@ class _Watch:
         self.malformed: str | None = None
         self.pid = 0
         self.status: int | None = None
-        self.server_gone = False
+        self.supervisor = 0
+        self.lost = False  # the supervisor has ended without telling of the probe's end
+        self.left = self.stuck = 0  # processes that the model has left, and those that could not be ended
         self.decoder = wire.Decoder()
         self.errors = bytearray()
         self.numbers = bytearray()
@@ -137,7 +158,8 @@ class _Watch:
         if self.stop is not None and self.stop.is_set():
             return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
         with contextlib.ExitStack() as stack:
-            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="onnxlint-", ignore_cleanup_errors=True))
+            scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
+            stack.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor's, who may have been killed
             self.trace: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             self.channel, channel = socket.socketpair()
             stack.enter_context(self.channel)
@@ -146,7 +168,8 @@ class _Watch:
             self.status_read, status = os.pipe()
             stack.callback(os.close, self.status_read)
             try:
-                self.server.fork(channel.fileno(), status, errors, self.trace.fileno())
+                asked = wire.pack({"pool": os.getpid(), "scratch": scratch})
+                self.server.fork(asked, (channel.fileno(), status, errors, self.trace.fileno()))
             finally:
                 channel.close()
                 os.close(errors)
@@ -165,13 +188,12 @@ class _Watch:
             if self.stop is not None and self.stop.is_set():
                 return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
             self._pump(TICK)
-            if self.server_gone:
-                raise ServerFailedError(self.server.failure())
+            if self.lost:
+                said = self.errors.decode("utf-8", "replace").strip()
+                raise ServerFailedError(said or self.server.failure())
         broken = self._until_end()
         if broken is not None:
             self._kill()
-            while self.status is None and not self.server_gone:
-                self._pump(TICK)
         self._pump(0)
         return self.known, None if self.done and broken is None else broken or self._post_mortem()
 
@@ -180,17 +202,18 @@ class _Watch:
         from onnxlint.probes import memory  # here, because psutil comes with the `dynamic` extra
 
         deadline = time.monotonic() + self.probe.timeout
-        gauge = memory.Gauge(self.pid)
+        gauge = memory.Gauge(self.pid, self.supervisor)
         limit = self.probe.memory
         if limit is not None and self.probe.live is not None:
             limit += gauge.read()  # what it shares with the process that it is a copy of
         ticks = 0
-        while self.status is None and not self.server_gone:
+        while self.status is None and not self.lost:
             self._pump(TICK)
             if self.stop is not None and self.stop.is_set():
                 return Death(Outcome.SKIPPED, "the run was interrupted", self.stage)
             if time.monotonic() > deadline:
                 sentence = f"the process did not finish within {self.probe.timeout:g} s"
+                sentence += ": a signal had stopped it" if gauge.stopped else ""
                 return Death(Outcome.TIMEOUT, sentence, self.stage, self._ask_where())
             ticks += 1
             if ticks % FAMILY_TICKS == 0:
@@ -213,7 +236,7 @@ class _Watch:
                     data = b""
                 if not data:
                     self.selector.unregister(fd)
-                    self.server_gone |= fd == self.status_read and self.status is None
+                    self.lost |= fd == self.status_read and self.status is None
                     break
                 self._take(fd, data)
                 if len(data) < 65536:
@@ -226,8 +249,11 @@ class _Watch:
         elif fd == self.status_read:
             self.numbers += data
             numbers = [n for (n,) in wire.NUMBER.iter_unpack(self.numbers[: len(self.numbers) // 8 * 8])]
-            self.pid = numbers[0] if numbers else 0
-            self.status = numbers[1] if len(numbers) > 1 else None
+            if len(numbers) > 1:
+                self.supervisor, self.pid = numbers[:2]
+            if len(numbers) > 4:
+                self.status, left, self.stuck = numbers[2:]
+                self.left = max(self.left, left)
         elif self.malformed is None:
             self.decoder.feed(data)
             try:
@@ -246,6 +272,7 @@ class _Watch:
         elif "raised" in message:
             self.raised = dict(message["raised"])
         else:
+            self.left = int(message["left"])
             self.done = bool(message["done"])
 
     def _ask_where(self) -> tuple[Location, ...]:
@@ -266,9 +293,22 @@ class _Watch:
         return deaths.trace_frames(self.trace.read(1 << 20).decode("utf-8", "replace"), self.probe.root)
 
     def _kill(self) -> None:
-        for kill in (os.killpg, os.kill):  # the second for a child that does not lead its group yet
-            with contextlib.suppress(ProcessLookupError):
-                kill(self.pid, signal.SIGKILL)
+        """Kill the process, and hear from its supervisor what became of it; kill that one where it says nothing."""
+        patience = time.monotonic() + KILL_PATIENCE
+        while self.status is None and not self.lost:
+            for pid in (self.pid,) if time.monotonic() < patience else (self.pid, self.supervisor):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._pump(TICK)
+
+    def left_running(self) -> list[Diagnostic]:
+        """Say how many processes the model has left running, and whether all of them could be ended."""
+        if not self.left and not self.stuck:
+            return []
+        some = "a process" if self.left == 1 else f"{self.left} processes"
+        ended = f"of which onnxlint could not end {self.stuck}" if self.stuck else "which onnxlint ended"
+        message = f"{self.probe.name} leaves {some} running, {ended}"
+        return [Diagnostic("warning", message, self.probe.path or None, self.probe.line or None)]
 
     def _post_mortem(self) -> Death:
         """Say how a process ended that broke no limit of ours, and did not say that it was done."""
@@ -282,7 +322,8 @@ class _Watch:
             sentence = f"onnxlint's own worker failed with {self.raised['text']}"
             return Death(Outcome.CRASH, sentence, self.stage, frames, internal=True)
         if self.status is None:
-            return Death(Outcome.CRASH, "the fork server ended, and the process with it,", self.stage)
+            sentence = "the process was ended with onnxlint's supervisor of it, most likely by the model,"
+            return Death(Outcome.CRASH, sentence, self.stage)
         if os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)
             sentence = deaths.by_signal(number)

@@ -27,16 +27,27 @@ def default_limit(jobs: int) -> int:
 
 
 class Gauge:
-    """Reads the memory of a process and its descendants, in bytes."""
+    """Reads the memory of a process and its descendants, in bytes. Orphans of it are adopted by `supervisor`."""
 
-    def __init__(self, pid: int) -> None:
-        self._leader = psutil.Process(pid)
+    def __init__(self, pid: int, supervisor: int | None = None) -> None:
+        self._leader = self._root = None
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended already, and uses nothing
+            self._leader = psutil.Process(pid)
+            self._root = self._leader if supervisor is None else psutil.Process(supervisor)
         self._others: list[psutil.Process] = []
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal has stopped the process, which goes on when another one says so."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return self._leader is not None and bool(self._leader.status() == psutil.STATUS_STOPPED)
+        return False
 
     def find_descendants(self) -> None:
         """Look for processes that the leader has started since; costs milliseconds."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            self._others = self._leader.children(recursive=True)
+            if self._root is not None:
+                self._others = [p for p in self._root.children(recursive=True) if p != self._leader]
 
     def read(self) -> int:
         """Return the resident memory of the leader, and of the others what they share with nobody.
@@ -45,7 +56,7 @@ class Gauge:
         """
         total = 0
         with contextlib.suppress(psutil.Error):
-            total += int(self._leader.memory_info().rss)
+            total += int(self._leader.memory_info().rss) if self._leader is not None else 0
         for process in self._others:
             with contextlib.suppress(psutil.Error):
                 total += int(process.memory_full_info().uss)

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,12 +19,12 @@ from types import MappingProxyType, TracebackType
 from typing import IO
 
 import onnxlint
-from onnxlint.probes import strays
 from onnxlint.probes.isolate import Server, ServerFailedError, run_isolated
 from onnxlint.probes.snapshot import ENVIRONMENT
 from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, from_json, to_json
 
 RUNNER = "onnxlint.probes.worker:run_probe"
+_PATIENCE = 10.0  # seconds for the server to end what models have left
 _HOME = str(Path(onnxlint.__file__).parent.parent)
 # `-P` and this order: nothing in the working directory, or beside onnxlint, may stand in for a module of Python's own.
 _START = (
@@ -48,7 +47,6 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._errors: IO[bytes] | None = None
         self._closed = False
-        self._mark = uuid.uuid4().hex
 
     def start(self) -> None:
         """Start the server unless it is running. Raises ServerFailedError where processes cannot fork."""
@@ -67,27 +65,26 @@ class ForkServer:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, str(theirs.fileno()), _HOME],
+                [sys.executable, "-P", "-c", _START, str(theirs.fileno()), _HOME, str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 pass_fds=(theirs.fileno(),),
-                env={**environment(), strays.MARK: self._mark},
+                env=environment(),
                 start_new_session=True,  # Ctrl-C reaches us alone; we end the server
             )
         self._control = ours
         return ours
 
-    def fork(self, channel: int, status: int, errors: int, trace: int) -> None:
+    def fork(self, request: bytes, fds: Sequence[int]) -> None:
         """Ask for a child that gets these descriptors, starting the server where there is none."""
         self.start()
         with self._lock:
-            fds = [channel, status, errors, trace]
             try:
-                socket.send_fds(self._start(), [b"+"], fds)
+                socket.send_fds(self._start(), [request], fds)
             except BrokenPipeError:  # it has died since
                 self._forget()
-                socket.send_fds(self._start(), [b"+"], fds)
+                socket.send_fds(self._start(), [request], fds)
 
     def failure(self) -> str:
         """Return what the server said last, in one line."""
@@ -108,12 +105,10 @@ class ForkServer:
             self._control.close()  # which the server sees, and ends what it has started
         if self._process is not None:
             try:
-                self._process.wait(2)
+                self._process.wait(_PATIENCE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-            if self._process.returncode != 0:  # it could not see to it itself
-                strays.end(self._mark)
         if self._errors is not None:
             self._errors.close()
         self._control = self._process = self._errors = None

@@ -13,8 +13,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 
+from onnxlint import interrupts
+from onnxlint.lifetimes import end_with, temporary_folder
 from onnxlint.probes import heirs, wire
 from onnxlint.probes.capture import CALL, FILES
 from onnxlint.probes.deaths import by_signal
@@ -24,7 +27,7 @@ from onnxlint.probes.isolate import ServerFailedError
 _BACKLOG = 128
 _LONGEST = 70  # characters of the folder for temporary files; an address has about a hundred
 _TICK = 0.1  # seconds between two looks at whether the program has ended
-_GRACE = 1.0  # seconds that a program has to end by a Ctrl-C that it got as well
+_GRACE = 1.0  # seconds that a program has to end by a signal that it got as well
 
 
 @dataclass(slots=True)
@@ -52,11 +55,12 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
     """Run `python ARGUMENTS` to its end; its standard streams are ours, except that `stdout` replaces the output.
 
     Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself. Where no keyboard
-    can have sent it, it may be for us alone, and is passed on to a program that goes on.
+    can have sent it, it may be for us alone, and is passed on to a program that goes on. SIGTERM and SIGHUP end us, and
+    the program gets them with a little time to end.
     """
     ran = Ran()
     with contextlib.ExitStack() as opened:
-        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="onnxlint-", dir=_short_folder()))
+        folder = opened.enter_context(temporary_folder(parent=_short_folder()))
         address = os.path.join(folder, "calls")
         listener = opened.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(address)
@@ -65,13 +69,16 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
         waiting.register(listener, selectors.EVENT_READ)
         before = os.environ.get(heirs.PATH, "")
         environment = {**os.environ, **heirs.variables(address, os.getcwd(), before)}
-        process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment)
+        bind = partial(end_with, os.getpid())
+        process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment, preexec_fn=bind)
         interrupted = opened.enter_context(_interrupts(process))
         _listen(process, listener, waiting, ran, _PassOn(process, interrupted))
         ran.status = process.wait()
         for key in list(waiting.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]  # they are all sockets
-    ran.interrupted = bool(interrupted) and ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
+    ours = interrupts.received() != signal.SIGINT  # whatever the program made of it
+    by_interrupt = ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
+    ran.interrupted = bool(interrupted) and (ours or by_interrupt)
     return ran
 
 
@@ -80,18 +87,24 @@ def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[float]]:
     """Note every Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
     seen: list[float] = []
 
-    def note(_: int, __: FrameType | None) -> None:
+    def note(number: int, _: FrameType | None) -> None:
+        if number != signal.SIGINT:
+            if not interrupts.note(number):
+                return
+            process.send_signal(number)
         seen.append(time.monotonic())
         if len(seen) > 1:
             process.kill()
         if len(seen) > 2:
             raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, note)
+    handled = [number for number in interrupts.SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, note) for number in handled}
     try:
         yield seen
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _PassOn:
@@ -107,6 +120,9 @@ class _PassOn:
         if not self._seen or self._done or time.monotonic() - self._seen[0] < _GRACE:
             return
         self._done = True
+        if interrupts.received() != signal.SIGINT:
+            self._process.kill()
+            return
         if not _at_keyboard() and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 

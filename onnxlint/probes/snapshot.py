@@ -13,12 +13,11 @@ import os
 import signal
 import socket
 import sys
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from onnxlint.probes import forkserver, strays, wire
+from onnxlint.probes import forkserver, wire
 
 # What the processes of all probes have in theirs.
 ENVIRONMENT = {
@@ -91,7 +90,6 @@ def _serve(control: socket.socket, describe: Callable[[], dict[str, Any]]) -> No
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.environ.update(ENVIRONMENT)
-    os.environ[strays.MARK] = uuid.uuid4().hex
     try:
         told = describe()
     except Exception as error:  # noqa: BLE001 - the other side tells the user, who sees nothing of this process

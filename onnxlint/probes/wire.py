@@ -30,13 +30,17 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def read_message(fd: int) -> dict[str, Any]:
-    """Read one message from a blocking descriptor. Raises WireError if it ends early or is malformed."""
+def read_message(fd: int, begun: bytes = b"") -> dict[str, Any]:
+    """Read one message from a blocking descriptor. Raises WireError if it ends early or is malformed.
+
+    `begun` is what was read of it before. Nothing behind it is read.
+    """
     decoder = Decoder()
+    decoder.feed(begun)
     while True:
         for message in decoder.take():
             return message
-        chunk = os.read(fd, 65536)
+        chunk = os.read(fd, decoder.missing)
         if not chunk:
             raise WireError("the pipe ended in the middle of a message")
         decoder.feed(chunk)
@@ -51,6 +55,13 @@ class Decoder:
     def feed(self, data: bytes) -> None:
         """Add bytes that were read."""
         self._buffer += data
+
+    @property
+    def missing(self) -> int:
+        """How many bytes have to come before there is more to know."""
+        if len(self._buffer) < HEADER.size:
+            return HEADER.size - len(self._buffer)
+        return int(HEADER.unpack_from(self._buffer)[0]) + HEADER.size - len(self._buffer)
 
     def take(self) -> Iterator[dict[str, Any]]:
         """Yield every complete message. Raises WireError on a length or a body that is none of ours."""

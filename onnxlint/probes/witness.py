@@ -7,6 +7,7 @@ import functools
 import importlib.metadata
 import importlib.util
 import os
+import signal
 import sys
 import threading
 import time
@@ -16,25 +17,29 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from onnxlint.probes import stamps, strays
+from onnxlint.probes import orphan_processes, stamps
 from onnxlint.probes.userspace import is_own, is_user_code, relative
 from onnxlint.records import Depends, Diagnostic, Probe, ProbeResult
 
 _WRITES = os.O_WRONLY | os.O_RDWR
 _DEVICES = ("/dev/", "/proc/", "/sys/")
-_OURS = {"TMPDIR", strays.MARK}  # set anew for every probe
+_OURS = {"TMPDIR"}  # set anew for every probe
 _PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod")
 _METADATA = os.path.dirname(importlib.metadata.__file__)  # what is installed is asked for, and known otherwise
 _COMPILER = f"{os.sep}torch{os.sep}_inductor{os.sep}"
 _TOLD = 3  # places that one notice names
+STARTS_PROCESSES = "it starts other processes"
 
 
 class Witness:
     """Sees what Python code does from `listen` on. What a C extension opens by itself it does not see."""
 
-    def __init__(self, probe: Probe, scratch: str) -> None:
+    def __init__(self, probe: Probe, scratch: str, supervisor: int) -> None:
+        """`scratch` is the probe's own folder, and `supervisor` the process that adopts what the model starts."""
+        self.left = 0  # processes that still run at the end
         self._probe = probe
+        self._supervisor = supervisor
         self._own = (scratch + os.sep, os.path.abspath(probe.repro_dir) + os.sep)
         self._home = os.path.realpath(probe.root) + os.sep
         homes = (os.path.expanduser(os.path.join("~", name)) for name in (".cache", ".config", ".local"))
@@ -61,6 +66,7 @@ class Witness:
             "socket.getaddrinfo": self._resolve,
             **dict.fromkeys(_CHANGES, self._change),
             **dict.fromkeys(_PROCESSES, self._process),
+            **dict.fromkeys(("os.kill", "os.killpg"), self._signal),
         }
 
     def listen(self) -> None:
@@ -144,7 +150,13 @@ class Witness:
 
     def _process(self, *_: object) -> None:
         if _user() is not None:
-            self._doubt("it starts other processes")
+            self._doubt(STARTS_PROCESSES)
+
+    def _signal(self, _: str, args: Sequence[Any]) -> None:
+        target, number = args
+        frame = _user()
+        if frame is not None and number and not orphan_processes.descends(target, self._supervisor):
+            self._note("signals processes that it did not start", signal.Signals(number).name, frame)
 
     def _doubt(self, reason: str) -> None:
         self._unseen = self._unseen or reason
@@ -162,18 +174,13 @@ class Witness:
             yield Diagnostic("warning", f"{self._probe.name} {deed}{what}", path or None, line or None)
 
     def _left_running(self) -> None:
-        import psutil  # here, because it comes with the `dynamic` extra
-
         threads = [t for t in threading.enumerate() if t not in self._threads and (t in self._begun or _of_user(t))]
         if threads:
             self._note("leaves a thread running", "", None)
-        children = [c for c in psutil.Process().children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE]
-        if self._unseen:
-            children += strays.orphans(os.environ.get(strays.MARK, ""))
-        if children:
-            self._doubt("it starts other processes")
-            some = "a process" if len(children) == 1 else "processes"
-            self._note(f"leaves {some} running, which onnxlint ended", "", None)
+        family = orphan_processes.descendants(self._supervisor)
+        self.left = sum(process.pid != self._pid for process in family)
+        if self.left:
+            self._doubt(STARTS_PROCESSES)
 
     def _watch_environment(self) -> None:
         kind = type(os.environ)

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of the probes: the report of what is known, exit code 130, and nothing that goes on."""
+"""Ctrl-C, SIGTERM and SIGHUP in the middle of the probes: a report of what is known, and nothing that goes on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -59,12 +60,15 @@ def test_while_the_command_is_still_imported_it_ends_it_in_one_line(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(MODELS)
     (tmp_path / "onnxlint.toml").write_text("".join(CONFIG.format(name) for name in ("Quick", "Slow", "Slow.__call__")))
     cache = tmp_path / "cache"
     command = [sys.executable, "-m", "onnxlint", "check", "--output-format", "json", "--jobs", "1"]
-    environment = {**os.environ, "ONNXLINT_CACHE_DIR": str(cache)}
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "ONNXLINT_CACHE_DIR": str(cache), "TMPDIR": str(temporary)}
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=pipe, stderr=pipe, text=True)
     try:
@@ -72,11 +76,12 @@ def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(tmp_path: Path
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
         started = psutil.Process(process.pid).children(recursive=True)
-        process.send_signal(signal.SIGINT)
+        for _ in range(2 if number == signal.SIGTERM else 1):  # `timeout` sends it twice
+            process.send_signal(number)
         said, errors = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130, errors
+    assert process.returncode == 128 + number, errors
     models = {model["name"]: model for model in json.loads(said)["models"]}
     assert {cell["outcome"] for cell in models["models:Quick"]["exporters"].values()} == {"ok"}
     slow = models["models:Slow"]
@@ -86,3 +91,37 @@ def test_what_is_known_is_reported_and_kept_and_the_rest_is_named(tmp_path: Path
     assert models["models:Slow.__call__"]["reason"] == "the run was interrupted before its turn"
     assert errors.splitlines() == ["onnxlint: interrupted; the report says what was known by then"]
     assert not psutil.wait_procs(started, timeout=10)[1]
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize(("ignored", "sent"), [("INT", signal.SIGTERM), ("HUP", signal.SIGTERM), ("INT HUP", None)])
+def test_a_signal_that_was_ignored_from_the_start_stays_ignored(
+    ignored: str, sent: signal.Signals | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("import torch\n" * 5)
+    command = [sys.executable, "-m", "onnxlint", "check", "--static-only", "--no-cache", "-"]
+    shell = f"trap '' {ignored}; exec \"$@\""
+    process = subprocess.Popen(
+        ["sh", "-c", shell, "sh", *command], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: signal.SIGTERM in caught(process.pid))
+    for name in ignored.split():
+        process.send_signal(getattr(signal, f"SIG{name}"))
+    if sent is not None:
+        process.send_signal(sent)
+        assert process.communicate()[1] == "onnxlint: interrupted\n"
+        assert process.returncode == 128 + sent
+    else:
+        _, errors = process.communicate("import torch\n")
+        assert process.returncode == 0, errors
+
+
+def caught(pid: int) -> set[int]:
+    """The signals that a process has handlers for."""
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
+    return {n for n in range(1, 65) if int(line.split()[1], 16) >> (n - 1) & 1}
+
+
+def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        time.sleep(0.02)

@@ -1,6 +1,8 @@
 """What the tests of the pool share: a copy of the faulty models, and probes of them."""
 
+import ctypes
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -58,3 +60,8 @@ def inhabitants(root):
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found
+
+
+def confines_signals():
+    """Whether this system can keep a process from signalling others: Landlock's sixth version can."""
+    return sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1) >= 6

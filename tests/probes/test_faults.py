@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 
 import pytest
-from faulty import copy_to, declared, inhabitants, make_probe
+from faulty import confines_signals, copy_to, declared, inhabitants, make_probe
 
 from onnxlint.probes.pool import ProbePool
 from onnxlint.records import ModelStatus, Outcome
@@ -39,13 +39,17 @@ DEATHS = {  # outcome, what the detail says, the line that it names
     "leaves_in_forward": (Outcome.CRASH, "ended itself with exit status 0", 15),
     "segfaults": (Outcome.CRASH, "killed by SIGSEGV (segmentation fault)", 15),
     "terminates_itself": (Outcome.CRASH, "killed by SIGTERM", None),
-    "signals_its_parent": (Outcome.CRASH, "the fork server ended", None),
 }
+if confines_signals():
+    refused = "forward raised on the example inputs: PermissionError: [Errno 1] Operation not permitted"
+    NOT_PROBED["signals_its_parent"] = (refused, 17)
+else:
+    DEATHS["signals_its_parent"] = (Outcome.CRASH, "ended with onnxlint's supervisor of it", None)
 NOTICES = {  # what is told of a model that is right otherwise, and the line that it names
-    "leaves_a_child": ("leaves processes running, which onnxlint ended", 1),
+    "leaves_a_child": ("leaves 2 processes running, which onnxlint ended", 1),
     "leaves_a_daemon": ("leaves a process running, which onnxlint ended", 1),
     "leaves_a_thread": ("leaves a thread running", 1),
-    "leaves_processes": ("leaves processes running, which onnxlint ended", 1),
+    "leaves_processes": ("leaves 2 processes running, which onnxlint ended", 1),
     "saves_outside": ("writes outside the working directory: {}/saved_by_a_model.pt", 11),
     "uses_a_socket": ("opens a connection: 127.0.0.1:", 13),
     "writes_outside": ("writes outside the working directory: {}/written_by_a_model.txt", 13),
@@ -95,7 +99,8 @@ def test_what_a_model_does_to_the_machine_is_told_in_a_line(reports, root, name)
 
 
 def test_nothing_is_told_of_the_others(reports):
-    assert {name for name, result in reports.items() if result.notices} == NOTICES.keys()
+    found = {name for name, result in reports.items() if result.notices}
+    assert found - {"signals_its_parent"} == NOTICES.keys()  # that one may not live to tell
 
 
 def test_no_process_that_a_model_has_started_is_left(reports, root):

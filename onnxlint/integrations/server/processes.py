@@ -15,6 +15,7 @@ import msgspec
 
 from onnxlint.integrations.server.analysis import Answer, Job, answer_of
 from onnxlint.integrations.server.forking import context
+from onnxlint.lifetimes import end_with
 from onnxlint.records import to_json
 
 _answers = msgspec.json.Decoder(Answer)
@@ -73,6 +74,7 @@ async def _received(connection: Connection) -> bytes | None:
 def _work(connection: Connection, job: Job) -> None:
     """What a process does: analyse, send, end; at once if the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on a terminal it goes to all; the server decides
+    end_with(os.getppid())
     threading.Thread(target=_end_with_server, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)  # the editor comes first

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
-from multiprocessing import forkserver
+import tempfile
+from multiprocessing import forkserver, util
 from typing import BinaryIO
 
+from onnxlint import interrupts
 from onnxlint.integrations.server.forking import context
+from onnxlint.lifetimes import temporary_folder
 
 
 def serve() -> int:
@@ -18,15 +20,19 @@ def serve() -> int:
     Nothing but the protocol is written there.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what waits for input ends for no exception
+    interrupts.forget()  # what waits for input ends for no exception
     reading, writing = _own_channels()
-    if context().get_start_method() == "forkserver":
-        forkserver.ensure_running()
-    from onnxlint.integrations.server.app import build
+    with temporary_folder() as folder:
+        tempfile.tempdir = folder
+        util.get_temp_dir()  # where the socket of the processes that analyse lies from now on
+        tempfile.tempdir = None
+        if context().get_start_method() == "forkserver":
+            forkserver.ensure_running()
+        from onnxlint.integrations.server.app import build
 
-    server = build()
-    server.start_io(reading, writing)
-    return server.code
+        server = build()
+        server.start_io(reading, writing)
+        return server.code
 
 
 def _own_channels() -> tuple[BinaryIO, BinaryIO]:

@@ -1,0 +1,50 @@
+"""Signals that end a run: SIGTERM and SIGHUP count as Ctrl-C does, so that what is known is reported."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AT_ONCE = 1.0  # seconds in which a signal that comes again is the same one: `timeout` sends it twice
+
+_received: int = signal.SIGINT
+_when = -_AT_ONCE
+
+
+def listen() -> None:
+    """Have SIGTERM and SIGHUP raise KeyboardInterrupt, unless this process was started to ignore them (`nohup`)."""
+    for number in SIGNALS[1:]:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def forget() -> None:
+    """Have this process end by these signals as any other does, and by Ctrl-C; what is ignored stays so."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def exit_code() -> int:
+    """The exit code of an interrupted run, as shells have it: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP."""
+    return 128 + _received
+
+
+def note(number: int) -> bool:
+    """Take note of a signal that ends the run; False where it is one that has just come, sent twice."""
+    global _received, _when
+    again, _when = time.monotonic() - _when < _AT_ONCE, time.monotonic()
+    _received = number
+    return not again
+
+
+def received() -> int:
+    """The signal that has interrupted the run: SIGINT where it was none of the others."""
+    return _received
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    if note(number):
+        raise KeyboardInterrupt

@@ -1,0 +1,190 @@
+"""A run that a signal ends at any moment: no process of it goes on, and no file of it stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+RUN = "ONNXLINT_TEST_RUN"  # in the environment of every process of a run
+DAEMON = "31415926"  # what the model's daemon sleeps, whose environment is empty
+LAYER = """\
+import torch
+from torch import nn
+
+
+class Gate{n}(nn.Module):
+    def forward(self, x):
+        if x.sum() > {n}:
+            return x * 2
+        return torch.relu(x)
+"""
+MODELS = f"""\
+import os
+import time
+
+import torch
+from torch import nn
+
+
+class Daemon(nn.Module):
+    def forward(self, x):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.execve("/bin/sleep", ["sleep", "{DAEMON}"], {{}})
+            os._exit(0)
+        with open(os.path.join(os.environ["TMPDIR"], "scratch"), "w") as file:
+            file.write("x")
+        time.sleep(0.1)
+        return x * 2
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.sum() > 0 else x
+
+
+def inputs():
+    return (torch.ones(2, 3),)
+"""
+CONFIG = '[[models]]\nfactory = "models:{}"\ninputs = "models:inputs"\n'
+
+
+class Run:
+    """A check in a project of its own, with folders of its own for temporary files and the cache."""
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self.mark = uuid.uuid4().hex
+        self.project, self.temporary, self.cache = (folder / name for name in ("project", "temporary", "cache"))
+        for place in (self.project, self.temporary):
+            place.mkdir()
+        for n in range(40):
+            (self.project / f"gate{n}.py").write_text(LAYER.format(n=n))
+        (self.project / "models.py").write_text(MODELS)
+        (self.project / "onnxlint.toml").write_text("".join(CONFIG.format(name) for name in ("Daemon", "Branch")))
+        self.report = folder / "report"
+        self.report.mkdir()
+        self.before = self.tree()
+        out = self.report / "report.json"
+        self.command = [sys.executable, "-m", "onnxlint", "check", "--output-format", "json", "--output-file", str(out)]
+        self.command += ["--jobs", "2", *flags]
+        self.environment = {
+            **os.environ,
+            RUN: self.mark,
+            "TMPDIR": str(self.temporary),
+            "ONNXLINT_CACHE_DIR": str(self.cache),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def start(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            self.command,
+            cwd=self.project,
+            env=self.environment,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            start_new_session=True,
+        )
+
+    def processes(self) -> list[psutil.Process]:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                ours = process.environ().get(RUN) == self.mark or DAEMON in process.cmdline()
+                if ours and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def tree(self) -> set[str]:
+        """What is in the project, without the counterexamples that are complete."""
+        kept = self.project / ".onnxlint"
+        return {
+            str(path.relative_to(self.project))
+            for path in self.project.rglob("*")
+            if path != kept and kept not in path.parents
+        }
+
+    def check_gone(self, pids: set[int]) -> None:
+        """Nothing is left. What has been killed may take a moment; the test's own limit of time is the only clock."""
+        until(lambda: not self.processes())
+        until(lambda: not list(self.temporary.iterdir()))
+        assert self.tree() == self.before
+        assert [path.name for path in self.report.iterdir()] in ([], ["report.json"])
+        shared = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+        assert not [name for name in shared if any(f"_{pid}_" in name for pid in pids)]
+        for report in self.report.iterdir():
+            json.loads(report.read_text())  # it is whole
+
+
+def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
+    run = Run(tmp_path, *getattr(request, "param", ()))
+    yield run
+    for process in run.processes():
+        process.kill()
+
+
+def end(process: subprocess.Popen[str], run: Run, number: int, everyone: bool) -> tuple[str, set[int]]:
+    """Send a signal to a run, or to its group as `timeout` and a terminal do, and wait for its end."""
+    pids = {p.pid for p in run.processes()}
+    if everyone:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    _, errors = process.communicate(timeout=300)
+    return errors, pids
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("run", [("--static-only", "--no-cache")], indirect=True, ids=["static"])
+def test_during_discovery_the_static_pass_and_the_report(seed: int, run: Run) -> None:
+    chance = random.Random(seed)
+    began = time.monotonic()
+    process = run.start()
+    process.communicate()
+    run.check_gone(set())
+    lasts = time.monotonic() - began
+    for path in run.report.iterdir():
+        path.unlink()
+    process = run.start()
+    time.sleep(chance.uniform(0.1, 1) * lasts)
+    errors, pids = end(process, run, SIGNALS[seed % 3], chance.random() < 0.5)
+    run.check_gone(pids)
+    assert "Traceback" not in errors
+    assert process.returncode in (1, -SIGNALS[seed % 3], 128 + SIGNALS[seed % 3]), errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_during_the_probes_and_what_they_write(seed: int, run: Run) -> None:
+    chance = random.Random(seed)
+    process = run.start()
+    if seed >= 4:  # else while the server is warming up
+        until(lambda: process.poll() is not None or list(run.temporary.iterdir()))
+    time.sleep(chance.uniform(0, 4))
+    errors, pids = end(process, run, SIGNALS[seed % 3], chance.random() < 0.5)
+    run.check_gone(pids)
+    assert "Traceback" not in errors
+    assert process.returncode in (1, -SIGNALS[seed % 3], 128 + SIGNALS[seed % 3]), errors
