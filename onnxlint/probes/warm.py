@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib.util
 import io
 import logging
+import os
+import tempfile
 import warnings
+from collections.abc import Iterator
+
+_COMPILER_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 def warm_up() -> None:
@@ -17,12 +23,25 @@ def warm_up() -> None:
     Raises ImportError when a package of the `dynamic` extra is missing.
     """
     without_monitor()
-    import torch
+    with _without_compiler_cache():
+        import torch
 
-    torch.set_num_threads(1)
-    torch.set_num_interop_threads(1)
-    rehearse()
+        torch.set_num_threads(1)
+        torch.set_num_interop_threads(1)
+        rehearse()
     gc.collect()
+
+
+@contextlib.contextmanager
+def _without_compiler_cache() -> Iterator[None]:
+    """Keep torch's compiler from making a folder when it is imported: each probe has its own, below its own TMPDIR."""
+    ours = _COMPILER_CACHE not in os.environ
+    os.environ.setdefault(_COMPILER_CACHE, tempfile.gettempdir())
+    try:
+        yield
+    finally:
+        if ours:
+            del os.environ[_COMPILER_CACHE]
 
 
 def without_monitor() -> None:

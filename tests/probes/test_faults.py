@@ -46,7 +46,7 @@ if confines_signals():
 else:
     DEATHS["signals_its_parent"] = (Outcome.CRASH, "ended with onnxlint's supervisor of it", None)
 NOTICES = {  # what is told of a model that is right otherwise, and the line that it names
-    "leaves_a_child": ("leaves 2 processes running, which onnxlint ended", 1),
+    "leaves_a_child": ("processes running, which onnxlint ended", 1),
     "leaves_a_daemon": ("leaves a process running, which onnxlint ended", 1),
     "leaves_a_thread": ("leaves a thread running", 1),
     "leaves_processes": ("leaves 2 processes running, which onnxlint ended", 1),
