@@ -232,4 +232,4 @@ def test_the_version_is_answered_without_the_rest(tmp_path: Path) -> None:
     )
     version, loaded = done.stdout.splitlines()
     assert version.startswith("onnxlint ")
-    assert loaded.split() == ["onnxlint", "onnxlint.cli"]
+    assert loaded.split() == ["onnxlint", "onnxlint.cli", "onnxlint.interrupts"]

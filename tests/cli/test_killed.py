@@ -188,3 +188,89 @@ def test_during_the_probes_and_what_they_write(seed: int, run: Run) -> None:
     run.check_gone(pids)
     assert "Traceback" not in errors
     assert process.returncode in (1, -SIGNALS[seed % 3], 128 + SIGNALS[seed % 3]), errors
+
+
+HANGING = """\
+import os
+import pathlib
+import sys
+import time
+
+import torch
+from torch import nn
+
+READY = pathlib.Path(__file__).parent.parent / "ready"
+
+
+class Hanging(nn.Module):
+    def forward(self, x):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                READY.touch()
+                os.execve("/bin/sleep", ["sleep", "31415926"], {})
+            os._exit(0)
+        time.sleep(1e6)
+
+
+def inputs():
+    return (torch.ones(2, 3),)
+"""
+EXPORTS = """\
+import io
+import pathlib
+import time
+
+import torch
+
+torch.onnx.export(torch.nn.Linear(3, 2), (torch.ones(2, 3),), io.BytesIO(), dynamo=False)
+(pathlib.Path(__file__).parent.parent / "ready").touch()
+time.sleep(1e6)
+"""
+CHECKS = """\
+from hanging import Hanging
+import torch
+from onnxlint.api import check_model
+
+check_model(Hanging(), (torch.ones(2, 3),))
+"""
+HANGING_CONFIG = '[[models]]\nfactory = "hanging:Hanging"\ninputs = "hanging:inputs"\ntimeout = 600\n'
+COMMANDS = {
+    "check": ["-m", "onnxlint", "check"],
+    "watch": ["-m", "onnxlint", "check", "--watch"],
+    "run": ["-m", "onnxlint", "run", "exports.py"],
+    "api": ["-P", "checks.py"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_its_processes_along(name: str, number: signal.Signals, run: Run) -> None:
+    for file, text in (("hanging", HANGING), ("exports", EXPORTS), ("checks", CHECKS)):
+        (run.project / f"{file}.py").write_text(text)
+    (run.project / "onnxlint.toml").write_text(HANGING_CONFIG)
+    run.before = run.tree()
+    run.command = [sys.executable, *COMMANDS[name]]
+    if name == "api":
+        run.environment["PYTHONPATH"] = str(run.project)
+    process = run.start()
+    until(lambda: process.poll() is not None or (run.project.parent / "ready").exists())
+    assert process.poll() is None, process.communicate()
+    errors, pids = end(process, run, number, everyone=False)
+    run.check_gone(pids)
+    assert "Traceback" not in errors
+    how = {"watch": 0, "api": -number}.get(name, 128 + number)
+    assert process.returncode == (-number if number == signal.SIGKILL else how), errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_server_of_an_editor_takes_its_processes_along(number: signal.Signals, run: Run) -> None:
+    run.command = [sys.executable, "-m", "onnxlint", "server"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(run.command, cwd=run.project, env=run.environment, stdin=pipe, stdout=pipe, stderr=pipe)
+    until(lambda: list(run.temporary.rglob("listener-*")))
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=300)
+    run.check_gone(set())
+    assert (process.returncode, errors) == (-number, b"")

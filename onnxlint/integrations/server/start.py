@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import sys
-import tempfile
-from multiprocessing import forkserver, util
+from multiprocessing import forkserver
 from typing import BinaryIO
 
 from onnxlint import interrupts
@@ -23,9 +23,8 @@ def serve() -> int:
     interrupts.forget()  # what waits for input ends for no exception
     reading, writing = _own_channels()
     with temporary_folder() as folder:
-        tempfile.tempdir = folder
-        util.get_temp_dir()  # where the socket of the processes that analyse lies from now on
-        tempfile.tempdir = None
+        # The socket of the processes that analyse lies there: multiprocessing's own folder would outlive a kill.
+        multiprocessing.current_process()._config["tempdir"] = folder  # type: ignore[attr-defined]
         if context().get_start_method() == "forkserver":
             forkserver.ensure_running()
         from onnxlint.integrations.server.app import build
