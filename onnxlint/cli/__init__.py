@@ -108,10 +108,10 @@ def describe(error: BaseException) -> str:
 
 
 def _harmless(message: str) -> str:
-    """Return a message in which nothing that was given steers the terminal; its own lines stay."""
-    from onnxlint.report.words import visible
+    """Return a message in which nothing that was given steers the terminal or the log; its own lines stay."""
+    from onnxlint.report.printed import printed
 
-    return "\n".join(map(visible, message.split("\n")))
+    return printed(message)
 
 
 def silence_stdout() -> None:

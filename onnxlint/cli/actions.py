@@ -16,6 +16,7 @@ from onnxlint.cli.output import tell
 from onnxlint.paths import display_path, leads_out
 from onnxlint.pipeline import UNUSED
 from onnxlint.records import Diagnostic, Finding, Report
+from onnxlint.report.printed import printed
 from onnxlint.report.words import count, hidden, visible
 from onnxlint.scopes import Scope
 from onnxlint.session import Ledger
@@ -32,7 +33,7 @@ def write_baselines(report: Report, ledgers: Sequence[Ledger], show_all: bool) -
         code = FAILED if fault else code
         if not fault:
             total = sum(entry.count for entry in entries)
-            click.echo(visible(f"Wrote {count(total, 'finding')} to {display_path(ledger.file)}"))
+            click.echo(printed(visible(f"Wrote {count(total, 'finding')} to {display_path(ledger.file)}")))
     return code
 
 

@@ -29,7 +29,7 @@ def command(rule: str) -> int:
         raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
     from onnxlint.report import explain_rule
 
-    return deliver(explain_rule(found, color=wants_color(), width=min(width(), 100)), "text")
+    return deliver(explain_rule(found, color=wants_color(), width=min(width(), 100)), "full")
 
 
 def _several(prefix: str, names: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from onnxlint.cli.running import conclude
 from onnxlint.fix.write import unified_diff, write
 from onnxlint.records import Diagnostic, Report
 from onnxlint.repair import Repaired, repair
+from onnxlint.report.printed import steering
 from onnxlint.report.words import fixes, hidden
 
 if TYPE_CHECKING:
@@ -72,10 +74,23 @@ def run(
 
 
 def _show(done: Repaired, report: Report, show_all: bool) -> int:
-    """Print the difference; what was and was not fixed goes to standard error. Return 1 where there is a difference."""
-    code = deliver("".join(row for change in done.changes for row in unified_diff(change)), "full")
-    errors = [d for d in report.diagnostics if d.level == "error"]
-    for diagnostic in (d for d in report.diagnostics if d.level == "error" or "undone" in d.message):
+    """Print the difference; what was and was not fixed goes to standard error. Return 1 where there is a difference.
+
+    A patch cannot say a character in another way, so a difference that would steer a terminal or a log is left out.
+    """
+    shown: list[str] = []
+    withheld: list[Diagnostic] = []
+    for change in done.changes:
+        rows = list(unified_diff(change))
+        fault = next(filter(None, map(_steering, rows)), None)
+        if fault is None:
+            shown += rows
+        else:
+            told = f"the difference is not shown, since it holds {fault}; --fix writes the file"
+            withheld.append(Diagnostic("error", told, change.path))
+    code = deliver("".join(shown), "diff")
+    errors = [*(d for d in report.diagnostics if d.level == "error"), *withheld]
+    for diagnostic in (*errors, *(d for d in report.diagnostics if d.level != "error" and "undone" in d.message)):
         place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
         tell(f"onnxlint: {place}{diagnostic.message}")
     told = fixes(report, show_all=show_all)
@@ -84,3 +99,10 @@ def _show(done: Repaired, report: Report, show_all: bool) -> int:
     if told:
         tell(told)
     return FAILED if errors else max(code, int(bool(done.changes)))
+
+
+def _steering(row: str) -> str | None:
+    """What of a row of a difference must not be printed; a return at the end of a line is part of that."""
+    logged = any(os.environ.get(name) for name in ("CI", "GITHUB_ACTIONS", "TF_BUILD"))
+    lines = row.split("\n")
+    return next(filter(None, (steering(line.removesuffix("\r"), logged=logged) for line in lines)), None)

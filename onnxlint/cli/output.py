@@ -57,13 +57,21 @@ def encode(text: str, encoding: str) -> bytes:
 
 def tell(message: str) -> None:
     """Say something to the user on standard error; nothing in it steers the terminal, a file's name least of all."""
+    from onnxlint.report.printed import printed
     from onnxlint.report.words import visible
 
-    click.echo(visible(message), err=True)
+    click.echo(printed(visible(message)), err=True)
 
 
 def write_stdout(text: str, form: str) -> str | None:
-    """Write a report to standard output, and return why that failed, or None. A closed pipe is no failure."""
+    """Write a report to standard output, and return why that failed, or None. A closed pipe is no failure.
+
+    What is no report, and so not safe to print yet, is made so here.
+    """
+    if form in ("text", "json"):
+        from onnxlint.report.printed import in_json, printed
+
+        text = (printed if form == "text" else in_json)(text)
     encoding = "utf-8" if form in MACHINE_FORMATS else (getattr(sys.stdout, "encoding", None) or "utf-8")
     fault = write_bytes(encode(text if text.endswith("\n") or not text else text + "\n", encoding))
     return None if fault is None else f"the report cannot be written to standard output: {fault}"

@@ -17,6 +17,7 @@ from onnxlint.cli.output import deliver, tell
 from onnxlint.config_values import did_you_mean
 from onnxlint.lifetimes import end_with
 from onnxlint.paths import display_path
+from onnxlint.report.printed import printed
 from onnxlint.report.words import visible
 from onnxlint.repros import WHOLE, Kept, kept, named
 
@@ -74,7 +75,7 @@ def _listed(there: Sequence[Kept], folder: Path) -> int:
 def _run(one: Kept, found: bool, *, several: bool) -> int:
     """Run one script; it writes where we do. A script that a signal ended counts as failed."""
     if several:
-        click.echo(f"{visible(one.name)}: {visible(one.claim)}")
+        click.echo(printed(visible(f"{one.name}: {one.claim}")))
     sys.stdout.flush()
     command = [sys.executable, str(one.script), *([WHOLE] if found else [])]
     done = subprocess.run(command, check=False, preexec_fn=partial(end_with, os.getpid()))

@@ -22,4 +22,4 @@ def command(output_format: str) -> int:
         return deliver(json.dumps(rows, indent=2), output_format)
     from onnxlint.report import rules_table
 
-    return deliver(rules_table(rules, color=wants_color(), width=width()), output_format)
+    return deliver(rules_table(rules, color=wants_color(), width=width()), "full")

@@ -33,6 +33,7 @@ def render(
     Raises ValueError for an unknown format.
     """
     from onnxlint.report import words
+    from onnxlint.report.printed import in_json, in_xml, printed
 
     ordered = sorted(report.findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))
     whole = dataclasses.replace(report, findings=tuple(ordered))
@@ -58,15 +59,15 @@ def render(
         case "concise":
             from onnxlint.report.concise import concise
 
-            return concise(shown, whole, show_all=show_all, quiet=quiet)
+            return printed(concise(shown, whole, show_all=show_all, quiet=quiet))
         case "json":
             from onnxlint.report.as_json import as_json
 
-            return as_json(shown, whole)
+            return in_json(as_json(shown, whole))
         case "sarif":
             from onnxlint.report.sarif import sarif
 
-            return sarif(shown, whole, catalogue)
+            return in_json(sarif(shown, whole, catalogue))
         case "github":
             from onnxlint.report.github import github
 
@@ -74,23 +75,24 @@ def render(
         case "gitlab":
             from onnxlint.report.gitlab import gitlab
 
-            return gitlab(shown, whole)
+            return in_json(gitlab(shown, whole))
         case "rdjson":
             from onnxlint.report.rdjson import rdjson
 
-            return rdjson(shown, whole, sources)
+            return in_json(rdjson(shown, whole, sources))
         case "junit":
             from onnxlint.report.junit import junit
 
-            return junit(shown, whole)
+            return in_xml(junit(shown, whole))
     raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
 
 
 def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
     """How often each rule was found, with which severities and verdicts: a table, or JSON for a machine."""
+    from onnxlint.report.printed import printed
     from onnxlint.report.tally import as_json, table
 
-    return (as_json if machine else table)(report, show_all=show_all)
+    return as_json(report, show_all=show_all) if machine else printed(table(report, show_all=show_all))
 
 
 def explain_rule(rule: Rule, *, color: bool, width: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from onnxlint.records import ModelStatus, Report, Severity
 from onnxlint.report import words
 from onnxlint.report.checkout import GITHUB, in_checkout
+from onnxlint.report.printed import printed
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 _SHOWN = 10  # annotations of one kind that GitHub shows of a step, the first ones
@@ -23,7 +24,7 @@ def github(report: Report, whole: Report, *, show_all: bool) -> str:
         )
         commands.insert(0, ("notice", {"title": "onnxlint"}, told))
     told = words.summary(whole, show_all=show_all)
-    return "".join(f"{line}\n" for line in (*(_line(*c) for c in commands), told[:1].upper() + told[1:]))
+    return "".join(f"{line}\n" for line in (*(_line(*c) for c in commands), printed(told[:1].upper() + told[1:])))
 
 
 def _commands(report: Report, whole: Report) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -55,12 +56,12 @@ def _at(path: str | None, line: int | None) -> dict[str, str]:
 
 
 def _line(name: str, fields: dict[str, str], message: str) -> str:
-    properties = ",".join(f"{key}={_property(words.visible(value))}" for key, value in fields.items())
+    properties = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
     return f"::{name} {properties}::{_data(message)}"
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return words.visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

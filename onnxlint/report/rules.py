@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from itertools import groupby
 
 from rich import box
-from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +14,7 @@ from rich.theme import Theme
 
 from onnxlint.catalogue import Rule
 from onnxlint.records import Outcome, Severity
+from onnxlint.report.console import Page
 from onnxlint.report.words import EXPORTER_NAMES, OUTCOME_LABELS, OUTCOME_SENTENCES
 
 FAMILIES: Mapping[str, str] = {
@@ -35,7 +34,7 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "c
 
 def explain(rule: Rule, *, color: bool, width: int) -> str:
     """The contract of one rule: what becomes of it in each exporter, then its sections."""
-    console = _console(color=color, width=max(_NARROWEST, min(width, 110)))
+    console = Page(color=color, width=max(_NARROWEST, min(width, 110)), theme=_THEME)
     head = Text.styled(rule.code, f"bold {_COLOURS[rule.severity]}")
     console.print(
         head.append(f"  {rule.name}", style="bold").append(f"  {rule.severity}", style=_COLOURS[rule.severity])
@@ -61,7 +60,7 @@ def sections(rule: Rule) -> str:
 
 def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
     """All rules by family: code, name, severity, what becomes of it in each exporter, what the fix promises."""
-    console = _console(color=color, width=max(_NARROWEST_TABLE, width))
+    console = Page(color=color, width=max(_NARROWEST_TABLE, width), theme=_THEME)
     rules = sorted(catalogue.values(), key=lambda rule: rule.code)
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -100,23 +99,5 @@ def _effect(outcome: Outcome, told: str) -> Text:
     return Text.styled("✗ ", "bold red").append(told, style="none")
 
 
-def _console(*, color: bool, width: int) -> Console:
-    return Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-        theme=_THEME,
-    )
-
-
-def _text(console: Console) -> str:
-    stream = console.file
-    assert isinstance(stream, io.StringIO)
-    page = re.sub(r"[ ]+$", "", stream.getvalue(), flags=re.MULTILINE)
-    return re.sub(r"\n{3,}", "\n\n", page)
+def _text(console: Page) -> str:
+    return re.sub(r"\n{3,}", "\n\n", console.drawn)

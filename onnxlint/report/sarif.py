@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote
 
 from onnxlint.catalogue import Rule
 from onnxlint.records import Diagnostic, Edit, Finding, Fix, Location, ModelReport, ModelStatus, Report, Severity, Span
 from onnxlint.report import words
-from onnxlint.report.checkout import GITHUB, in_checkout
+from onnxlint.report.checkout import GITHUB, as_uri, in_checkout
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -110,8 +109,8 @@ def _artifact(path: str) -> dict[str, str]:
     """A URI relative to the checkout or the working directory; an absolute path becomes a file URI."""
     pure = PurePath(in_checkout(path, GITHUB))
     if pure.is_absolute():
-        return {"uri": "file://" + quote(pure.as_posix(), errors="surrogateescape")}
-    return {"uri": quote(pure.as_posix(), errors="surrogateescape"), "uriBaseId": _ROOT}
+        return {"uri": "file://" + as_uri(pure.as_posix())}
+    return {"uri": as_uri(pure.as_posix()), "uriBaseId": _ROOT}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

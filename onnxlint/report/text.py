@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -27,6 +26,7 @@ from onnxlint.records import (
     VerdictKind,
 )
 from onnxlint.report import words
+from onnxlint.report.console import Page
 from onnxlint.report.diff import fix_diff
 from onnxlint.report.frames import GUTTER, code_frame, gutter_width, source_text
 from onnxlint.report.models import assumptions, model_list, model_table, slower, unprobed
@@ -61,17 +61,7 @@ def text(
 ) -> str:
     """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included."""
     width = max(60, min(width, 200))
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    console = Page(color=color, width=width)
     page = _Page(console, width, sources or (lambda path: []), links=links)
     for _, findings in groupby(report.findings, key=lambda finding: finding.span.path):
         for finding in findings:
@@ -98,9 +88,7 @@ def text(
         page.lines([_summary(whole, show_all=show_all)])
         fixes = words.fixes(whole, show_all=show_all)
         page.lines([Text(told) for told in (words.reproductions(whole, show_all=show_all), fixes) if told])
-    stream = console.file
-    assert isinstance(stream, io.StringIO)
-    return re.sub(r"(?<! ) +$", "", stream.getvalue(), flags=re.MULTILINE)
+    return console.drawn
 
 
 class _Page:

@@ -94,6 +94,7 @@ _MODE = re.compile(r"values\[(\w+)#\d+\]")
 _LAYOUT = re.compile(r"layout\[(\w+)\]")
 _SEARCHED = re.compile(r"search\[([^\]]*)\]\S*")
 _LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")  # no width, or none to see
 _ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
@@ -401,7 +402,7 @@ def _harmless(char: str) -> bool:
     # Some code points are for no character, ever; XML has no place for the last two of a plane.
     if char >= "\ufdd0" and (ord(char) & 0xFFFE == 0xFFFE or char <= "\ufdef"):
         return False
-    return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char == "\u200d"
+    return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} and char not in _UNSEEN
 
 
 def _picture(char: str) -> str:

@@ -13,6 +13,7 @@ from onnxlint.records import Finding, ModelReport, ModelStatus, Outcome, Report,
 from onnxlint.report import words
 from onnxlint.report.fingerprints import digest
 from onnxlint.report.hunks import Hunk, hunks
+from onnxlint.report.printed import steering
 
 Sources = Callable[[str], list[str]]
 
@@ -71,6 +72,8 @@ def _suggested(finding: Finding, path: str, found: Sequence[Hunk], diff: PullDif
     last = max(span.line, span.end_line)
     near = [h for h in found if h.path == span.path and h.first <= last and span.line <= h.last]
     if len(near) != 1 or sum(map(len, near[0].lines)) > _LONGEST // 2:
+        return None
+    if any(steering(line, logged=False) for line in near[0].lines):  # a reader would not see what he takes over
         return None
     return near[0] if diff.whole(path, near[0].first, near[0].last) is not None else None
 
@@ -135,8 +138,8 @@ def _drawn(hunk: Hunk, sources: Sources) -> list[str]:
     before = [line.rstrip("\r\n") for line in sources(hunk.path)][hunk.first - 1 : hunk.last]
     return [
         f"@@ {words.clean(hunk.path)}:{hunk.first} @@",
-        *(f"-{line}" for line in before),
-        *(f"+{line}" for line in hunk.lines),
+        *(f"-{words.visible(line.expandtabs(4))}" for line in before),
+        *(f"+{words.visible(line.expandtabs(4))}" for line in hunk.lines),
     ]
 
 

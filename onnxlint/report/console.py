@@ -1,0 +1,42 @@
+"""The console that text reports are drawn on, in memory: characters of a text that steer a terminal become visible."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.theme import Theme
+
+from onnxlint.report.printed import printed
+
+
+class Page(Console):
+    """Every text that is drawn passes here, before colours and links are put around it."""
+
+    def __init__(self, *, color: bool, width: int, theme: Theme | None = None) -> None:
+        super().__init__(
+            file=io.StringIO(),
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            no_color=not color,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+            theme=theme,
+        )
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Draw; what our own words did not make visible is made so here."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printed(segment.text))
+
+    @property
+    def drawn(self) -> str:
+        """The page, without spaces at the ends of lines."""
+        assert isinstance(self.file, io.StringIO)
+        lines = self.file.getvalue().split("\n")
+        return printed("\n".join(line.rstrip(" ") for line in lines), styled=True)
