@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -226,3 +227,18 @@ def test_the_command_takes_no_module_from_the_folder_it_stands_in(tree: Path, en
     assert done.returncode == 1, done.stdout + done.stderr
     assert "click.py:20:12: ONX101" in done.stdout
     assert not (tree.parent / "ran.txt").exists()
+
+
+STARTS_THE_USERS_PROGRAM = {"script.py"}  # `onnxlint run`, as `python SCRIPT` does
+
+
+def test_python_is_never_started_so_that_it_imports_from_the_working_directory() -> None:
+    started = {}
+    for path in sorted((ROOT / "onnxlint").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.List) and node.elts and ast.unparse(node.elts[0]) == "sys.executable":
+                started[path, node.lineno] = [ast.unparse(part) for part in node.elts[1:2]]
+        assert path.read_text(encoding="utf-8").count("sys.executable") == sum(p == path for p, _ in started)
+    ours = {place: flags for place, flags in started.items() if place[0].name not in STARTS_THE_USERS_PROGRAM}
+    assert len(ours) >= 4
+    assert set(map(tuple, ours.values())) == {("'-P'",)}

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint import interrupts
 from onnxlint.atomic import remove_leftovers
-from onnxlint.cli import FAILED, INTERRUPTED
+from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, tell, write_bytes
 from onnxlint.cli.running import conclude
 from onnxlint.fix.write import unified_diff, write
@@ -70,7 +71,7 @@ def run(
     told = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
     report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *told))
     code = conclude(report, asked, scopes, done.overlay)
-    return INTERRUPTED if report.interrupted else code
+    return interrupts.exit_code() if report.interrupted else code
 
 
 def _show(done: Repaired, report: Report, show_all: bool) -> int:

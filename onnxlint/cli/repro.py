@@ -77,6 +77,7 @@ def _run(one: Kept, found: bool, *, several: bool) -> int:
     if several:
         click.echo(printed(visible(f"{one.name}: {one.claim}")))
     sys.stdout.flush()
-    command = [sys.executable, str(one.script), *([WHOLE] if found else [])]
+    # -P: a script of ours imports nothing of what may lie beside it; it names the folders of the model itself.
+    command = [sys.executable, "-P", str(one.script), *([WHOLE] if found else [])]
     done = subprocess.run(command, check=False, preexec_fn=partial(end_with, os.getpid()))
     return done.returncode if done.returncode >= 0 else 128 - done.returncode

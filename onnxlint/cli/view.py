@@ -111,7 +111,8 @@ def _found(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, .
 
 def _made(source: Path, out: Path, places: list[str], nodes: tuple[str, ...], whole: bool) -> dict[str, Any]:
     """Have the graph prepared by a process that has torch and onnx."""
-    command = [sys.executable, "-m", "onnxlint.probes.viewed", str(source), str(out), *(["--whole"] if whole else [])]
+    command = [sys.executable, "-P", "-m", "onnxlint.probes.viewed", str(source), str(out)]  # -P: not from where we are
+    command += ["--whole"] if whole else []
     command += [part for place in places for part in ("--place", place)]
     command += [part for node in nodes for part in ("--node", node)]
     bind = partial(end_with, os.getpid())

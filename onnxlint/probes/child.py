@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from onnxlint.lifetimes import end_with, prctl
 from onnxlint.probes import overlay, stages, wire, witness
+from onnxlint.probes.altered import Process
 from onnxlint.records import Probe, ProbeResult, from_json, to_json
 
 Runner = Callable[[Probe, Callable[[ProbeResult], None]], ProbeResult]
@@ -25,7 +26,7 @@ TRACE_SIGNAL = signal.SIGUSR1  # the pool sends it to learn which line a process
 _NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS, linux/prctl.h
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446  # system calls of Landlock, the same on every machine
 _SCOPE_SIGNALS = 1 << 1  # LANDLOCK_SCOPE_SIGNAL, linux/landlock.h; from Linux 6.12 on
-_LEAVE = os._exit
+_LEAVE, _getpid, _fstat = os._exit, os.getpid, os.fstat  # as they are before a model replaces them
 _HIGH = 700  # our own descriptors live above what a careless `closerange(3, 256)` hits
 
 
@@ -47,7 +48,7 @@ def _run(channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     faulthandler.enable(file=trace, all_threads=True)
     faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=True)
     request = wire.read_message(channel_fd)
-    channel = Channel(_move_up(channel_fd))
+    channel = Channel(_move_up(channel_fd), Process())
     _trace_exit(trace)
     _settle(request)
     probe = from_json(Probe, request["probe"])
@@ -87,14 +88,15 @@ def _spare_others() -> None:
 class Channel:
     """Sends stages and results to the pool, from the probe's own process only."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, process: Process) -> None:
         self._fd = fd
-        self._pid = os.getpid()
+        self._process = process
+        self._pid = _getpid()
         self._identity = _identity(fd)
 
     def stage(self, name: str) -> None:
         """Tell what is done next."""
-        self.send({"stage": name})
+        self.send({"stage": name, "altered": self._process.altered()})
 
     def publish(self, result: ProbeResult) -> None:
         """Tell what is known so far."""
@@ -105,11 +107,12 @@ class Channel:
         frames = [[f.filename, f.lineno or 0, f.name] for f in reversed(traceback.extract_tb(error.__traceback__))]
         code = error.code if isinstance(error, SystemExit) else None
         text = repr(code) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}".removesuffix(": ")
-        self.send({"raised": {"kind": kind, "text": text[:2000], "frames": frames[:100]}})
+        altered = self._process.altered(functions=True)
+        self.send({"raised": {"kind": kind, "text": text[:2000], "frames": frames[:100]}, "altered": altered})
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one message; ends the process where the channel is gone or is not ours (a fork of the model)."""
-        if os.getpid() != self._pid:
+        if _getpid() != self._pid:
             _LEAVE(0)
         if _identity(self._fd) != self._identity:
             _LEAVE(CHANNEL_LOST)
@@ -128,7 +131,7 @@ def load_runner(name: str) -> Runner:
 
 def _identity(fd: int) -> tuple[int, int] | None:
     try:
-        status = os.fstat(fd)
+        status = _fstat(fd)
     except OSError:
         return None
     return status.st_dev, status.st_ino

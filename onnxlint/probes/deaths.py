@@ -29,6 +29,8 @@ _SIGNALS = {
     signal.SIGFPE: "arithmetic fault",
     signal.SIGILL: "illegal instruction",
     signal.SIGBUS: "bad memory access",
+    signal.SIGXCPU: "its limit of CPU time",
+    signal.SIGXFSZ: "its limit of the size of files",
     signal.SIGKILL: "most likely by the system, which had run out of memory",
 }
 _TRACE_LINE = re.compile(r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<function>.*)$')

@@ -143,6 +143,7 @@ class _Watch:
         self.stage = ""
         self.done = False
         self.raised: dict[str, Any] | None = None
+        self.altered: list[str] = []
         self.malformed: str | None = None
         self.pid = 0
         self.status: int | None = None
@@ -263,6 +264,7 @@ class _Watch:
                 self.malformed = str(error)
 
     def _hear(self, message: dict[str, Any]) -> None:
+        self.altered = [str(part) for part in message.get("altered", self.altered)]
         if "stage" in message:
             self.stage = str(message["stage"])
             if self.on_stage is not None:
@@ -311,7 +313,14 @@ class _Watch:
         return [Diagnostic("warning", message, self.probe.path or None, self.probe.line or None)]
 
     def _post_mortem(self) -> Death:
-        """Say how a process ended that broke no limit of ours, and did not say that it was done."""
+        """Say how a process ended that broke no limit of ours, and what the model did to it if nothing else tells."""
+        death = self._ended()
+        if not self.altered or (self.raised is not None and not death.internal):
+            return death
+        what = str(self.raised["text"]) if self.raised is not None else death.sentence.partition(" (most likely")[0]
+        return replace(death, sentence=f"the model {', '.join(self.altered)}, and then {what}", internal=False)
+
+    def _ended(self) -> Death:
         if self.raised is not None:
             trace = [(p, n, f) for p, n, f in self.raised["frames"]]
             frames = deaths.raised_frames(trace, self.probe.root)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
+from torch.utils import _pytree as pytree
 
 from onnxlint.probes.escapes import Draw, Escape, Reads, recording
-from onnxlint.probes.examples import seed_everything
+from onnxlint.probes.examples import ProbeFailure, seed_everything
 from onnxlint.probes.paths import Activation, Parting, PathTracer, frames, partings, reached
 from onnxlint.probes.userspace import error_frames
 from onnxlint.records import Location
@@ -56,7 +57,10 @@ def observe(
     root: str | None = None,
     seed: int = 0,
 ) -> Observation:
-    """Run the model, seeded, without gradients, on copies of its inputs. What it raises is part of the observation."""
+    """Run the model, seeded, without gradients, on copies of its inputs. What it raises is part of the observation.
+
+    Raises ProbeFailure where it returns tensors that cannot be read.
+    """
     args, kwargs = clone((args, dict(kwargs or {})))
     outputs: Any = None
     error: Exception | None = None
@@ -67,6 +71,7 @@ def observe(
             outputs = model(*args, **kwargs)
         except Exception as raised:  # noqa: BLE001 - user code raises anything, and it is the result
             error = raised
+    _require_readable(outputs)
     return Observation(
         outputs,
         error,
@@ -77,6 +82,19 @@ def observe(
         reached(tracer.root, root),
         root,
     )
+
+
+def _require_readable(outputs: Any) -> None:
+    """Read a value of each tensor of a class of the user's: what cannot be compared is not for us to stumble over."""
+    for leaf in pytree.tree_leaves(outputs):
+        if isinstance(leaf, torch.Tensor) and type(leaf) not in (torch.Tensor, torch.nn.Parameter):
+            try:
+                leaf.detach().clone().reshape(-1)[:1].tolist()
+            except Exception as error:
+                name = f"`{type(leaf).__qualname__}`, a subclass of torch.Tensor"
+                told = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+                remedy = "return plain tensors from forward"
+                raise ProbeFailure(f"forward returns {name}, whose values cannot be read: {told}", remedy) from error
 
 
 def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:

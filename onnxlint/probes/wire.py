@@ -10,7 +10,18 @@ from typing import Any
 
 HEADER = struct.Struct("<I")
 NUMBER = struct.Struct("<q")
+_write = os.write  # as it is before a model replaces it
 LIMIT = 64 * 1024 * 1024  # bytes of one message; a result is a few kilobytes
+
+
+class _Encoder(json.JSONEncoder):
+    """Encodes with the methods that it had before a model replaced them."""
+
+    encode = json.JSONEncoder.encode
+    iterencode = json.JSONEncoder.iterencode
+
+
+_encoder = _Encoder(separators=(",", ":"))
 
 
 class WireError(ValueError):
@@ -19,7 +30,7 @@ class WireError(ValueError):
 
 def pack(message: dict[str, Any]) -> bytes:
     """Return the bytes of one message."""
-    body = json.dumps(message, separators=(",", ":")).encode()
+    body = _encoder.encode(message).encode()
     return HEADER.pack(len(body)) + body
 
 
@@ -27,7 +38,7 @@ def write_all(fd: int, data: bytes) -> None:
     """Write all of `data` to a blocking descriptor. Raises OSError if the other side is gone."""
     view = memoryview(data)
     while view:
-        view = view[os.write(fd, view) :]
+        view = view[_write(fd, view) :]
 
 
 def read_message(fd: int, begun: bytes = b"") -> dict[str, Any]:

@@ -101,3 +101,10 @@ def test_the_index_forgets_what_is_gone_and_survives_what_is_not_ours(folder: Pa
     assert named(there, second.fingerprint[:3]) == []
     (folder / "index.json").write_text("[1")
     assert [k.fingerprints for k in kept(folder)] == [(), ()]
+
+
+def test_a_script_imports_nothing_that_lies_beside_it(folder: Path) -> None:
+    place = folder / "net-torchscript-1"
+    (place / "base64.py").write_text('print("from beside")\n')
+    (place / "repro.py").write_text('"""It."""\nimport base64\nprint("ran")\n')
+    assert run(folder, "net-torchscript-1").stdout == "ran\n"

@@ -1,0 +1,58 @@
+"""What a model has changed of the process that it runs in: its limits, its user, its root, functions of others."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from types import FunctionType
+
+from onnxlint.probes.userspace import is_user_code
+
+_NAMES = [name for name in dir(resource) if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"]  # NOFILE's old name
+_LIMITS = {name: getattr(resource, name) for name in _NAMES}
+_MODULES = ("builtins", "io", "json", "json.encoder", "os", "pickle", "tempfile", "torch", "torch.onnx", "torch.export")
+_MOST = 3  # changes that one message names
+_getrlimit, _stat, _getuid, _getgid = resource.getrlimit, os.stat, os.geteuid, os.getegid
+
+
+class Process:
+    """A process as it is before a model runs in it."""
+
+    def __init__(self) -> None:
+        self._limits = {name: _getrlimit(number) for name, number in _LIMITS.items()}
+        self._owner = _getuid(), _getgid()
+        self._root = _stat("/")
+
+    def altered(self, *, functions: bool = False) -> list[str]:
+        """What is different now, as predicates of the model; `functions` of other modules too, which takes longer."""
+        found = []
+        for name, number in _LIMITS.items():
+            soft, hard = _getrlimit(number)
+            if (soft, hard) != self._limits[name]:
+                value = "no limit" if soft == resource.RLIM_INFINITY else soft
+                found.append(f"set {name} of its process to {value}")
+        if (_getuid(), _getgid()) != self._owner:
+            found.append(f"changed the user of its process to {_getuid()}:{_getgid()}")
+        try:
+            changed = not os.path.samestat(_stat("/"), self._root)
+        except OSError:
+            changed = True
+        if changed:
+            found.append("changed the root folder of its process")
+        if functions and "torch" in sys.modules:
+            torch = sys.modules["torch"]
+            defaults = {"dtype": torch.get_default_dtype(), "device": torch.get_default_device()}
+            usual = {"dtype": torch.float32, "device": torch.device("cpu")}
+            found += [f"set torch's default {key} to {value}" for key, value in defaults.items() if value != usual[key]]
+        return [*found, *(_replaced() if functions else ())][:_MOST]
+
+
+def _replaced() -> list[str]:
+    """Functions of modules that we need, which are the user's own by now."""
+    found = []
+    for name in _MODULES:
+        for key, value in dict(vars(sys.modules.get(name, os))).items():
+            if type(value) is FunctionType and is_user_code(value.__code__.co_filename):
+                found.append(f"replaced `{name}.{key}`")
+    return found

@@ -1,0 +1,97 @@
+"""A model that changes its process, or returns tensors nobody can read, is reported as what it is, and not as us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onnxlint.probes.pool import ProbePool
+from onnxlint.records import ModelStatus, Probe, ProbeResult
+
+MODEL = """
+import builtins, json, os, resource, torch
+
+def no(*args, **kwargs):
+    raise RuntimeError("replaced")
+
+class Wrapped(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise NotImplementedError("nothing in here")
+
+class Named(torch.Tensor):
+    pass
+
+def inputs():
+    return (torch.ones(2, 4),)
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        {body}
+        return x * 2
+"""
+LIMIT = "resource.setrlimit(resource.RLIMIT_{0}, ({1}, {1}))"
+SAID = {
+    LIMIT.format("NOFILE", 0): "the model set RLIMIT_NOFILE of its process to 0, and then ",
+    LIMIT.format("FSIZE", 0): "the model set RLIMIT_FSIZE of its process to 0, and then ",
+    LIMIT.format("CPU", 1): "the model set RLIMIT_CPU of its process to 1, and then the process was killed by SIG",
+    "os.chroot('/proc')": "the model changed the root folder of its process, and then ",
+    "torch.set_default_device('meta')": "the model set torch's default device to meta, and then ",
+    "os.write = os.fstat = os.getpid = no": "the model raised RuntimeError: replaced",
+    "json.JSONEncoder.encode = json.JSONEncoder.iterencode = no": "",
+    "return Wrapped(x)": "forward returns `Wrapped`, a subclass of torch.Tensor, whose values cannot be read: "
+    "NotImplementedError: nothing in here",
+    "return x.as_subclass(Named)": "",
+}
+SPIN = "\n        while torch.jit.is_tracing():\n            pass"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ProbeResult]:
+    root = tmp_path_factory.mktemp("altered")
+    probes = []
+    for number, body in enumerate(SAID):
+        (root / f"m{number}.py").write_text(MODEL.format(body=body + SPIN * ("_CPU" in body)))
+        probes.append(probe(root, f"m{number}"))
+    with ProbePool() as pool:
+        found = {result.report.name: result for result in pool.run(probes, jobs=2)}
+    return {body: found[f"m{number}:M"] for number, body in enumerate(SAID)}
+
+
+def probe(root: Path, name: str) -> Probe:
+    return Probe(
+        name=f"{name}:M",
+        factory=f"{name}:M",
+        path=f"{name}.py",
+        line=1,
+        source="config",
+        inputs=f"{name}:inputs",
+        dynamic={"x": {0: "batch"}},
+        sizes={},
+        vary=None,
+        exporters=("torchscript",),
+        opset=18,
+        search_path=(str(root),),
+        root=str(root),
+        repro_dir=str(root / ".onnxlint"),
+        timeout=240.0,
+        memory=None,
+    )
+
+
+@pytest.mark.parametrize("body", SAID)
+def test_it_is_said_what_the_model_did(results: dict[str, ProbeResult], body: str) -> None:
+    result = results[body]
+    told = [result.report.reason or "", *(cell.detail for cell in result.report.exporters.values())]
+    assert not [notice for notice in result.notices if "please report it" in notice.message]
+    assert not any("onnxlint's own worker" in part or "exit status" in part for part in told)
+    if SAID[body]:
+        assert any(part.startswith(SAID[body]) for part in told), told
+    else:
+        assert result.report.status is ModelStatus.PROBED
+        assert [cell.outcome for cell in result.report.exporters.values()] == ["ok"]
