@@ -28,6 +28,7 @@ _PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod")
 _METADATA = os.path.dirname(importlib.metadata.__file__)  # what is installed is asked for, and known otherwise
 _COMPILER = f"{os.sep}torch{os.sep}_inductor{os.sep}"
+_getpid = os.getpid  # as it is before a model replaces it: what raises here, raises in the model
 _TOLD = 3  # places that one notice names
 STARTS_PROCESSES = "it starts other processes"
 
@@ -44,7 +45,7 @@ class Witness:
         self._home = os.path.realpath(probe.root) + os.sep
         homes = (os.path.expanduser(os.path.join("~", name)) for name in (".cache", ".config", ".local"))
         self._homes = tuple(os.path.realpath(home) + os.sep for home in homes)  # where a library may keep what it wants
-        self._pid = os.getpid()
+        self._pid = _getpid()
         self._began = time.time_ns()
         self._before = dict(os.environ)
         self._modules = set(sys.modules)
@@ -93,7 +94,7 @@ class Witness:
 
     def _hear(self, event: str, args: Sequence[Any]) -> None:
         listener = self._events.get(event)
-        if listener is None or getattr(self._inside, "on", False) or os.getpid() != self._pid:
+        if listener is None or getattr(self._inside, "on", False) or _getpid() != self._pid:
             return
         with self._silence():
             try:
@@ -243,7 +244,7 @@ class Witness:
         @functools.wraps(native)
         def opened(name_or_buffer: Any) -> Any:
             path = _path(name_or_buffer) if isinstance(name_or_buffer, (str, os.PathLike)) else None
-            if path is not None and not getattr(self._inside, "on", False) and os.getpid() == self._pid:
+            if path is not None and not getattr(self._inside, "on", False) and _getpid() == self._pid:
                 self._write(path)
             return native(name_or_buffer)
 
