@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from onnxlint.probes.observe import divergences
 from onnxlint.probes.parted import other_way
 from onnxlint.probes.portable import Answered
 from onnxlint.probes.refused import refused
-from onnxlint.probes.repro import Counterexample, write
+from onnxlint.probes.repro import Counterexample, folder_of, write
 from onnxlint.probes.search import Branch, Fate
 from onnxlint.probes.shown import graphs
 from onnxlint.probes.shown import values as shown_values
@@ -56,11 +57,22 @@ def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
             continue
         claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
         case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
-        script = write(probe, eager.model, eager.example, case, len(found) + 1)
+        script = _kept(probe, eager, case, len(found) + 1)
         found[seen.error_frames[0]] = Evidence(
             probe.name, "eager", Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label, repro=script
         )
     return list(found.values())
+
+
+def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
+    """Write a counterexample; where that fails, nothing is left of it, no evidence names it, and the run says so."""
+    try:
+        return write(probe, eager.model, eager.example, case, number)
+    except OSError as error:
+        shutil.rmtree(folder_of(probe, case.exporter, number), ignore_errors=True)
+        reason = error.strerror or str(error)
+        eager.costs.unkept.append(f"a counterexample ({case.exporter}, {case.variation}) cannot be kept: {reason}")
+        return None
 
 
 def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
@@ -238,8 +250,11 @@ class _Keeper:
                 claim = self._case(shown).claim
                 versions = {x.engine.name: x.engine.version for x in (shown.setup if shown else None,) if x is not None}
                 exporter = self.found.export.exporter
-                path = write_issue(self.probe, self.eager.model, exporter, claim, told, script, versions)
-                told = replace(told, issue=path)
+                try:
+                    path = write_issue(self.probe, self.eager.model, exporter, claim, told, script, versions)
+                    told = replace(told, issue=path)
+                except OSError as error:
+                    self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
             self._asked[label] = told
         return self._asked[label]
 
@@ -274,7 +289,7 @@ class _Keeper:
             shown = shrink(self.probe, self.eager, self.found, e.trial, place)
             if shown is not e.trial:
                 small = replace(self._case(shown), whole=whole)
-        return write(self.probe, self.eager.model, self.eager.example, small, number), shown
+        return _kept(self.probe, self.eager, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:
         export = self.found.export

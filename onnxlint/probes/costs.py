@@ -50,13 +50,15 @@ class Costs:
     """The clock of one probe, in CPU seconds: what else the machine does must not decide what is found.
 
     `bare` is what a user pays: the model built, the example run, the exports. `parts` are those by name.
-    `cut` are the parts that were left out or ended early for want of time, in words.
+    `cut` are the parts that were left out or ended early for want of time, in words, and `unkept` what could not be
+    written.
     """
 
     began: float = field(default_factory=time.process_time)
     parts: dict[str, float] = field(default_factory=dict)
     exported: bool = False
     cut: list[str] = field(default_factory=list)
+    unkept: list[str] = field(default_factory=list)
 
     @contextmanager
     def paying(self, part: str) -> Iterator[None]:

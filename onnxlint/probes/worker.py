@@ -97,6 +97,7 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         for exporter in probe.exporters:
             sheet.results[exporter] = ExporterResult(Outcome.EAGER_ERROR, eager_error(eager), location)
         sheet.evidence += eager_evidence(probe, eager)
+        sheet.notices += _unkept(probe, costs)
         return sheet.publish()
     sheet.publish()
     sheet.runtimes = _runtimes(probe, sheet)
@@ -118,9 +119,16 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         if any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()) or eager.random:
             _beneath_chance(probe, costs, exports, scratch, sheet)
     sheet.notices += [Diagnostic("warning", f"{probe.name}: {part}", probe.path, probe.line) for part in costs.cut]
+    sheet.notices += _unkept(probe, costs)
     result = sheet.publish()
     sheet.ways = _ways(probe, eager, sheet)
     return sheet.publish() if sheet.ways else result
+
+
+def _unkept(probe: Probe, costs: Costs) -> list[Diagnostic]:
+    return [
+        Diagnostic("error", f"{probe.name}: {told}", probe.path or None, probe.line or None) for told in costs.unkept
+    ]
 
 
 def _ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:

@@ -1,5 +1,6 @@
 """Every model of fixtures/faults through the pool and the real worker: each says its cause, and costs nobody else."""
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -177,6 +178,27 @@ def test_a_full_disk_is_neither_the_models_nor_the_exporters_fault(root, small_d
         assert "no room on the disk for the exported file" in cell.detail
     assert result.evidence == ()
     assert {notice.level for notice in result.notices} == {"error"}, "the run could not do what was asked"
+
+
+def test_a_counterexample_that_cannot_be_kept_is_told_and_loses_no_verdict(root, small_disk):
+    (root / "branching_model.py").write_text(
+        "import torch\n\n\nclass Gate(torch.nn.Module):\n    def forward(self, x):\n        if x.sum() > 0:\n"
+        "            return x * 2\n        return x\n\n\ndef example_inputs():\n    return {'x': torch.ones(2, 3)}\n"
+    )
+    with contextlib.suppress(OSError):
+        (small_disk / "full").write_bytes(bytes(1 << 20))
+    probe = replace(make_probe(root, "healthy"), name="gate", factory="branching_model:Gate")
+    probe = replace(probe, inputs="branching_model:example_inputs", repro_dir=str(small_disk / "repro"))
+    with ProbePool() as pool:
+        (result,) = pool.run([replace(probe, exporters=("torchscript",))], jobs=1)
+    assert [cell.outcome for cell in result.report.exporters.values()] == [Outcome.WRONG_VALUES]
+    assert [(e.symptom, e.repro) for e in result.evidence if e.exporter == "torchscript"] == [
+        (Outcome.WRONG_VALUES, None)
+    ]
+    notices = [notice.message for notice in result.notices if notice.level == "error"]
+    assert notices
+    assert all("cannot be kept: No space left on device" in notice for notice in notices)
+    assert not list(small_disk.glob("repro/*/*"))
 
 
 def test_a_library_may_write_to_its_cache_and_nowhere_else(root, tmp_path, monkeypatch):
