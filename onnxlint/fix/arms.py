@@ -10,6 +10,7 @@ from onnxlint.fix.site import Site
 from onnxlint.fix.values import Values, condition, fresh, may_reshape, names_in
 
 LONGEST = 100  # columns of a line that is written
+MOST = 190  # arms, one within the other: Python parses no more than 200 parentheses
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ def _branch(site: Site, node: ast.If, values: Values) -> Branch | None:
     reads: set[str] = set()
     rest: Sequence[ast.stmt] = [node]
     while len(rest) == 1 and isinstance(rest[0], ast.If):
+        if len(tests) == MOST:
+            return None
         test = condition(values, rest[0].test)
         body = _assigned(site, rest[0].body, values)
         if test is None or body is None:

@@ -13,14 +13,10 @@ def export_call(site: Site) -> ast.Call | None:
     """The call that the finding is, or is an argument of."""
     span = site.finding.span
     place = site.page.lines.offset((span.line, span.column))
-    found: ast.Call | None = None
-    for line in sorted(n for n in site.region.nodes if n <= span.line):
-        for node in site.region.nodes[line]:
-            if isinstance(node, ast.Call) and "export" in ast.unparse(node.func).rpartition(".")[2]:
-                low, high = site.page.range(node)
-                if low <= place < high:
-                    found = node
-    return found
+    for node in site.holding(place):
+        if isinstance(node, ast.Call) and "export" in ast.unparse(node.func).rpartition(".")[2]:
+            return node
+    return None
 
 
 def keyword_at(site: Site, call: ast.Call) -> ast.keyword | None:
@@ -49,9 +45,6 @@ def constant(site: Site, node: ast.expr) -> ast.expr | None:
     """A literal, or what a variable is set to once, in the function or at the top of the same piece of the file."""
     if not isinstance(node, ast.Name):
         return node
-    found = [
-        a.value
-        for a in ast.walk(site.region.tree)
-        if isinstance(a, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)
-    ]
+    assigned = [a for a in site.region.bindings(site.region.tree, node.id) if isinstance(a, ast.Assign)]
+    found = [a.value for a in assigned if any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)]
     return found[0] if len(found) == 1 else None

@@ -31,11 +31,7 @@ def free_names(site: Site, expression: ast.expr) -> dict[str, Edit] | None:
 
 def only_computes(site: Site, function: FunctionNode, name: str) -> bool:
     """Whether a variable is only used where a zero-dimensional tensor does as well as a number."""
-    return all(
-        takes_tensor(site, node)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    )
+    return all(takes_tensor(site, node) for node in site.region.uses(function, name) if isinstance(node.ctx, ast.Load))
 
 
 def takes_tensor(site: Site, node: ast.expr) -> bool:

@@ -98,19 +98,16 @@ def _returns(site: Site, node: ast.If, values: Values, before: tuple[Edit, ...])
     last = following[-1] if following else None
     if not isinstance(last, ast.Return) or last.value is None:
         return None
-    between = following[:-1]
-    if any(isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom)) for s in between for n in ast.walk(s)):
+    if len(following) > 1:
         return None
     start, end = site.page.range(node)[0], site.page.range(last)[1]
-    comments = site.comments(start, end if not between else site.page.range(node)[1])
+    comments = site.comments(start, end)
     told = _chosen_value(site, values, test, first, last.value)
     if told is None or "#" in told:
         return None
     indent = site.indent(node)
-    if not between:
-        lines = [*(text for _, text in comments), broken("return ", told, indent)]
-        return site.fix(_CHOOSE, Safety.UNSAFE, *before, site.splice(start, end, f"\n{indent}".join(lines)))
-    return None
+    lines = [*(text for _, text in comments), broken("return ", told, indent)]
+    return site.fix(_CHOOSE, Safety.UNSAFE, *before, site.splice(start, end, f"\n{indent}".join(lines)))
 
 
 def _chosen_value(site: Site, values: Values, test: str, first: ast.expr, second: ast.expr) -> str | None:

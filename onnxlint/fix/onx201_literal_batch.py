@@ -57,11 +57,12 @@ def _of_input(site: Site, call: ast.Call) -> str | None:
 def _batch_first(site: Site, call: ast.Call) -> bool:
     """Whether no recurrent layer of the class has its batch on another axis than the first."""
     cls = site.holder(call, ast.ClassDef)
-    layers = [
-        node
-        for node in (ast.walk(cls) if cls is not None else ())
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("LSTM", "GRU", "RNN")
-    ]
+    return cls is None or site.region.once(_layers_batch_first, cls)
+
+
+def _layers_batch_first(cls: ast.ClassDef) -> bool:
+    calls = [node for node in ast.walk(cls) if isinstance(node, ast.Call)]
+    layers = [n for n in calls if ast.unparse(n.func).rpartition(".")[2] in ("LSTM", "GRU", "RNN")]
     return all(any(k.arg == "batch_first" and ast.unparse(k.value) == "True" for k in n.keywords) for n in layers)
 
 

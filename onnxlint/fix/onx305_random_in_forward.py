@@ -42,11 +42,8 @@ def _is_noise(site: Site, node: ast.expr) -> bool:
     if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name)):
         return False
     name, function = parent.targets[0].id, site.function(parent)
-    uses = [
-        n
-        for n in (ast.walk(function) if function is not None else ())
-        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-    ]
+    named = site.region.uses(function, name) if function is not None else []
+    uses = [n for n in named if isinstance(n.ctx, ast.Load)]
     return bool(uses) and all(isinstance(site.region.parents.get(n), ast.BinOp) for n in uses)
 
 

@@ -14,6 +14,7 @@ from onnxlint.records import Edit, Fix, Safety
 
 _BACK = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
 _NUMBERS = ("float", "int", "bool")
+LONGEST = 500  # lines of a function that is rewritten as a whole, for each of its findings
 
 
 @remedy("ONX402", Safety.UNSAFE)
@@ -21,7 +22,7 @@ def stay_in_torch(site: Site) -> Fix | None:
     """Unsafe: numpy computes many things in double precision, and rounds and broadcasts in ways of its own."""
     node = site.at_span(ast.expr) or next(site.inside(ast.Call), None)
     function = site.function(node) if node is not None else None
-    if function is None:
+    if function is None or (function.end_lineno or 0) - function.lineno > LONGEST:
         return None
     edits = _Rewriting(site, function).edits()
     return site.fix("use the torch operators of the same meaning", Safety.UNSAFE, *edits) if edits else None

@@ -66,7 +66,7 @@ def _has_no_axes(values: Values, node: ast.expr) -> bool:
 def _is_list(site: Site, name: ast.Name) -> bool:
     """Whether a variable is somewhere set to, or grown by, a list: its items are tensors then, not itself."""
     function = site.function(name)
-    for node in ast.walk(function) if function is not None else ():
+    for node in site.region.bindings(function, name.id) if function is not None else ():
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             mine = any(isinstance(t, ast.Name) and t.id == name.id for t in targets)

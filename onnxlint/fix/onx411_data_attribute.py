@@ -83,12 +83,13 @@ def _use_of_names(site: Site, statement: ast.Assign | ast.AnnAssign | ast.NamedE
         return _Use.HANDED_ON
     names = {t.id for t in targets if isinstance(t, ast.Name)}
     found = set()
-    for use in ast.walk(function):
-        if isinstance(use, ast.AugAssign) and isinstance(use.target, ast.Name) and use.target.id in names:
+    for again in (again for name in names for again in site.region.bindings(function, name)):
+        if isinstance(again, ast.AugAssign) and isinstance(again.target, ast.Name):
             found.add(_Use.WRITTEN)
-        if isinstance(use, ast.Name) and use.id in names and isinstance(use.ctx, ast.Load):
-            again = site.region.parents.get(use)
-            found.add(_Use.HANDED_ON if isinstance(again, _BINDS) else _use(site, use))
+    for use in (use for name in names for use in site.region.uses(function, name)):
+        if isinstance(use.ctx, ast.Load):
+            parent = site.region.parents.get(use)
+            found.add(_Use.HANDED_ON if isinstance(parent, _BINDS) else _use(site, use))
     return next((use for use in (_Use.WRITTEN, _Use.HANDED_ON) if use in found), _Use.READ)
 
 

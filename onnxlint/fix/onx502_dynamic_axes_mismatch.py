@@ -15,11 +15,11 @@ def name_what_exists(site: Site) -> Fix | None:
     """Unsafe: which name or axis was meant is a guess, though a near one."""
     span = site.finding.span
     start = site.page.lines.offset((span.line, span.column))
-    dicts = [n for nodes in site.region.nodes.values() for n in nodes if isinstance(n, ast.Dict)]
-    for node in dicts:
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None or not (site.page.range(key)[0] <= start < site.page.range(value)[1]):
-                continue
+    holding = list(site.holding(start))
+    for node, inner in reversed(list(zip(holding[1:], holding, strict=False))):
+        if isinstance(node, ast.Dict):
+            at = next(i for part in (node.keys, node.values) for i, n in enumerate(part) if n is inner)
+            key, value = node.keys[at], node.values[at]
             if isinstance(value, ast.Dict) and isinstance(key, ast.Constant) and isinstance(key.value, str):
                 return _renamed(site, key) or _shifted(site, node, value)
     return None

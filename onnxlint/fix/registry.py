@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from onnxlint.edits import apply_edits
-from onnxlint.fix.site import Page, Site, parsed
+from onnxlint.fix.pieces import check
+from onnxlint.fix.site import Page, Site
 from onnxlint.records import Finding, Fix, Safety
 
 log = logging.getLogger(__name__)
@@ -86,21 +86,8 @@ def _written(known: Remedy, finding: Finding, page: Page) -> Fix | None:
         fix = known.write(Site(finding, page))
         if fix is None or not fix.edits:
             return None
-        check_region(page, fix, finding.span.line)
+        check(page, fix, finding.span.line)
     except (SyntaxError, ValueError, RecursionError) as error:
         log.debug("no fix for %s at %s:%s: %s", finding.code, finding.span.path, finding.span.line, error)
         return None
     return fix
-
-
-def check_region(page: Page, fix: Fix, line: int) -> None:
-    """Raise SyntaxError or ValueError unless the piece of the file that holds the edits parses after them."""
-    region = page.region(line)
-    within = [e for e in fix.edits if region.first <= e.start[0] and e.end[0] <= region.last]
-    if len(within) < len(fix.edits):
-        parsed(apply_edits(page.text, fix.edits))
-        return
-    start, end = page.lines.start(region.first), page.lines.start(region.last + 1)
-    above = region.first - 1
-    moved = [replace(e, start=(e.start[0] - above, e.start[1]), end=(e.end[0] - above, e.end[1])) for e in within]
-    parsed(apply_edits(page.text[start:end], moved))

@@ -8,15 +8,16 @@ import io
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-from onnxlint.edits import Lines
+from onnxlint.edits import Lines, apply_edits
 from onnxlint.records import Edit, Finding, Fix, Safety, Span
 
 N = TypeVar("N", bound=ast.AST)
+T = TypeVar("T")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -35,26 +36,28 @@ class Page:
         self.text = text
         self.lines = Lines(text)
         self._ascii = text.isascii()
-        self._regions: list[Region] = []
+        self.sound: list[Edit] = []  # edits that the file is known to parse after
+        self._regions: dict[int, Region] = {}  # by the head they begin with
 
     def region(self, line: int) -> Region:
         """The class or function at top level that holds a line. Raises SyntaxError, ValueError or RecursionError."""
-        known = next((r for r in self._regions if r.first <= line <= r.last), None)
-        if known is None:
-            known = self._cut(line) or Region(1, len(self.lines), parsed(self.text))
-            self._regions.append(known)
+        head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
+        known = self._regions.get(head)
+        if known is None or not known.first <= line <= known.last:
+            known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
+            self._regions[head] = known
         return known
+
+    @cached_property
+    def _whole(self) -> Region:
+        return Region(1, len(self.lines), parsed(self.text))
 
     @cached_property
     def _heads(self) -> list[int]:
         return [found.start() for found in _HEAD.finditer(self.text)]
 
-    def _cut(self, line: int) -> Region | None:
+    def _cut(self, line: int, head: int) -> Region | None:
         """The lines from the last `class` or `def` at the margin to the next thing there, if they parse alone."""
-        above = bisect.bisect_left(self._heads, self.lines.start(line + 1))
-        if not above:
-            return None
-        head = self._heads[above - 1]
         first = self.lines.place(head)[0]
         found = _TOP.search(self.text, self.lines.start(first + 1))
         end = found.start() if found else len(self.text)
@@ -62,10 +65,30 @@ class Page:
         if not first <= line <= last:
             return None
         try:
-            tree = parsed("\n" * (first - 1) + self.text[head:end])
+            tree = parsed(self.text[head:end])
         except SyntaxError:
             return None  # the margin lies within a string, say
         return Region(first, last, tree)
+
+    @cached_property
+    def import_of_torch(self) -> Edit:
+        """The line that imports torch, where libcst puts it: behind the docstring and `__future__`."""
+        import libcst as cst  # few files lack the import, and the others need not wait for libcst
+        from libcst.codemod import CodemodContext
+        from libcst.codemod.visitors import AddImportsVisitor
+
+        context = CodemodContext()
+        AddImportsVisitor.add_needed_import(context, "torch")
+        before = self.text.splitlines(keepends=True)
+        after = AddImportsVisitor(context).transform_module(cst.parse_module(self.text)).code
+        added = after.splitlines(keepends=True)
+        line = next((i for i, (old, new) in enumerate(zip(before, added, strict=False)) if old != new), len(before))
+        row = "".join(x.rstrip("\r\n") + "\n" for x in added[line : line + len(added) - len(before)])
+        place = self.lines.place(self.lines.start(line + 1))
+        edit = Edit(self.path, place, place, row)
+        parsed(apply_edits(self.text, [edit]))
+        self.sound.append(edit)
+        return edit
 
     def offset(self, line: int, byte: int) -> int:
         """The offset in the text of an `ast` position (line from 1, UTF-8 byte from 0)."""
@@ -75,6 +98,12 @@ class Page:
         row = self.text[start : self.lines.start(line + 1)]
         return start + len(row.encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace"))
 
+    def place(self, offset: int) -> tuple[int, int]:
+        """The `ast` position of an offset."""
+        line, column = self.lines.place(offset)
+        row = self.text[offset - column + 1 : offset]
+        return line, column - 1 if self._ascii else len(row.encode("utf-8", "surrogatepass"))
+
     def range(self, node: ast.AST) -> tuple[int, int]:
         """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
         line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
@@ -82,6 +111,10 @@ class Page:
         if decorators:
             line, column = decorators[0].lineno, decorators[0].col_offset - 1
         return self.offset(line, column), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def line(self, number: int) -> str:
+        """A line without its end; an empty one where there is none of that number."""
+        return self.text[self.lines.start(number) : self.lines.start(number + 1)].rstrip("\r\n") if number > 0 else ""
 
     def source(self, node: ast.AST) -> str:
         """The exact text of a node."""
@@ -110,40 +143,79 @@ class Page:
 
 
 class Region:
-    """A parsed piece of a file; its nodes carry the lines of the file."""
+    """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above.
+
+    `parents` holds every node's parent, and `blocks` the list that each statement stands in.
+    """
 
     def __init__(self, first: int, last: int, tree: ast.Module) -> None:
         self.first = first
         self.last = last
         self.tree = tree
-
-    @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        """Every node's parent."""
-        return self._walked[0]
-
-    @cached_property
-    def nodes(self) -> dict[int, list[ast.AST]]:
-        """Nodes that have a place, by the line they begin at, outermost first."""
-        return self._walked[1]
-
-    @cached_property
-    def _walked(self) -> tuple[dict[ast.AST, ast.AST], dict[int, list[ast.AST]]]:
-        """Both, in one walk: `ast.walk` once for each took most of the time that fixes took."""
-        parents: dict[ast.AST, ast.AST] = {}
-        nodes: dict[int, list[ast.AST]] = {}
-        queue: list[ast.AST] = [self.tree]
-        for node in queue:  # which grows meanwhile
-            line = getattr(node, "lineno", None)
-            if line is not None:
-                nodes.setdefault(line, []).append(node)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self._places: list[tuple[int, int, int]] = []  # of each node that has one, with its number in the queue
+        self.blocks: dict[ast.AST, list[ast.stmt]] = {}
+        self._kept: dict[tuple[object, ast.AST], object] = {}
+        queue: list[ast.AST] = [tree]
+        for number, node in enumerate(queue):  # which grows meanwhile
+            if hasattr(node, "lineno"):
+                node.lineno += first - 1
+                node.end_lineno += first - 1  # type: ignore[attr-defined]  # what has one has the other
+                self._places.append((node.lineno, node.col_offset, number))  # type: ignore[attr-defined]
             for name in node._fields:
                 held = getattr(node, name, None)
-                for child in held if isinstance(held, list) else (held,):
-                    if isinstance(child, ast.AST):
-                        parents[child] = node
-                        queue.append(child)
-        return parents, nodes
+                if isinstance(held, list):
+                    if held and isinstance(held[0], ast.stmt):
+                        self.blocks.update(dict.fromkeys(held, held))
+                    children = [child for child in held if isinstance(child, ast.AST)]
+                else:
+                    children = [held] if isinstance(held, ast.AST) else []
+                self.parents.update(dict.fromkeys(children, node))
+                queue += children
+        self._places.sort()
+        self._queue = queue
+
+    def between(self, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:
+        """The nodes that begin from one `ast` position up to another, line by line, outermost first in each."""
+        low, high = bisect.bisect_left(self._places, start), bisect.bisect_left(self._places, end)
+        found = sorted((line, number) for line, _, number in self._places[low:high])
+        return [self._queue[number] for _, number in found]
+
+    def innermost(self, place: tuple[int, int]) -> ast.AST | None:
+        """The node that holds an `ast` position, or else the last one before it."""
+        at = bisect.bisect_left(self._places, (place[0], place[1] + 1))
+        return self._queue[self._places[at - 1][2]] if at else None
+
+    def once(self, of: Callable[[N], T], root: N) -> T:
+        """What a function gives for a class or function of this piece; kept, since every fix in it asks."""
+        if (of, root) not in self._kept:
+            self._kept[of, root] = of(root)
+        return self._kept[of, root]  # type: ignore[return-value]  # it is what that function gave
+
+    def uses(self, root: ast.AST, name: str) -> list[ast.Name]:
+        """Where a name stands in a class or function, in the order of `ast.walk`."""
+        return self.once(_names, root).get(name, [])
+
+    def bindings(self, root: ast.AST, name: str) -> list[ast.AST]:
+        """The assignments, loops and comprehensions of a function that bind a name, in the order of `ast.walk`."""
+        return self.once(_bindings, root).get(name, [])
+
+
+def _names(root: ast.AST) -> dict[str, list[ast.Name]]:
+    found: dict[str, list[ast.Name]] = {}
+    for node in ast.walk(root):
+        if isinstance(node, ast.Name):
+            found.setdefault(node.id, []).append(node)
+    return found
+
+
+def _bindings(root: ast.AST) -> dict[str, list[ast.AST]]:
+    found: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(root):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for name in {n.id for t in targets if t is not None for n in ast.walk(t) if isinstance(n, ast.Name)}:
+            found.setdefault(name, []).append(node)
+    return found
 
 
 def many_lines(node: ast.AST) -> bool:
@@ -180,22 +252,30 @@ class Site:
 
     def at_span(self, kind: type[N]) -> N | None:
         """The innermost node of a kind that begins and ends where the finding does."""
-        wanted = self._range(self.finding.span)
+        start, end = self._range(self.finding.span)
         found: N | None = None
-        for node in self.region.nodes.get(self.finding.span.line, ()):
-            if isinstance(node, kind) and self.page.range(node) == wanted:
+        for node in self.region.between(*self._bytes(start, start + 1)):
+            if isinstance(node, kind) and self.page.range(node) == (start, end):
                 found = node
         return found
 
     def inside(self, kind: type[N]) -> Iterator[N]:
         """The nodes of a kind within the finding's span, in source order."""
         start, end = self._range(self.finding.span)
-        for line in range(self.finding.span.line, self.finding.span.end_line + 1):
-            for node in self.region.nodes.get(line, ()):
-                if isinstance(node, kind):
-                    low, high = self.page.range(node)
-                    if start <= low and high <= end:
-                        yield node
+        for node in self.region.between(*self._bytes(start, end)):
+            if isinstance(node, kind) and start <= self.page.range(node)[0] and self.page.range(node)[1] <= end:
+                yield node
+
+    def _bytes(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Two offsets as `ast` says them."""
+        return self.page.place(start), self.page.place(end)
+
+    def holding(self, offset: int) -> Iterator[ast.AST]:
+        """The nodes that hold an offset of the text, innermost first."""
+        node = self.region.innermost(self.page.place(offset))
+        for outer in (node, *self.around(node)) if node is not None else ():
+            if hasattr(outer, "lineno") and self.page.range(outer)[0] <= offset < self.page.range(outer)[1]:
+                yield outer
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes that hold a node, innermost first."""
@@ -231,12 +311,7 @@ class Site:
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement stands in."""
-        parent = self.region.parents[statement]
-        for name in ("body", "orelse", "finalbody"):
-            body = getattr(parent, name, None)
-            if isinstance(body, list) and statement in body:
-                return body
-        return [statement]
+        return self.region.blocks.get(statement, [statement])
 
     def is_module(self, node: ast.AST) -> bool:
         """Whether the class around a node is given a `training` flag: an `nn.Module`, as far as its own text tells."""
@@ -259,7 +334,8 @@ class Site:
 
     def indent(self, statement: ast.stmt) -> str:
         """The white space in front of a statement; of one behind a semicolon, of its line."""
-        row = self.page.text[self.page.lines.start(statement.lineno) :].split("\n", 1)[0]
+        lines = self.page.lines
+        row = self.page.text[lines.start(statement.lineno) : lines.start(statement.lineno + 1)].split("\n", 1)[0]
         return row[: len(row) - len(row.lstrip())]
 
     def comments(self, start: int, end: int) -> list[tuple[int, str]]:
@@ -327,27 +403,10 @@ class Site:
         if any(_TORCH.search(edit.text) for edit in edits):
             name = self.page.imports.get("torch")
             if name is None:
-                done.append(self._import("torch"))
+                done.append(self.page.import_of_torch)
             elif name != "torch":
                 done = [replace(edit, text=_TORCH.sub(f"{name}.", edit.text)) for edit in done]
         return Fix(title, safety, tuple(sorted(done, key=lambda e: (e.start, e.end))))
-
-    def _import(self, module: str) -> Edit:
-        """The line that imports a module, where libcst puts it: behind the docstring and `__future__`."""
-        import libcst as cst  # few files lack the import, and the others need not wait for libcst
-        from libcst.codemod import CodemodContext
-        from libcst.codemod.visitors import AddImportsVisitor
-
-        context = CodemodContext()
-        AddImportsVisitor.add_needed_import(context, module)
-        before = self.page.text.splitlines(keepends=True)
-        after = AddImportsVisitor(context).transform_module(cst.parse_module(self.page.text)).code
-        added = after.splitlines(keepends=True)
-        line = next((i for i, (old, new) in enumerate(zip(before, added, strict=False)) if old != new), len(before))
-        at = self.page.lines.start(line + 1)
-        return self.splice(
-            at, at, "".join(x.rstrip("\r\n") + "\n" for x in added[line : line + len(added) - len(before)])
-        )
 
     def _range(self, span: Span) -> tuple[int, int]:
         lines = self.page.lines

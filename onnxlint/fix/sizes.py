@@ -18,7 +18,7 @@ def axis_of(site: Site, node: ast.expr) -> tuple[str, int] | None:
         return None if axis is None else (site.source(node.func.value), axis)
     if isinstance(node, ast.Name) and len(list(assigned(site, node))) == 1:
         function = site.function(node)
-        for other in ast.walk(function) if function is not None else ():
+        for other in site.region.bindings(function, node.id) if function is not None else ():
             if isinstance(other, ast.Assign) and len(other.targets) == 1:
                 found = _unpacked(site, other, node.id)
                 if found is not None:

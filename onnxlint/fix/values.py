@@ -110,7 +110,7 @@ def assigned(site: Site, name: ast.Name) -> Iterator[ast.expr | None]:
     arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     if any(a.arg == name.id for a in arguments):
         yield None
-    for node in ast.walk(function):
+    for node in site.region.bindings(function, name.id):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 yield from _bound(target, node.value, name.id)
@@ -284,8 +284,12 @@ def names_in(*nodes: ast.AST) -> set[str]:
 
 def fresh(site: Site, function: FunctionNode, wanted: str) -> str:
     """A name like `wanted` that the function does not use."""
-    taken = names_in(function) | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    taken = site.region.once(_taken, function)
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1
     return name
+
+
+def _taken(function: FunctionNode) -> set[str]:
+    return names_in(function) | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
