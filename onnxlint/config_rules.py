@@ -44,13 +44,13 @@ class FileIgnores:
 
     def __init__(self, entries: Sequence[FileIgnore]) -> None:
         self._entries = [(entry, Matcher((Glob(entry.pattern.removeprefix("!"), entry.base),))) for entry in entries]
+        self._of_path: tuple[str, list[FileIgnore]] = "", []  # of the file asked about last: findings come by file
 
     def ignores(self, path: str, code: str, name: str) -> bool:
         """Tell whether the rule is ignored in the file at an absolute path."""
-        return any(
-            _means(entry, matcher, path) and any(specificity(s, code, name) for s in entry.selectors)
-            for entry, matcher in self._entries
-        )
+        if self._of_path[0] != path:
+            self._of_path = path, [entry for entry, matcher in self._entries if _means(entry, matcher, path)]
+        return any(specificity(s, code, name) for entry in self._of_path[1] for s in entry.selectors)
 
     def unused(self, paths: Iterable[str]) -> list[FileIgnore]:
         """Return the entries whose pattern means none of the files at these absolute paths."""

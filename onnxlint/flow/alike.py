@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from onnxlint.flow.forms import read_sizes_of
-from onnxlint.flow.tree import nodes_of
+from onnxlint.flow.tree import assignments
 
 _FIXED = (ast.Constant, ast.Name, ast.BinOp)
 LARGE = 1 << 27  # elements, or bytes, that no example has
+REST = 50  # statements behind an arm that returns that are held against it
 _COUNTS = re.compile(r"(?:^|_)(?:len|lens|lengths?|ids)$")
 
 
@@ -69,11 +70,7 @@ def _assigned(node: ast.expr, function: ast.AST) -> ast.expr:
     """What a name stands for where the function assigns it once; the expression itself elsewhere."""
     if not isinstance(node, ast.Name):
         return node
-    found = [
-        n.value
-        for n in nodes_of(function)
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
-    ]
+    found = assignments(function).get(node.id, [])
     return found[0] if len(found) == 1 else node
 
 

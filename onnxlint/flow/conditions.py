@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from onnxlint.flow import facts, pitfalls
-from onnxlint.flow.alike import asks_for_memory, in_pieces, splits_work
+from onnxlint.flow.alike import REST, asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.arithmetic import Arithmetic
 from onnxlint.flow.domain import (
     CONFIG,
@@ -281,9 +282,10 @@ class Conditions(Arithmetic):
 
     def _rest(self, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
         """What the function does where an arm that returns is not taken."""
-        whole = self.body.function.body if self.unit is not None else []
-        at = next((i for i, s in enumerate(whole) if isinstance(s, ast.If) and s.body is body), None)
-        return whole[at + 1 :] if at is not None and body and isinstance(body[-1], ast.Return) else ()
+        if self.unit is None or not body or not isinstance(body[-1], ast.Return):
+            return ()
+        at = _branches(self.body.function).get(id(body))
+        return self.body.function.body[at + 1 : at + 1 + REST] if at is not None else ()
 
     def report_assertion(
         self, node: ast.expr, v: Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
@@ -302,6 +304,12 @@ class Conditions(Arithmetic):
         if pinned and isinstance(v, Dim):
             pitfalls.pinned(self.engine, node, v, keyword, mask)
         self.engine.emit_read(facts.Assertion, node, v, mask, keyword=keyword)
+
+
+@lru_cache(maxsize=256)
+def _branches(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[int, int]:
+    """Which statement of a function an `if` is, by the identity of its body; the function is kept as long."""
+    return {id(s.body): at for at, s in enumerate(function.body) if isinstance(s, ast.If)}
 
 
 def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:

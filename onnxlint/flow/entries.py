@@ -36,7 +36,7 @@ from onnxlint.flow.parameters import entry_value, exported_value, used_as_tensor
 from onnxlint.flow.parts import Declared, Part, name_of
 from onnxlint.flow.training import never_exported
 from onnxlint.flow.tree import NOWHERE, Body, body_of
-from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, TensorSpec
 from onnxlint.specs import SpecError, parse_spec
@@ -132,6 +132,10 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     problems += [
         Problem(path, f"the file takes too many steps to analyse; {name} and what comes after it is left out")
         for path, name in beyond.items()
+    ]
+    problems += [
+        Problem(path, f"{cls.qualname} has over {MOST} bases; the ones further up are left out", line=cls.line)
+        for path, cls in engine.project.session.deep.items()
     ]
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
     return Run(tuple(problems), left)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress, islice
+from operator import is_, is_not
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts, lowering, names, outputs, special
-from onnxlint.flow.alike import one_for_each_module
+from onnxlint.flow.alike import REST, one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
@@ -64,7 +66,7 @@ class Frame(Targets):
         self.engine.budget.spend(len(statements))
         asked = self.engine.asked
         shift = self.body.shift
-        held = self.engine.silent, self.by_size, self.looping, self.attempted, self.loop_exits
+        held = self.engine.silent, self.by_size, self.looping, self.over_modules, self.attempted, self.loop_exits
         try:
             for i, node in enumerate(statements):
                 self.line = node.lineno + shift
@@ -76,7 +78,7 @@ class Frame(Targets):
                         return True
                     if isinstance(node, ast.If) and not node.orelse:
                         rest = statements[i + 1 :]
-                        if rest and self.pieces(node.test, node.body, rest) is False:
+                        if rest and self.pieces(node.test, node.body, rest[:REST]) is False:
                             return self._unheard(rest)
                 except Exhausted:
                     raise
@@ -85,7 +87,14 @@ class Frame(Targets):
                         raise  # from the caller's place there may be room
                     self.engine.failed(self, node, error)
                     self.engine.exporters = mask
-                    self.engine.silent, self.by_size, self.looping, self.attempted, self.loop_exits = held
+                    (
+                        self.engine.silent,
+                        self.by_size,
+                        self.looping,
+                        self.over_modules,
+                        self.attempted,
+                        self.loop_exits,
+                    ) = held
                     self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
         finally:
             self.engine.asked = asked  # a return under a flag says something of the rest of its own block
@@ -315,9 +324,10 @@ class Frame(Targets):
             merged = before
             for state in states:
                 merged = _merge(merged, state)
-            self.scope.names = {
-                k: widen(v) if before.get(k) is not None and before[k] != v else v for k, v in merged.items()
-            }
+            self.scope.names = dict(merged)
+            for name in _differing(before, merged):
+                if name in before and before[name] != merged[name]:
+                    self.scope.names[name] = widen(merged[name])
         self.loop_exits = outer
 
     def s_try(self, node: ast.Try) -> bool:
@@ -411,10 +421,16 @@ def _merge(a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:
     if a is b:
         return a
     merged = dict(a)
-    for name, v in b.items():
-        mine = merged.get(name)
-        merged[name] = v if mine is None else mine if mine is v else join(mine, v)
+    for name in _differing(a, b):
+        merged[name] = join(a[name], b[name]) if name in a else b[name]
     return merged
+
+
+def _differing(a: dict[str, Value], b: dict[str, Value]) -> list[str]:
+    """The names of `b` whose value is not that of `a`; both mostly are copies of one state, with names added behind."""
+    if not all(map(is_, a, b)):
+        return [name for name, v in b.items() if a.get(name) is not v]
+    return [*compress(b, map(is_not, a.values(), b.values())), *islice(b, len(a), None)]
 
 
 def _then(narrow: Callable[[bool], None], arm: bool, run: Callable[[], bool]) -> Callable[[], bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from onnxlint.flow import facts
@@ -231,10 +232,19 @@ def guarded(engine: Interpreter) -> bool:
     for frame in engine.frames:
         if frame.body.of_file or frame.statement_node is None:
             continue
-        for outer in nodes_of(frame.body.function):
-            if isinstance(outer, (ast.If, ast.Try)) and any(s is frame.statement_node for s in ast.walk(outer)):
-                return True
+        if frame.statement_node in _guarded(frame.body.function):
+            return True
     return False
+
+
+@lru_cache(maxsize=256)
+def _guarded(function: ast.AST) -> frozenset[ast.AST]:
+    """The statements of a function that are, or stand in, an `if` or a `try`."""
+    found: set[ast.AST] = set()
+    for outer in nodes_of(function):
+        if isinstance(outer, (ast.If, ast.Try)) and outer not in found:
+            found.update(n for n in ast.walk(outer) if isinstance(n, ast.stmt))
+    return frozenset(found)
 
 
 def clock(v: Value) -> bool:

@@ -3,11 +3,66 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from itertools import takewhile
+from operator import itemgetter
 
 from onnxlint.flow.tree import nodes_of
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
+_SIBLINGS = 100  # further names of one tensor that are asked about
+
+_Bound = tuple[int, str | None]  # the line that binds a name, and what that is a view of
+
+
+class _Names:
+    """What a function does with each of its names, by line."""
+
+    def __init__(self, function: ast.AST) -> None:
+        self.bound: dict[str, list[_Bound]] = {}
+        self.views: dict[str, list[tuple[int, str]]] = {}  # of a name: those bound to a view of it, and where
+        self.written: dict[str, list[int]] = {}
+        self.uses: dict[str, list[tuple[int, bool]]] = {}  # True where it is bound anew
+        self.ends: dict[int, int] = {}  # of the statement that begins in a line
+        for node in nodes_of(function):
+            if isinstance(node, ast.Name):
+                self.uses.setdefault(node.id, []).append((node.lineno, isinstance(node.ctx, ast.Store)))
+            elif isinstance(node, _SIMPLE):
+                self.ends[node.lineno] = max(self.ends.get(node.lineno, 0), node.end_lineno or node.lineno)
+                for name in _written(node):
+                    self.written.setdefault(name, []).append(node.lineno)
+        for line, names, base in _bindings(function):
+            for name in sorted(names):
+                self.bound.setdefault(name, []).append((line, base))
+                if base is not None:
+                    self.views.setdefault(base, []).append((line, name))
+        for bound in self.bound.values():
+            bound.sort(key=itemgetter(0))  # those of one line stay as they are
+        for views in self.views.values():
+            views.sort(key=itemgetter(0))
+        for uses in self.uses.values():
+            uses.sort()
+        for lines in self.written.values():
+            lines.sort()
+
+    def latest(self, name: str, before: int) -> _Bound | None:
+        """The last binding of a name above a line."""
+        found = self.bound.get(name, [])
+        at = bisect_left(found, before, key=itemgetter(0))
+        return found[bisect_left(found, found[at - 1][0], key=itemgetter(0))] if at else None
+
+    def read_after(self, name: str, line: int) -> bool:
+        """True where a name is read below the statement at a line before it is bound anew, in the order of lines."""
+        uses = self.uses.get(name, [])
+        at = bisect_left(uses, (max(self.ends.get(line, line), line) + 1,))
+        return at < len(uses) and not uses[at][1]
+
+
+@lru_cache(maxsize=256)
+def _names(function: ast.AST) -> _Names:
+    return _Names(function)
 
 
 def base_is_read(function: ast.AST, name: str, line: int) -> bool:
@@ -15,40 +70,48 @@ def base_is_read(function: ast.AST, name: str, line: int) -> bool:
 
     A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
     """
-    bindings = [b for b in _bindings(function) if b[0] <= line]
-    taken = _latest(bindings, name, line + 1)
+    known = _names(function)
+    taken = known.latest(name, line + 1)
     if taken is None:
         return False
     bound_at, base = taken
     if base is None:
         return False
     if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
-        return base_is_read_before(function, name, bound_at, line)
-    if _read_after(function, base, line):
+        earlier = known.latest(name, bound_at)
+        return earlier is not None and earlier[1] not in (None, name) and known.read_after(earlier[1] or "", line)
+    if known.read_after(base, line):
         return True
-    siblings = {n for at, names, b in bindings if b == base and at != bound_at for n in names}
-    return any(_read_after(function, n, line) for n in siblings if n not in (name, base))
+    views = known.views[base]
+    views = views[: bisect_left(views, line + 1, key=itemgetter(0))][-_SIBLINGS:]
+    return any(known.read_after(n, line) for at, n in views if at != bound_at and n not in (name, base))
 
 
 def written_before(function: ast.AST, name: str, line: int) -> bool:
     """True when a statement above `line` writes in place to what `name` is bound to there."""
-    taken = _latest(list(_bindings(function)), name, line)
+    known = _names(function)
+    taken = known.latest(name, line)
     if taken is None:
         return False
-    return any(taken[0] < n.lineno < line and _writes(n, name) for n in nodes_of(function) if isinstance(n, _SIMPLE))
+    lines = known.written.get(name, [])
+    at = bisect_right(lines, taken[0])
+    return at < len(lines) and lines[at] < line
 
 
-def _writes(statement: ast.Assign | ast.AugAssign | ast.Expr, name: str) -> bool:
+def _written(statement: ast.Assign | ast.AugAssign | ast.Expr) -> Iterator[str]:
+    """The names that a statement writes to in place."""
+    places: list[ast.expr] = []
     if isinstance(statement, ast.AugAssign):
-        return root(statement.target) == name
-    if isinstance(statement, ast.Assign):
-        return any(isinstance(t, ast.Subscript) and root(t) == name for t in statement.targets)
-    called = statement.value
-    while isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
-        if writes_in_place(called) and root(called.func.value) == name:
-            return True
-        called = called.func.value
-    return False
+        places.append(statement.target)
+    elif isinstance(statement, ast.Assign):
+        places += [t for t in statement.targets if isinstance(t, ast.Subscript)]
+    else:
+        called = statement.value
+        while isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
+            if writes_in_place(called):
+                places.append(called.func.value)
+            called = called.func.value
+    yield from filter(None, map(root, places))
 
 
 def writes_in_place(node: ast.AST) -> bool:
@@ -56,20 +119,6 @@ def writes_in_place(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
-
-
-def base_is_read_before(function: ast.AST, name: str, bound_at: int, line: int) -> bool:
-    """The same for a name rebound to a view of itself: look at what it was bound to before."""
-    bindings = [b for b in _bindings(function) if b[0] < bound_at]
-    earlier = _latest(bindings, name, bound_at)
-    return earlier is not None and earlier[1] not in (None, name) and _read_after(function, earlier[1] or "", line)
-
-
-def _latest(
-    bindings: list[tuple[int, frozenset[str], str | None]], name: str, before: int
-) -> tuple[int, str | None] | None:
-    found = [(at, base) for at, names, base in bindings if name in names and at < before]
-    return max(found, key=lambda f: f[0]) if found else None
 
 
 def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
@@ -123,15 +172,6 @@ def root(node: ast.expr) -> str | None:
             return None
 
 
-def _read_after(function: ast.AST, name: str, line: int) -> bool:
-    """True where `name` is read below the statement at `line` before it is bound anew, in the order of lines."""
-    ends = [n.end_lineno or n.lineno for n in nodes_of(function) if isinstance(n, _SIMPLE) and n.lineno == line]
-    last = max(ends, default=line)
-    names = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name and n.lineno > last]
-    uses = sorted((n.lineno, isinstance(n.ctx, ast.Store)) for n in names)
-    return bool(uses) and not uses[0][1]
-
-
 def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
     """True where `statement` gives a name that the function reads in conditions on `self.training` alone."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -139,23 +179,36 @@ def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return False
-    used = any(isinstance(n, ast.Name) and n.id == target.id and n is not target for n in nodes_of(function))
-    return used and not _reads_in_eval(function, target.id)
+    used = len(_names(function).uses.get(target.id, ())) > 1
+    return used and target.id not in _read_in_eval(function)
 
 
-def _reads_in_eval(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id == name and isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        asked = next((i for i, v in enumerate(node.values) if asks_training(v)), len(node.values))
-        return any(_reads_in_eval(v, name) for v in node.values[:asked])
-    if isinstance(node, ast.BoolOp):  # not self.training or ...
-        asked = next((i for i, v in enumerate(node.values) if _denies_training(v)), len(node.values))
-        return any(_reads_in_eval(v, name) for v in node.values[:asked])
-    if isinstance(node, (ast.If, ast.IfExp)) and asks_training(node.test):
-        otherwise = node.orelse if isinstance(node.orelse, list) else [node.orelse]
-        return any(_reads_in_eval(n, name) for n in [node.test, *otherwise])
-    return any(_reads_in_eval(child, name) for child in ast.iter_child_nodes(node))
+@lru_cache(maxsize=256)
+def _read_in_eval(function: ast.AST) -> frozenset[str]:
+    return frozenset(_reads_in_eval(function))
+
+
+def _reads_in_eval(function: ast.AST) -> Iterator[str]:
+    """The names that a function reads outside of conditions on `self.training`."""
+    waiting: list[ast.AST] = [function]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, ast.BoolOp):  # self.training and ..., not self.training or ...
+            settled = asks_training if isinstance(node.op, ast.And) else _denies_training
+            waiting += takewhile(partial(_fails, settled), node.values)
+        elif isinstance(node, ast.If) and asks_training(node.test):
+            waiting += [node.test, *node.orelse]
+        elif isinstance(node, ast.IfExp) and asks_training(node.test):
+            waiting += [node.test, node.orelse]
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _fails(test: Callable[[ast.expr], bool], node: ast.expr) -> bool:
+    return not test(node)
 
 
 def asks_training(test: ast.expr) -> bool:

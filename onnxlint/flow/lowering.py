@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.alike import counts
@@ -12,7 +11,7 @@ from onnxlint.flow.domain import Const, Dim, Layer, Tensor, Value, as_int, is_no
 from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
 from onnxlint.flow.ops import Op
 from onnxlint.flow.pitfalls import along
-from onnxlint.flow.tree import Body, nodes_of
+from onnxlint.flow.tree import Body, assignments
 from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
@@ -211,20 +210,7 @@ def spread(body: Body, node: ast.expr) -> bool:
 
 def bound(body: Body, name: str) -> list[ast.expr]:
     """What a name is assigned in a function."""
-    return [] if body.of_file else _assignments(body.function).get(name, [])
-
-
-@lru_cache(maxsize=128)
-def _assignments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
-    """What a function assigns to names, by name."""
-    found: dict[str, list[ast.expr]] = {}
-    for s in nodes_of(function):
-        if not isinstance(s, ast.Assign):
-            continue
-        for target in s.targets:
-            if isinstance(target, ast.Name):
-                found.setdefault(target.id, []).append(s.value)
-    return found
+    return [] if body.of_file else assignments(body.function).get(name, [])
 
 
 def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:

@@ -71,6 +71,19 @@ def nodes_of(function: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(function))
 
 
+@lru_cache(maxsize=128)
+def assignments(function: ast.AST) -> dict[str, list[ast.expr]]:
+    """What a function assigns to names, by name."""
+    found: dict[str, list[ast.expr]] = {}
+    for s in nodes_of(function):
+        if not isinstance(s, ast.Assign):
+            continue
+        for target in s.targets:
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).append(s.value)
+    return found
+
+
 def body_of(unit: FunctionUnit) -> Body:
     """The body of a function. Raises RecursionError or MemoryError where Python's parser does."""
     return Body(unit.module, unit.qualname, unit.first, unit.node, unit.shift)

@@ -35,6 +35,7 @@ MODULE_ROOTS = frozenset(
     }
 )
 
+MOST = 200  # bases of a class that are looked at
 FIRST = 2  # the line of its tree that a function starts on: below the `if 1:` that an indented one needs
 
 
@@ -134,7 +135,6 @@ class ClassInfo:
 
     __slots__ = (
         "_external",
-        "_external_bases",
         "_later_writes",
         "_mro",
         "_outline",
@@ -156,8 +156,7 @@ class ClassInfo:
         self.methods = {m.name: FunctionUnit(module, m, f"{qualname}.{m.name}", self) for m in definition.methods}
         self.attributes = Attributes(module, qualname, definition.attributes)
         self._mro: tuple[ClassInfo, ...] = ()
-        self._external: tuple[str, ...] = ()
-        self._external_bases: frozenset[str] | None = None
+        self._external: frozenset[str] = frozenset()
         self._later_writes: frozenset[str] | None = None
         self._resolved_in: object = None
 
@@ -196,34 +195,42 @@ class ClassInfo:
         return "\n".join(self.module.source.lines[self._outline.line - 1 : self._outline.last])
 
     def mro(self) -> tuple[ClassInfo, ...]:
-        """This class and its bases of the project, nearest first; a cycle of bases is cut."""
-        if self._resolved_in is not self.module.project.session:
-            self._resolved_in = self.module.project.session
-            self._external_bases = self._later_writes = None
-            self._mro = (self,)  # what a cycle sees
-            bases: list[ClassInfo] = []
-            external: list[str] = []
-            for name in self._outline.bases:
-                found = self.module.lookup(name) if name else None
-                if isinstance(found, ClassInfo):
-                    bases.append(found)
-                elif found is not None:
-                    external.append(found)
-            order: list[ClassInfo] = []
-            for base in bases:
-                order.extend(base.mro())
-            # Nearest first, and a shared base after all that derive from it.
-            unique = [c for i, c in enumerate(order) if c not in order[i + 1 :] and c is not self]
-            self._mro = (self, *unique)
-            self._external = tuple(external)
+        """This class and its bases of the project, nearest first; a cycle of bases is cut, and what is past MOST."""
+        session = self.module.project.session
+        if self._resolved_in is not session:
+            waiting = [(self, self._begin())]
+            while waiting:  # no recursion: a chain may be longer than Python's stack
+                cls, bases = waiting[-1]
+                base = next((b for b in bases if b._resolved_in is not session), None)
+                if base is not None:
+                    waiting.append((base, base._begin()))
+                else:
+                    cls._finish(bases)
+                    waiting.pop()
         return self._mro
+
+    def _begin(self) -> list[ClassInfo]:
+        """Find the bases; until theirs are known too, this class stands alone, as a cycle sees it."""
+        self._resolved_in = self.module.project.session
+        self._later_writes = None
+        self._mro = (self,)
+        found = [self.module.lookup(name) for name in self._outline.bases if name]
+        self._external = frozenset(name for name in found if isinstance(name, str))
+        return [base for base in found if isinstance(base, ClassInfo)]
+
+    def _finish(self, bases: list[ClassInfo]) -> None:
+        order = [c for base in bases for c in base._mro]
+        # Nearest first, and a shared base after all that derive from it.
+        unique = list(dict.fromkeys(reversed([c for c in order if c is not self])))[::-1]
+        if len(unique) >= MOST:
+            self.module.project.session.deep.setdefault(self.module.path, self)
+        self._mro = (self, *unique[: MOST - 1])
+        self._external = self._external.union(*(base._external for base in bases))
 
     def external_bases(self) -> frozenset[str]:
         """Dotted names of every library class that this class derives from."""
-        order = self.mro()
-        if self._external_bases is None:
-            self._external_bases = frozenset([name for c in order for name in c._external])
-        return self._external_bases
+        self.mro()
+        return self._external
 
     def find_method(self, name: str, after: ClassInfo | None = None) -> FunctionUnit | None:
         """The method that `self.name` means; with `after`, the one that `super()` in class `after` means."""

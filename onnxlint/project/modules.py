@@ -197,9 +197,10 @@ class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
 class Session:
     """What was resolved so far; a new recording starts a new one, so that nothing is known before it is read."""
 
-    __slots__ = ("lookups",)
+    __slots__ = ("deep", "lookups")
 
     def __init__(self) -> None:
+        self.deep: dict[str, ClassInfo] = {}  # by path, the first class that has more bases than are looked at
         self.lookups: dict[tuple[ModuleInfo, str], ClassInfo | str | None] = {}
 
 

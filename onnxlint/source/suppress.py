@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -80,14 +81,25 @@ def apply(
         here = by_path.get(path, [])
         if not here and "ONX" not in source.text and "onnxlint:" not in source.text:
             continue  # no finding to silence, and no comment that could be called unused
+        here.sort(key=_line)
+        known: dict[tuple[int, int, tuple[str, ...]], list[Finding]] = {}
         for suppression in find(source):
-            hits = [finding for finding in here if suppression.silences(finding)]
-            silenced |= {id(finding) for finding in hits}
+            key = suppression.first, suppression.last, suppression.codes  # many comments may say the same of a file
+            if key not in known:
+                low = bisect_left(here, suppression.first, key=_line)
+                high = bisect_right(here, suppression.last, key=_line)
+                known[key] = [finding for finding in here[low:high] if suppression.silences(finding)]
+                silenced |= {id(finding) for finding in known[key]}
+            hits = known[key]
             message = _needless(suppression, hits, rules, ran)
             if message:
                 unused.append(Unused(suppression.span, suppression.text, message))
     kept = tuple(finding for finding in findings if id(finding) not in silenced)
     return kept, tuple(finding for finding in findings if id(finding) in silenced), tuple(unused)
+
+
+def _line(finding: Finding) -> int:
+    return finding.span.line
 
 
 def _needless(
