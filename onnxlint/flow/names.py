@@ -26,9 +26,8 @@ def find(engine: Interpreter, module: ModuleInfo, name: str, strict: bool) -> Va
         return dotted(engine, module.target(name), module)
     if name in module.assigns:
         return _assigned(engine, module, module.assigns[name])
-    for star in module.stars:
-        origin = engine.project.module(star, module)
-        if origin is not None and origin is not module:
+    for origin in module.origins(name):
+        if origin is not module:
             found = engine.global_value(origin, name, strict=True)
             if found != UNKNOWN:
                 return found

@@ -22,6 +22,9 @@ LIBRARIES = frozenset(
 TREES = 3000  # functions, and texts of functions, whose trees are kept
 
 
+STARS = 500  # star imports of a module that are asked one by one, each name noted as read
+
+
 class ModuleInfo:
     """One file: its definitions and imports at module level. Function bodies are not walked here.
 
@@ -148,6 +151,20 @@ class ModuleInfo:
             known[self, name] = result
         return result
 
+    def origins(self, name: str) -> Iterator[ModuleInfo]:
+        """The modules that a name may come from by a star import, in their order."""
+        known = self.project.session.stars
+        if len(self.stars) > STARS and self not in known:
+            known[self] = {}
+            for origin in filter(None, (self.project.module(star, self) for star in self.stars)):
+                names = {*origin.functions, *origin.classes, *origin.aliases, *origin.assigns}
+                for bound in ("*",) if origin.stars else names:
+                    known[self].setdefault(bound.partition(".")[0], []).append(origin)
+        if self in known:
+            yield from (*known[self].get(name.partition(".")[0], ()), *known[self].get("*", ()))
+        else:
+            yield from filter(None, (self.project.module(star, self) for star in self.stars))
+
     def _lookup(self, name: str, seen: frozenset[tuple[str, str]]) -> ClassInfo | str | None:
         if name in self.classes:
             return self.classes[name]
@@ -158,9 +175,8 @@ class ModuleInfo:
         if not tail and head in self.assigns:
             alias = self.known.values[head].alias
             return self.lookup(alias, seen) if alias else None
-        for star in self.stars:
-            origin = self.project.module(star, self)
-            found = origin.lookup(name, seen) if origin is not None else None
+        for origin in self.origins(name):
+            found = origin.lookup(name, seen)
             if found is not None:
                 return found
         return None
@@ -197,10 +213,11 @@ class Assigns(Mapping[str, ast.Assign | ast.AnnAssign]):
 class Session:
     """What was resolved so far; a new recording starts a new one, so that nothing is known before it is read."""
 
-    __slots__ = ("deep", "lookups")
+    __slots__ = ("deep", "lookups", "stars")
 
     def __init__(self) -> None:
         self.deep: dict[str, ClassInfo] = {}  # by path, the first class that has more bases than are looked at
+        self.stars: dict[ModuleInfo, dict[str, list[ModuleInfo]]] = {}  # by a name that they bind, "*" for any
         self.lookups: dict[tuple[ModuleInfo, str], ClassInfo | str | None] = {}
 
 
