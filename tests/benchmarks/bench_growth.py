@@ -1,7 +1,7 @@
 """How the cost of the static pass grows with what it reads: families of programs at several sizes, one process each.
 
 Each line: CPU seconds at every size (those of an empty file taken off), the exponent between the two largest sizes that
-take long enough to tell, and the most memory. A family is marked where the exponent or the memory is above its limit, or
+take long enough to tell, and the most memory. A family is marked where exponent or memory is above its limit, or
 where the process was ended; one that the analysis cut, and said so, is within its limits whatever its exponent.
 Usage: python tests/benchmarks/bench_growth.py [--sizes 300,1200,5000] [--format full,json,diff,baseline] [FAMILY ...]
 """
