@@ -46,7 +46,12 @@ def _parse_alone(page: Page, found: Sequence[_Piece]) -> bool:
             pieces.append(piece)
     for piece in pieces:
         text = _after(page, piece)
-        text += "" if text.endswith(("\n", "\r")) else "\n"
+        if text.rstrip("\r\n").endswith("\\"):
+            return False
+        if text and not text.endswith(("\n", "\r")):
+            if piece.last < len(page.lines):
+                return False  # what is below moves up to its last line
+            text += "\n"
         try:
             tree = parsed(f"if 1:\n{text}{piece.indent}pass" if piece.indent else text)
         except SyntaxError:
@@ -75,7 +80,9 @@ def _around(page: Page, region: Region, edit: Edit) -> _Piece:
         at = bisect_right(block, first, key=_first_line) - 1
         held = max(at, 0)
         through = held
-        while through + 1 < len(block) and (block[through].end_lineno or 0) < last:
+        while through + 1 < len(block) and (
+            (block[through].end_lineno or 0) < last or block[through + 1].lineno == block[through].end_lineno
+        ):
             through += 1
         low, high = block[held], block[through]
         indent = page.line(low.lineno)[: low.col_offset]
