@@ -6,10 +6,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from onnxlint import interrupts
-from onnxlint.lifetimes import end_with
 
 T = TypeVar("T")
 
@@ -42,11 +42,15 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
+    from onnxlint.lifetimes import end_with
+
     global _work
     _work = work
     strangers = set(multiprocessing.active_children())
     try:
-        with ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _begin, (os.getpid(),)) as pool:
+        with ProcessPoolExecutor(
+            count, multiprocessing.get_context("fork"), _begin, (partial(end_with, os.getpid()),)
+        ) as pool:
             try:
                 # Held back until the processes are there and know what to do with it: they are forked on submission.
                 held = signal.pthread_sigmask(signal.SIG_BLOCK, interrupts.SIGNALS)
@@ -68,9 +72,9 @@ def _forked(work: Callable[[int], T], numbers: Sequence[int], count: int) -> Ite
         _work = None
 
 
-def _begin(parent: int) -> None:
+def _begin(bind: Callable[[], None]) -> None:
     """End with the parent, and by an interrupt without a word: the parent is told of it too, and speaks."""
-    end_with(parent)
+    bind()
     interrupts.forget()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupts.SIGNALS)
 
