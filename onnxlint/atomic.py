@@ -22,8 +22,9 @@ import secrets
 import signal
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -53,6 +54,8 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
     folder = os.path.dirname(target)
     remove_leftovers([folder])
     with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # a file system without locks
+            stack.enter_context(_locked(folder, shared=True))
         old = None if expected is None else _opened(target, expected, stack)
         key = _NEW if expected is None else _digest(expected)
         named = os.path.join(folder, f"{_PREFIX}{_NEW}-{secrets.token_hex(8)}")
@@ -60,41 +63,53 @@ def replace_file(path: Path, data: bytes, expected: bytes | None = None) -> None
         stack.callback(os.close, new)
         if not nameless:
             stack.callback(_remove, named)
-        with contextlib.suppress(OSError):  # nobody else has the file: the file system has no locks
-            _lock(new)
         _keep_attributes(target, new)
         left = memoryview(data)
         while left:
             left = left[os.write(new, left) :]
         os.fsync(new)
+        inside = os.fstat(new).st_ino, data
+        root = os.open("/", os.O_RDONLY)
+        stack.callback(os.close, root)
         stack.enter_context(_signals_held())
         if nameless:
             named = os.path.join(folder, f"{_PREFIX}{key}-{_digest(data)}-{secrets.token_hex(4)}")
             stack.callback(_remove, named)
-            _link(new, named)
-        if old is None or not (nameless and _exchanged(named, target, old)):
+            # With a folder, Python calls linkat(2), which follows the link in /proc.
+            os.link(f"/proc/self/fd/{new}", named, src_dir_fd=root, follow_symlinks=True)
+        if old is None or not (nameless and _exchanged(named, target, old, inside)):
             if old is not None and _state(target) != old.state:
                 raise _changed()
             os.replace(named, target)
 
 
 def remove_leftovers(folders: Iterable[str | Path]) -> None:
-    """Delete what runs that were killed have left in folders; what a run is at work on, or is not ours, stays."""
+    """Delete what runs that were killed have left in folders where no run is at work; what is not ours stays."""
     for folder in folders:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), _locked(folder):
             for name in os.listdir(folder):
                 if name.startswith(_PREFIX):
                     _remove_leftover(os.path.join(folder, name), *name.removeprefix(_PREFIX).split("-")[:2])
 
 
 def _remove_leftover(path: str, before: str, after: str = "") -> None:
-    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-        handle = os.open(path, _READ)
-        stack.callback(os.close, handle)
-        _lock(handle)  # else its owner is at work
-        inode, content = _state(path)
-        if os.fstat(handle).st_ino == inode and ((before == _NEW and after) or _digest(content) in (before, after)):
-            os.unlink(path)
+    ours = stat.S_ISREG(os.lstat(path).st_mode) and (before == _NEW or _digest(_state(path)[1]) in (before, after))
+    if ours and after:
+        os.unlink(path)
+
+
+@contextlib.contextmanager
+def _locked(folder: str | Path, *, shared: bool = False) -> Iterator[None]:
+    """Keep those who remove leftovers out of a folder, or be one. The lock ends with the process. Raises OSError."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _changed(reason: str = "the file has changed since it was read: run again") -> FileChanged:
@@ -131,8 +146,6 @@ def _opened(target: str, expected: bytes, stack: contextlib.ExitStack) -> _Old:
             raise _changed("another program has the file open for writing: close it there, and run again") from None
         except OSError:  # another user's file, or a file system without leases
             pass
-        with contextlib.suppress(OSError):  # for remove_leftovers of another run, while the file has our name
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     state = os.fstat(handle).st_ino, expected
     if _state(target) != state:
         raise _changed()
@@ -150,22 +163,13 @@ def _create(folder: str, named: str, mode: int) -> tuple[int, bool]:
     return os.open(named, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), False
 
 
-def _link(handle: int, named: str) -> None:
-    """Give a file without a name one."""
-    root = os.open("/", os.O_RDONLY)  # with a folder, Python calls linkat(2), which follows the link in /proc
-    try:
-        os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=root, follow_symlinks=True)
-    finally:
-        os.close(root)
-
-
-def _exchanged(named: str, target: str, old: _Old) -> bool:
+def _exchanged(named: str, target: str, old: _Old, inside: _State) -> bool:
     """Exchange the new file and the target; False where the platform cannot. Raises FileChanged, and all is as it was.
 
     Where what comes out is not what should, it goes back; if by then that takes out an edit as well, that was the later
     one, and goes back in its turn. The last to write is in the place in the end, as it would be without us.
     """
-    inside, wanted = _state(named), old.state
+    wanted = old.state
     for number in range(_ROUNDS):
         if not _rename_exchange(named, target):
             return False
@@ -178,8 +182,13 @@ def _exchanged(named: str, target: str, old: _Old) -> bool:
     raise _changed()
 
 
+@cache
+def _renameat2() -> Callable[..., int] | None:
+    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+
+
 def _rename_exchange(one: str, other: str) -> bool:
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    rename = _renameat2()
     if rename is None:
         return False
     if rename(-100, os.fsencode(one), -100, os.fsencode(other), ctypes.c_uint(_EXCHANGE)) == 0:  # AT_FDCWD
@@ -222,11 +231,6 @@ def _keep_attributes(target: str, new: int) -> None:
         for name in os.listxattr(target):
             with contextlib.suppress(OSError):  # some are for the system to set
                 os.setxattr(new, name, os.getxattr(target, name))
-
-
-def _lock(handle: int) -> None:
-    if sys.platform != "win32":
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove(named: str) -> None:
