@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnxlint.files import read_bytes
+from onnxlint.lifetimes import temporary_folder
 
 # What the stand-in takes from the folder of a working tree, and from the one that its working trees share.
 _OWN = ("FETCH_HEAD", "ORIG_HEAD", "logs/HEAD")
@@ -116,7 +117,7 @@ class Repository:
     def git(self) -> Iterator[Git]:
         """Set up the stand-in, and git in it. Raises GitError."""
         program = _program(self.top)
-        with tempfile.TemporaryDirectory(prefix="onnxlint-git-") as name:
+        with temporary_folder("onnxlint-git-") as name:
             folder = Path(name).resolve()
             git = Git(program, folder, _environment(folder, self.shared / "objects"))
             (folder / "HEAD").write_bytes(_first(self.own / "HEAD"))
