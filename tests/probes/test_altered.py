@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,12 @@ class M(torch.nn.Module):
         return x * 2
 """
 LIMIT = "resource.setrlimit(resource.RLIMIT_{0}, ({1}, {1}))"
+ROOT = "os.path.isdir('/proc/self') and os.chroot('/proc')"  # once: there is no /proc in it
 SAID = {
     LIMIT.format("NOFILE", 0): "the model set RLIMIT_NOFILE of its process to 0, and then ",
     LIMIT.format("FSIZE", 0): "the model set RLIMIT_FSIZE of its process to 0, and then ",
     LIMIT.format("CPU", 1): "the model set RLIMIT_CPU of its process to 1, and then the process was killed by SIG",
-    "os.chroot('/proc')": "the model changed the root folder of its process, and then ",
+    ROOT: "the model changed the root folder of its process, and then ",
     "torch.set_default_device('meta')": "the model set torch's default device to meta, and then ",
     "os.write = os.fstat = os.getpid = no": "the model raised RuntimeError: replaced",
     "json.JSONEncoder.encode = json.JSONEncoder.iterencode = no": "",
@@ -86,6 +88,8 @@ def probe(root: Path, name: str) -> Probe:
 
 @pytest.mark.parametrize("body", SAID)
 def test_it_is_said_what_the_model_did(results: dict[str, ProbeResult], body: str) -> None:
+    if body == ROOT and os.geteuid() != 0:
+        pytest.skip("only root may change it")
     result = results[body]
     told = [result.report.reason or "", *(cell.detail for cell in result.report.exporters.values())]
     assert not [notice for notice in result.notices if "please report it" in notice.message]
