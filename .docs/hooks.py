@@ -26,7 +26,12 @@ STYLE = """\
 .md-typeset table:not([class]) code { white-space: nowrap; }
 .md-typeset table:not([class]) th { min-width: 4rem; }
 """
-PAGES = {"README.md": "index.md", "rules/": "rules/index.md", ".github/CONTRIBUTING.md": "contributing.md"}
+PAGES = {
+    "README.md": "index.md",
+    "rules/": "rules/index.md",
+    ".github/CONTRIBUTING.md": "contributing.md",
+    ".github/SECURITY.md": "security.md",
+}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -35,6 +40,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "index.md": _linked((ROOT / "README.md").read_text(encoding="utf-8"), Path()),
         "contributing.md": _linked((ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8"), Path(".github")),
+        "security.md": _linked((ROOT / ".github/SECURITY.md").read_text(encoding="utf-8"), Path(".github")),
         "rules/index.md": _index(catalogue),
     }
     pages |= {f"rules/{code}.md": _rule(rule) for code, rule in catalogue.items()}
