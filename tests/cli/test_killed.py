@@ -275,7 +275,8 @@ def test_the_server_of_an_editor_takes_its_processes_along(number: signal.Signal
     run.command = [sys.executable, "-m", "onnxlint", "server"]
     pipe = subprocess.PIPE
     process = subprocess.Popen(run.command, cwd=run.project, env=run.environment, stdin=pipe, stdout=pipe, stderr=pipe)
-    until(lambda: list(run.temporary.rglob("listener-*")))
+    until(lambda: process.poll() is not None or list(run.temporary.rglob("listener-*")))
+    assert process.poll() is None, process.communicate()
     process.send_signal(number)
     _, errors = process.communicate(timeout=300)
     run.check_gone(set())
