@@ -1,11 +1,11 @@
-"""Make `onnxlint/flow/ops.json`, the operator table, from torch itself. Needs torch, onnxscript and onnxruntime.
+"""Make `onnxlint/flow/ops-VERSION.json`, the operator table of the torch that runs this, from torch itself.
 
-    python .ci/generate_ops.py            # rewrite the table: seconds
+    python .ci/generate_ops.py            # write the table, and the others as what differs from the newest: seconds
     python .ci/generate_ops.py --check    # exit 1 if the shipped table differs from what would be written
 
-What an operator returns, reads, draws and aliases comes from torch's schemas, tags and type stubs; what an exporter
-can lower comes from both exporters' registries and, where `.ci/ops_measured.json` has a row, from measurement
-(`.ci/measure_ops.py`). What none of them says stands in `.ci/ops_facts.py`, by hand.
+Needs torch, onnxscript and onnxruntime. What an operator returns, reads, draws and aliases comes from torch's schemas,
+tags and type stubs; what an exporter can lower comes from both exporters' registries and, where `.ci/ops_measured` has
+a row, from measurement (`.ci/measure_ops.py`). What none of them says stands in `.ci/ops_facts.py`, by hand.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import onnxruntime
 import onnxscript
 import torch
 import torch.nn.functional as F
+from measure_ops import minor, number, rows_until
 from ops_facts import CONDITIONS, FACTS
 from ops_registries import lowering_of_body, registered
 from ops_torch import (
@@ -41,16 +42,15 @@ from ops_torch import (
 )  # fmt: skip
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "onnxlint" / "flow" / "ops.json"
+FLOW = ROOT / "onnxlint" / "flow"
 EXPORTERS = ("torchscript", "dynamo")
-MEASURED = ROOT / ".ci" / "ops_measured.json"
+SECTIONS = ("ops", "names")
 
 
 @cache
 def measured() -> dict[str, Any]:
-    """What `.ci/measure_ops.py` saw, by public name."""
-    found: dict[str, Any] = json.loads(MEASURED.read_text(encoding="utf-8"))
-    return found
+    """What `.ci/measure_ops.py` saw with this torch, by public name; with the last one before where it saw nothing."""
+    return rows_until(torch.__version__)
 
 
 def take_measured(row: Row, seen: dict[str, Any], good_only: bool = False) -> None:
@@ -228,11 +228,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare only; exit 1 on a difference")
     arguments = parser.parse_args()
-    text = render(build())
+    table, kept = build(), shipped()
+    own = minor(torch.__version__)
     if arguments.check:
-        return int(TABLE.read_text(encoding="utf-8") != text)
-    TABLE.write_text(text, encoding="utf-8")
+        return int(own not in kept or render(kept[own]) != render(table))
+    kept[own] = table
+    newest = max(kept, key=number)
+    for version, whole in kept.items():
+        text = render(whole if version == newest else difference(whole, kept[newest]))
+        (FLOW / f"ops-{version}.json").write_text(text, encoding="utf-8")
     return 0
+
+
+def shipped() -> dict[str, dict[str, Any]]:
+    """Every shipped table, whole."""
+    paths = {path.stem.removeprefix("ops-"): path for path in FLOW.glob("ops-*.json")}
+    read = {version: json.loads(path.read_text(encoding="utf-8")) for version, path in paths.items()}
+    newest = read[max(read, key=number)] if read else {}
+    for version, table in read.items():
+        for section in SECTIONS if table is not newest else ():
+            changed = newest[section] | table[section]
+            read[version][section] = {key: row for key, row in sorted(changed.items()) if row is not None}
+    return read
+
+
+def difference(table: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """What a table has otherwise than `base`; null for what it does not have."""
+    out = {"versions": table["versions"]}
+    for section in SECTIONS:
+        here, there = table[section], base[section]
+        out[section] = {k: here.get(k) for k in sorted({*here, *there}) if here.get(k) != there.get(k)}
+    return out
 
 
 if __name__ == "__main__":

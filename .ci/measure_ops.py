@@ -7,7 +7,8 @@
 Every operator of torch's `op_db`, its in-place form and every module of `module_db` is called on a few of torch's own
 samples, and on those of `ops_samples.py`; then exported, loaded and run, in one child process that is replaced when an
 operator crashes it or runs out of time. Raw results go to `--cache`, one JSON line per operator; what
-`.ci/generate_ops.py` needs of them goes to `.ci/ops_measured.json`.
+`.ci/generate_ops.py` needs of them goes to `.ci/ops_measured/VERSION.json`, in which a row that is as with an earlier
+torch names that version instead.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 CACHE = Path(tempfile.gettempdir()) / "onnxlint_ops_measured.jsonl"
-MEASURED = HERE / "ops_measured.json"
+MEASURED = HERE / "ops_measured"
 LITERAL = re.compile(r"True|False|None|'[\w-]+'")  # arguments worth a condition of their own
 UNKNOWN = ("UnsupportedOperatorError", "No decompositions registered")  # no dtype changes these
 WHY = 200  # characters kept of a reason
@@ -119,10 +121,48 @@ def summarise(cache: Path) -> dict[str, Any]:
     return {name: summary(found) for name, found in sorted(samples.items()) if found}
 
 
-def write(cache: Path) -> None:
-    """Summarise the raw results into the file that is kept, one public name to a line."""
-    rows = (f" {json.dumps(name)}: {json.dumps(row, sort_keys=True)}" for name, row in summarise(cache).items())
-    MEASURED.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+def write(rows: dict[str, Any], version: str) -> None:
+    """Write what was seen with a torch, one public name to a line: the version before where that saw the same."""
+    earlier = rows_until(version, itself=False)
+    for name, row in rows.items():
+        if name in earlier and outcomes(earlier[name]) == outcomes(row):
+            rows[name] = earlier[name]["with"]
+    text = ",\n".join(f" {json.dumps(n)}: {json.dumps(plain(row), sort_keys=True)}" for n, row in rows.items())
+    (MEASURED / f"{minor(version)}.json").write_text("{\n" + text + "\n}\n", encoding="utf-8")
+
+
+def plain(row: Any) -> Any:
+    """A row without the version that it was measured with; that is the file's."""
+    return {key: value for key, value in row.items() if key != "with"} if isinstance(row, dict) else row
+
+
+def outcomes(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without the words of the exporters and the number of the samples, which change from version to version."""
+    cells: dict[str, Any] = {key: cell for key, cell in row.items() if key != "with"}
+    for key in ("torchscript", "dynamo"):
+        if key in cells:
+            cells[key] = {n: sorted(v) if n == "outcomes" else v for n, v in cells[key].items() if n != "why"}
+    return cells
+
+
+def rows_until(version: str, itself: bool = True) -> dict[str, Any]:
+    """The newest row of each public name up to a version of torch, `with` the version that it was measured with."""
+    rows: dict[str, Any] = {}
+    for path in sorted(MEASURED.glob("*.json"), key=lambda path: number(path.stem)):
+        if number(path.stem) < number(version) or (itself and path.stem == minor(version)):
+            found = json.loads(path.read_text(encoding="utf-8"))
+            rows.update({name: row | {"with": path.stem} for name, row in found.items() if isinstance(row, dict)})
+    return rows
+
+
+def minor(version: str) -> str:
+    """`2.13` of `2.13.0+cpu`."""
+    return ".".join(version.split(".")[:2])
+
+
+def number(version: str) -> tuple[int, ...]:
+    """Major and minor number, which sort."""
+    return tuple(map(int, minor(version).split(".")))
 
 
 def summary(samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -192,7 +232,7 @@ def main() -> int:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.summary:
-        write(arguments.cache)
+        write(summarise(arguments.cache), version("torch"))
         return 0
     import ops_export
 
@@ -207,7 +247,7 @@ def main() -> int:
             sys.stdout.write(json.dumps(ops_export.measure(identity, known[identity]), indent=1) + "\n")
         return 0 if chosen else 1
     supervise(list(known), arguments.cache, arguments.timeout)
-    write(arguments.cache)
+    write(summarise(arguments.cache), version("torch"))
     return 0
 
 

@@ -17,6 +17,7 @@ from onnxlint.config_values import (
     Node,
     memory,
     one_of,
+    release,
     seconds,
     some_of,
     text,
@@ -60,6 +61,7 @@ def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Conv
 
     return {
         "opset": whole_number(7),
+        "torch": release,
         "exporters": some_of(*EXPORTERS),
         "runtimes": runtimes,
         "latency": truth,

@@ -15,6 +15,7 @@ from onnxlint.toml_lines import Key
 
 T = TypeVar("T")
 
+RELEASE = re.compile(r"\d{1,4}\.\d{1,4}(\.\d{1,4})?")
 FAIL_ON = ("confirmed", "suspected")
 _UNITS = {"b": 1, "": 1}
 for _power, _letter in enumerate("kmgt", 1):
@@ -131,6 +132,15 @@ def truth(node: Node) -> bool | None:
         return node.value
     node.expected("`true` or `false`")
     return None
+
+
+def release(node: Node) -> str | None:
+    """Read a version such as `2.14` or `2.14.1`."""
+    value = text(node)
+    if value is not None and RELEASE.fullmatch(value) is None:
+        node.fail(f"a version such as `2.14` is expected, not `{value[:80]}`")
+        return None
+    return value
 
 
 def whole_number(least: int) -> Converter[int]:

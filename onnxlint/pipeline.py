@@ -22,8 +22,9 @@ from onnxlint.config import TYPED, Settings
 from onnxlint.fix.kept import with_kept_fixes
 from onnxlint.flow.analysis import Request, analyse_files
 from onnxlint.flow.candidates import Candidate
-from onnxlint.flow.entries import Analysis
+from onnxlint.flow.entries import Analysis, Problem
 from onnxlint.flow.parts import Declared
+from onnxlint.flow.versions import choose
 from onnxlint.paths import display_path
 from onnxlint.probes.frozen import Captured
 from onnxlint.probes.plan import Place, Plan, plan, plan_captured
@@ -79,7 +80,7 @@ def run_check(
         if dynamic and settings.models and captured is None:
             probing.warm()
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
-        analysis = _analyse(sources.index, settings, store, dynamic or recall)
+        analysis = _analyse(sources, settings, store, dynamic or recall, captured is not None)
         findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
         if store.problem:
@@ -240,14 +241,18 @@ class _Sources(Place):
         return self._by_path[path]
 
 
-def _analyse(index: Index, settings: Settings, store: Store, probing: bool) -> Analysis:
+def _analyse(sources: _Sources, settings: Settings, store: Store, probing: bool, live: bool = False) -> Analysis:
     declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
-    request = Request(declared, settings.opset, settings.exporters, probing, settings.debug)
-    return analyse_files(index, request, store, workers.processes(settings.jobs))
+    choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.found.folder)
+    request = Request(declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug)
+    analysis = analyse_files(sources.index, request, store, workers.processes(settings.jobs))
+    return replace(analysis, problems=(*(Problem("", n) for n in (choice.notice,) if n), *analysis.problems))
 
 
 def _problems(analysis: Analysis) -> list[Diagnostic]:
-    return [Diagnostic("error" if p.internal else "warning", p.message, p.path, p.line) for p in analysis.problems]
+    return [
+        Diagnostic("error" if p.internal else "warning", p.message, p.path or None, p.line) for p in analysis.problems
+    ]
 
 
 def _off(missing: Sequence[str]) -> Diagnostic:
@@ -294,7 +299,7 @@ def find_candidates(
     store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
     with _without_collector():
         sources = _Sources(found, settings, progress, MappingProxyType({}), store)
-        analysis = _analyse(sources.index, settings, store, True)
+        analysis = _analyse(sources, settings, store, True)
     store.close()
     return analysis.candidates, (*sources.diagnostics, *_problems(analysis))
 

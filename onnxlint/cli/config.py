@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool
     for mistake in mistakes:
         place = f"{mistake.path}:{mistake.line}" if mistake.line else mistake.path
         tell(f"onnxlint: {place}: {mistake.message}")
-    rows = _rows(settings)
+    rows = _rows(settings, path)
     if output_format == "json":
         file = None if settings.config_file is None else display_path(settings.config_file)
         table = {key: {"value": value, "origin": origin} for key, value, origin in rows}
@@ -58,8 +60,15 @@ def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool
     return max(deliver(text, output_format), FAILED if mistakes else 0)
 
 
-def _rows(settings: Settings) -> list[tuple[str, Any, str]]:
-    """Return key, value and origin of every setting that a file can make."""
+def _rows(settings: Settings, path: Path) -> list[tuple[str, Any, str]]:
+    """Return key, value and origin of every setting that a file can make; of `torch`, those of the table at `path`."""
+    from onnxlint.flow.versions import choose
+
+    absolute = Path(os.path.abspath(path))
+    choice = choose(settings.torch, settings.origins.get("torch", ""), absolute if path.is_dir() else absolute.parent)
+    settings = dataclasses.replace(
+        settings, torch=choice.torch, origins={**settings.origins, "torch": choice.notice or choice.origin}
+    )
     keys = [key for key in converters(settings.root, None) if key not in NOT_KEPT]
     fields = {key: key.replace("-", "_") for key in keys}
     return [

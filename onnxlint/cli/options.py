@@ -14,7 +14,7 @@ import click
 from onnxlint.catalogue import load_catalogue
 from onnxlint.config import FAIL_ON, FileIgnore, unknown_selector
 from onnxlint.config_runtimes import parse_runtime
-from onnxlint.config_values import parse_memory
+from onnxlint.config_values import RELEASE, parse_memory
 from onnxlint.globs import Glob, fault_of
 from onnxlint.records import EXPORTERS, OPENVINO
 from onnxlint.report import FORMATS
@@ -30,7 +30,7 @@ _PATH = click.Path(path_type=Path)
 SETTINGS = (
     *("static_only", "select", "extend_select", "ignore", "per_file_ignores", "extend_per_file_ignores", "exclude"),
     *("extend_exclude", "force_exclude", "respect_gitignore", "exporters", "only_models", "fail_on", "jobs"),
-    *("opset", "runtimes", "latency"),
+    *("opset", "torch", "runtimes", "latency"),
     *("timeout", "memory", "repro_dir", "baseline", "debug", "cache", "cache_dir", "scheduler"),
     "max_models",
 )
@@ -45,6 +45,13 @@ def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
     if faults:
         raise click.BadParameter("; ".join(faults), ctx, param)
     return codes
+
+
+def _release(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Read a version of torch."""
+    if value is not None and RELEASE.fullmatch(value) is None:
+        raise click.BadParameter(f"a version such as `2.14` is expected, not `{value[:80]}`", ctx, param)
+    return value
 
 
 def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Glob, ...]:
@@ -151,7 +158,7 @@ CHECK_ALONE = frozenset(
     {
         *("static_only", "exclude", "extend_exclude", "force_exclude", "respect_gitignore", "changed_since"),
         *("write_baseline", "prune_baseline", "fix", "unsafe_fixes", "diff", "add_noqa", "reason", "watch"),
-        *("stdin_filename", "max_models", "opset"),
+        *("stdin_filename", "max_models", "opset", "torch"),
     }
 )
 
@@ -250,6 +257,12 @@ _CHECK = (
         "--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."
     ),
     click.option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
+    click.option(
+        "--torch",
+        callback=_release,
+        metavar="VERSION",
+        help="Take the operators of this torch in the static pass [the one pinned, or installed].",
+    ),
     click.option(
         "--runtime",
         "runtimes",

@@ -186,7 +186,7 @@ def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Va
     if isinstance(owner, Tuple) and name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
         at = _FIELDS.index(name)
         return owner.items[at] if at < len(owner.items) else Method(owner, name)
-    if isinstance(owner, Data) and clock(owner):
+    if isinstance(owner, Data) and clock(engine.table, owner):
         return owner
     if isinstance(owner, (Shape, Data, Array, Tuple, Seq, Dict, Const, Dim, Lambda)):
         if isinstance(owner, Array) and name in ("shape", "size", "ndim", "dtype"):

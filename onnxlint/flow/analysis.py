@@ -36,17 +36,18 @@ WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of an analysis: declared models, opset, exporters; with `probing` also the models to probe."""
+    """What is asked of an analysis: declared models, opset, exporters, torch; with `probing` also models to probe."""
 
     declared: tuple[Declared, ...] = ()
     opset: int = 18
     exporters: tuple[str, ...] = EXPORTERS
+    torch: str = ""  # the version of the operator table; the newest if it is empty
     probing: bool = False
     debug: bool = False
 
     def digest(self) -> bytes:
         """A hash of what facts depend on. Paths are told relative to the working directory."""
-        return digest(os.fsencode(Path.cwd()), repr(self.declared), str(self.opset), *self.exporters)
+        return digest(os.fsencode(Path.cwd()), repr(self.declared), str(self.opset), self.torch, *self.exporters)
 
 
 class _Whole(msgspec.Struct, frozen=True, array_like=True):
@@ -119,7 +120,7 @@ class _Run:
         self._processes = 1 if request.debug else processes
         self._project = index.parse()
         self._fingerprints = Fingerprints(self._project, index.digest_of, index.hash_of)
-        self._table = OpTable.load()
+        self._table = OpTable.load(request.torch)
         known = self._project.modules
         self.modules = [known[path] for path in index.own if path in known]
 

@@ -1,6 +1,6 @@
 """torch.nn's attention over a dynamic length: it reads the length after an `unflatten` of its own.
 
-Measured with torch 2.13: where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens
+Where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens
 what that gives, so the TorchScript exporter writes the example's length into the reshape that follows. With tensors of
 their own, with `kdim` or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
 """
@@ -19,10 +19,7 @@ from onnxlint.flow.pitfalls import along, size_hazard
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
 
-_FROZEN = {"torchscript": "shape-error"}
-_BATCH_FIRST = {"MultiheadAttention": 8, "TransformerEncoderLayer": 6, "TransformerDecoderLayer": 6, "Transformer": 10}
 _STACKS = ("TransformerEncoder", "TransformerDecoder")
-LAYERS = frozenset((*_BATCH_FIRST, *_STACKS))
 
 
 def called(
@@ -30,6 +27,9 @@ def called(
 ) -> None:
     """Look at the call of an attention, or of a layer that holds one, in traced code."""
     short = layer.name.rpartition(".")[2]
+    entry = engine.table.curated["attention"].get(short)
+    if entry is None:
+        return
     if short == "MultiheadAttention":
         attended = [_given(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
     elif "Encoder" in short:
@@ -37,12 +37,12 @@ def called(
     else:
         attended = [_given(args, kwargs, i, name) for i, name in enumerate(("tgt", "memory"))]
     for t in attended:
-        axis = 1 if _batch_first(layer) else 0
+        axis = 1 if _batch_first(engine, layer) else 0
         dim = along(engine, t, axis) if isinstance(t, Tensor) else None
         if dim is not None:
             if axis == 0 and engine.axes.declared is None:
                 dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
-            size_hazard(engine, node, "attention", f"nn.{short}", dim, _FROZEN)
+            size_hazard(engine, node, "attention", f"nn.{short}", dim, entry=entry)
             return
 
 
@@ -50,13 +50,14 @@ def _given(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, na
     return args[position] if position < len(args) else kwargs.get(name)
 
 
-def _batch_first(layer: Layer) -> bool:
+def _batch_first(engine: Interpreter, layer: Layer) -> bool:
     short = layer.name.rpartition(".")[2]
     if short in _STACKS:
         inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
-        return isinstance(inner, Layer) and inner.name.rpartition(".")[2] not in _STACKS and _batch_first(inner)
-    first = layer.arg(_BATCH_FIRST.get(short, 99), "batch_first")
-    return isinstance(first, Const) and first.literal is True
+        return isinstance(inner, Layer) and inner.name.rpartition(".")[2] not in _STACKS and _batch_first(engine, inner)
+    entry = engine.table.curated["attention"].get(short)
+    given = (layer.arg(*place) for place in entry.arguments) if entry is not None else ()
+    return any(isinstance(first, Const) and first.literal is True for first in given)
 
 
 def _projects_at_once(engine: Interpreter, layer: Layer, node: ast.AST) -> bool:

@@ -109,7 +109,7 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         return Truth(TRUTHS[name])
     if name.startswith("torch."):
         return torch_call(engine, name, args, kwargs, node)
-    if name in hazards.CLOCKS:
+    if name in engine.table.curated["clock"]:
         return Data(engine.site(node, f"{name}()"), True)
     root = name.partition(".")[0]
     if root == "math":
@@ -213,7 +213,7 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
             "torch._check",
         )
     ):
-        if name in pitfalls.CHECKS and engine.tracing:
+        if name in engine.table.curated["check"] and engine.tracing:
             pitfalls.checked(engine, name, args, node)
         if name == "torch.utils.checkpoint.checkpoint" and args:
             return engine.apply(args[0], args[1:], {}, node)
@@ -305,7 +305,7 @@ def _listed(engine: Interpreter, node: ast.AST, t: Tensor) -> None:
     """Measured: dynamo reads `t.tolist()` item by item, which fixes the axes of `t`, be the list used or not."""
     extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.axes),)
     free = [d for d in extents if isinstance(d, Dim)]
-    mask = tuple(e for e in engine.exporters if e in hazards.DYNAMO)
+    mask = tuple(e for e in engine.exporters if e in engine.table.outcomes("read", "tolist"))
     if free and mask and not hazards.guarded(engine):
         sure = not t.guessed and any(d.sure for d in free)
         engine.emit(facts.Escape, node, t.trace, sure=sure, exporters=mask, how=".tolist()", source="data")

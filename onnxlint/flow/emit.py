@@ -28,6 +28,7 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.known import describe, known_names
+from onnxlint.flow.ops import OpTable
 from onnxlint.flow.reads import Attributes
 from onnxlint.flow.training import in_a_loss, replaced
 from onnxlint.flow.tree import NOWHERE, Body, Place
@@ -66,6 +67,7 @@ class Emitter:
     """Collects facts. They count only while traced code runs: a forward and what it reaches."""
 
     frames: list[Frame]
+    table: OpTable
     axes: shapes.Axes
     tracing: bool
     changes: int
@@ -172,7 +174,7 @@ class Emitter:
             fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
             sure = not v.guessed
         elif isinstance(v, (Data, Array)):
-            if hazards.clock(v):
+            if hazards.clock(self.table, v):
                 return
             fields["reads"] = "weight" if v.fixed else "data"
             if kind is facts.Branch:
@@ -219,7 +221,7 @@ class Emitter:
         if not self.tracing:
             return
         if isinstance(v, Data):
-            if hazards.clock(v):
+            if hazards.clock(self.table, v):
                 self.emit(facts.OpCall, v.site.place, op=v.site.how, hazard="clock")
             elif v.site.how:
                 numpy = "numpy" in v.site.how

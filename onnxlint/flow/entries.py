@@ -70,9 +70,10 @@ def analyse(
     exporters: tuple[str, ...] = EXPORTERS,
     debug: bool = False,
     probing: bool = True,
+    torch: str = "",
 ) -> Analysis:
     """Run every entry point of a project and return the facts, and with `probing` the models found."""
-    engine = Interpreter(project, OpTable.load(), opset, exporters)
+    engine = Interpreter(project, OpTable.load(torch), opset, exporters)
     run = run_part(engine, Part(tuple(project.modules.values()), tuple(declared)), debug)
     seen = tuple(engine.facts.values())
     if not probing:

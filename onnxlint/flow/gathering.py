@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import External, Tensor, Tuple, Value
-from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
+from onnxlint.flow.hazards import emit
 from onnxlint.flow.lowering import bound
 from onnxlint.flow.tree import Body
-from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -29,7 +28,8 @@ def read(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subsc
         return
     body = engine.frames[-1].body
     if any(_gathers(v) and _below_zero(body, e) for v, e in zip(index, written, strict=True)):
-        emit(engine, node, "wrong", "index", TORCHSCRIPT, trace=t.trace, detail="a position below zero")
+        refused = engine.table.outcomes("index: below zero", "index")
+        emit(engine, node, "wrong", "index", refused, trace=t.trace, detail="a position below zero")
 
 
 def write(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
@@ -41,12 +41,17 @@ def write(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subs
     assert isinstance(mask, Tensor)
     if t.source != "input" and mask.source != "input":
         return
+
+    def tell(hazard: str, place: str) -> None:
+        refused = engine.table.outcomes(f"index_put: a mask {place}", "index_put")
+        emit(engine, node, hazard, "index_put", refused, trace=mask.trace, detail=f"a mask {place}")
+
     if any(not _is_ellipsis(v) for v in index[at + 1 :]):
-        emit(engine, node, "wrong", "index_put", TORCHSCRIPT, trace=mask.trace, detail="a mask before another index")
+        tell("wrong", "before another index")
     if any(_is_ellipsis(v) for v in index[:at]):
-        emit(engine, node, "unsupported", "index_put", EXPORTERS, trace=mask.trace, detail="a mask after `...`")
+        tell("unsupported", "after `...`")
     elif any(isinstance(v, Tuple) and v.kind == "slice" for v in index[:at]):
-        emit(engine, node, "unsupported", "index_put", DYNAMO, trace=mask.trace, detail="a mask after a slice")
+        tell("unsupported", "after a slice")
 
 
 def _gathers(v: Value) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,118 +25,29 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
 )
+from onnxlint.flow.ops import OpTable
 from onnxlint.flow.tree import Place, body_of, nodes_of
-from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
 
-TORCHSCRIPT = ("torchscript",)
-DYNAMO = ("dynamo",)
-
-# What transforms functions, with the exporters that fail on it.
-_TRANSFORMS: dict[str, tuple[str, ...]] = {
-    **{
-        f"torch.func.{name}": EXPORTERS
-        for name in ("grad", "grad_and_value", "vjp", "jacrev", "jacfwd", "hessian", "linearize")
-    },
-    **{f"torch.func.{name}": TORCHSCRIPT for name in ("jvp", "functional_call", "vmap")},
-    "torch.vmap": TORCHSCRIPT,
-    "torch.nn.utils.stateless.functional_call": TORCHSCRIPT,
-    **{
-        f"torch.autograd.functional.{name}": TORCHSCRIPT for name in ("jacobian", "hessian", "jvp", "vjp", "hvp", "vhp")
-    },
-}
-_GRADIENTS = frozenset(("torch.autograd.grad", "torch.autograd.backward"))
-_AUTOCASTS = frozenset(
-    (
-        "torch.autocast",
-        "torch.amp.autocast",
-        "torch.amp.autocast_mode.autocast",
-        "torch.cpu.amp.autocast",
-        "torch.cuda.amp.autocast",
-    )
-)
-_PACKS = frozenset(("torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence"))
-_FILES = frozenset(
-    (
-        "torch.save",
-        "pickle.dump",
-        "pickle.dumps",
-        "joblib.dump",
-        "torchvision.utils.save_image",
-        "torchaudio.save",
-        "soundfile.write",
-        "cv2.imwrite",
-        "imageio.imwrite",
-        "matplotlib.pyplot.imsave",
-        "matplotlib.pyplot.imshow",
-        "matplotlib.pyplot.plot",
-        "numpy.save",
-        "numpy.savez",
-        "numpy.savez_compressed",
-        "numpy.savetxt",
-    )
-)
-CLOCKS = frozenset(
-    (
-        "time.time",
-        "time.time_ns",
-        "time.perf_counter",
-        "time.perf_counter_ns",
-        "time.monotonic",
-        "time.monotonic_ns",
-        "time.process_time",
-        "datetime.datetime.now",
-        "datetime.datetime.utcnow",
-        "datetime.datetime.today",
-        "datetime.date.today",
-    )
-)
-# Packages whose functions are kernels that neither exporter can look into.
-_KERNELS = frozenset(
-    (
-        "apex",
-        "causal_conv1d",
-        "flash_attn",
-        "flash_attn_interface",
-        "fused_layer_norm_cuda",
-        "MinkowskiEngine",
-        "mamba_ssm",
-        "natten",
-        "nvdiffrast",
-        "sageattention",
-        "selective_scan_cuda",
-        "spconv",
-        "tinycudann",
-        "torch_cluster",
-        "torch_scatter",
-        "torch_sparse",
-        "transformer_engine",
-        "xformers",
-    )
-)
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 
 
 def library(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Look at a call of something that is not of the project, in traced code."""
-    refused = _TRANSFORMS.get(name.replace("functorch.", "torch.func."))
-    values = [*args, *kwargs.values()]
-    if refused is not None:
-        emit(engine, node, "transform", name, refused)
-    elif name in _GRADIENTS:
-        emit(engine, node, "gradient", name)
-    elif name in _AUTOCASTS:
+    table, values = engine.table, [*args, *kwargs.values()]
+    plain = name.replace("functorch.", "torch.func.")
+    hazard = table.calls.get(plain)
+    if hazard == "autocast":
         _autocast(engine, name, args, kwargs, node)
-    elif name in _PACKS:
-        emit(engine, node, "packed", name, DYNAMO if name.endswith("padded_sequence") else EXPORTERS)
-    elif name in _FILES and any(_depends(v) for v in values):
-        emit(engine, node, "file", name, DYNAMO)
-    elif _is_kernel(name) and any(isinstance(v, Tensor) for v in _flat(values)) and not guarded(engine):
+    elif hazard is not None:
+        if hazard != "file" or any(_depends(v) for v in values):
+            emit(engine, node, hazard, name, table.outcomes(hazard, plain))
+    elif _is_kernel(table, name) and any(isinstance(v, Tensor) for v in _flat(values)) and not guarded(engine):
         emit(engine, node, "custom", name)
-    elif name.startswith(("torch.nested.", "torch.sparse.")) and not name.endswith("softmax"):
-        emit(engine, node, "sparse", name)
+    elif name[: name.find(".", 6)] in table.curated["sparse: namespace"] and not name.endswith("softmax"):
+        emit(engine, node, "sparse", name, table.outcomes("sparse: namespace", name[: name.find(".", 6)]))
 
 
 def gradient(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
@@ -155,7 +66,7 @@ def function(engine: Interpreter, fn: Function, args: list[Value], node: ast.AST
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
         place = Place(body, at, at.lineno + body.shift, f"{unit.module.name}.{unit.qualname}")
-        hit = tuple(e for e in engine.exporters if e in TORCHSCRIPT)
+        hit = tuple(e for e in engine.exporters if e in engine.table.outcomes("compiled", "torch.compile"))
         if hit and not guarded(engine):
             engine.emit(facts.OpCall, place, None, op="torch.compile", hazard="compiled", refused_by=hit, exporters=hit)
     return None
@@ -170,8 +81,9 @@ def compiled_part(engine: Interpreter, name: str, args: list[Value], node: ast.A
     if isinstance(part, (Instance, Layer)) or (name == "torch.compile" and isinstance(part, Function)):
         building = frame.unit is not None and frame.unit.name == "__init__"
         if building and isinstance(frame.statement_node, (ast.Assign, ast.AnnAssign)) and not guarded(engine):
-            fields: dict[str, Any] = {"op": name, "hazard": "compiled", "refused_by": TORCHSCRIPT}
-            engine.emit(facts.OpCall, node, None, exporters=TORCHSCRIPT, always=True, **fields)
+            hit = tuple(engine.table.outcomes("compiled: part", name))
+            fields: dict[str, Any] = {"op": name, "hazard": "compiled", "refused_by": hit}
+            engine.emit(facts.OpCall, node, None, exporters=hit, always=True, **fields)
 
 
 def hooked(name: str, args: list[Value]) -> Value | None:
@@ -194,14 +106,18 @@ HOOKED = "<hooked>"
 def bypassed(engine: Interpreter, called: Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.tracing and any(name == HOOKED for name, _ in called.args):
-        emit(engine, node, "bypassed-hooks", called.name, TORCHSCRIPT)
+        emit(engine, node, "bypassed-hooks", called.name)
 
 
-def _is_kernel(name: str) -> bool:
+def _is_kernel(table: OpTable, name: str) -> bool:
     if name.startswith("torch.ops."):
         return name.count(".") >= 3 and name.split(".")[2] not in _OWN_NAMESPACES
     root = name.partition(".")[0]
-    return root in _KERNELS or root.endswith(("_cuda", "_C")) or ("._C." in name and not name.startswith("torch."))
+    return (
+        root in table.curated["custom: package"]
+        or root.endswith(("_cuda", "_C"))
+        or ("._C." in name and not name.startswith("torch."))
+    )
 
 
 def _autocast(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
@@ -247,9 +163,9 @@ def _guarded(function: ast.AST) -> frozenset[ast.AST]:
     return frozenset(found)
 
 
-def clock(v: Value) -> bool:
+def clock(table: OpTable, v: Value) -> bool:
     """True for a number read from a clock."""
-    return isinstance(v, Data) and v.site.how.removesuffix("()") in CLOCKS
+    return isinstance(v, Data) and v.site.how.removesuffix("()") in table.curated["clock"]
 
 
 def _depends(v: Value) -> bool:
@@ -279,13 +195,14 @@ def emit(
     node: ast.AST,
     hazard: str,
     op: str,
-    refused: tuple[str, ...] = EXPORTERS,
+    refused: Container[str] | None = None,
     *,
     trace: Trace | None = None,
     sure: bool = True,
     detail: str = "",
 ) -> None:
-    """Record a call that some exporters fail on, for those of them whose trace comes through here."""
+    """Record a call that some exporters fail on (the overlay's, if not told), where their trace comes through here."""
+    refused = engine.table.outcomes(hazard, op) if refused is None else refused
     hit = tuple(e for e in engine.exporters if e in refused)
     if hit:
         fields: dict[str, Any] = {"op": op, "hazard": hazard, "refused_by": hit, "detail": detail}

@@ -114,8 +114,7 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
         return _sequential(engine, layer, args, kwargs, node)
     if engine.tracing:
         pitfalls.layer(engine, layer, args, node)
-        if short in attention.LAYERS:
-            attention.called(engine, layer, args, kwargs, node)
+        attention.called(engine, layer, args, kwargs, node)
     engine.use_all(args, short)
     if isinstance(x, Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
         x = replace(x, source="input")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint.flow.alike import counts
 from onnxlint.flow.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
-from onnxlint.flow.hazards import DYNAMO, TORCHSCRIPT, emit
+from onnxlint.flow.hazards import emit
 from onnxlint.flow.ops import Op
 from onnxlint.flow.pitfalls import along
 from onnxlint.flow.tree import Body, assignments
@@ -18,71 +18,13 @@ if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
     from onnxlint.flow.transfer import Call
 
-_SPARSE = frozenset(
-    (
-        "to_sparse",
-        "to_sparse_coo",
-        "to_sparse_csr",
-        "to_sparse_csc",
-        "to_sparse_bsr",
-        "to_sparse_bsc",
-        "to_dense",
-        "coalesce",
-        "sparse_mask",
-        "sparse_coo_tensor",
-        "sparse_csr_tensor",
-        "sparse_csc_tensor",
-        "sparse_bsr_tensor",
-        "sparse_bsc_tensor",
-        "sparse_compressed_tensor",
-        "smm",
-        "sspmm",
-        "hspmm",
-    )
-)
-_NO_COMPLEX = frozenset(("fft_fftfreq", "fft_rfftfreq", "hann_window", "hamming_window"))
-# Measured: dynamo has no form of these for complex numbers.
-_REAL_ONLY = frozenset(
-    (
-        "chunk",
-        "expand",
-        "split",
-        "cumprod",
-        "cumsum",
-        "einsum",
-        "exp",
-        "fftshift",
-        "ifftshift",
-        "index_select",
-        "linear",
-        "log",
-        "masked_fill",
-        "ones_like",
-        "pad",
-        "pow",
-        "prod",
-        "repeat",
-        "sqrt",
-        "tanh",
-        "unsqueeze",
-        "where",
-        "zeros_like",
-    )
-)
-_RESHAPES = frozenset(
-    ("squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_")
-)
-_RENORMED = ("Embedding", "EmbeddingBag")
-_FEW_ROWS = 25
-_FEW = f"at most {_FEW_ROWS} rows on either side"
-
 
 def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
     """Look at an operator in traced code; True where a rule of its own says what there is to say."""
-    op = call.op
+    op, curated = call.op, engine.table.curated
     t = call.tensor
-    if op in _SPARSE and (t.source == "input" or op.startswith("sparse_")):
-        emit(engine, call.node, "sparse", call.name, trace=t.trace)
+    if op in curated["sparse"] and (t.source == "input" or op.startswith("sparse_")):
+        emit(engine, call.node, "sparse", call.name, curated["sparse"][op].outcomes, trace=t.trace)
         return True
     if op in ("pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "unpack_sequence"):
         return True  # where it is packed, that is told
@@ -95,8 +37,9 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
         return True
     if op in ("remainder", "pow"):
         by_a_size(engine, call.args[0] if call.args else t, call.arg(1, "other", "exponent"), call.node, call.name)
-    if op in _RESHAPES and t.given:
-        emit(engine, call.node, "input-reshaped", call.name, trace=t.trace, detail=t.given)
+    if op in curated["input-reshaped"] and t.given:
+        refused = curated["input-reshaped"][op].outcomes
+        emit(engine, call.node, "input-reshaped", call.name, refused, trace=t.trace, detail=t.given)
     if entry is not None:
         wrong = _wrong(engine, call, entry)
         if wrong:
@@ -105,11 +48,12 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
             _distances(engine, call)
             return True
         back = entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real"))
-        if back or (entry.complex and entry.name not in _NO_COMPLEX):
+        if back or entry.complex:
             _complex(engine, call, entry)
             return True
-    if op in _REAL_ONLY and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
-        emit(engine, call.node, "complex", call.name, DYNAMO, trace=t.trace, detail=op)
+    real = curated["complex: real"].get(op)
+    if real is not None and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
+        emit(engine, call.node, "complex", call.name, real.outcomes, trace=t.trace, detail=op)
     return False
 
 
@@ -119,23 +63,26 @@ def _distances(engine: Interpreter, call: Call) -> None:
     torch takes the product for Euclid's distance, and only where one side has more than 25 rows, unless it is told to.
     """
     a, b, p, mode = call.arg(0, "x1"), call.arg(1, "x2"), call.arg(2, "p"), call.arg(3, "compute_mode")
-    trace = call.tensor.trace
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         return
+
+    def tell(case: str, detail: str, sure: bool = True) -> None:
+        refused = engine.table.outcomes(f"distances: {case}", "cdist")
+        emit(engine, call.node, "unsupported", call.name, refused, trace=call.tensor.trace, sure=sure, detail=detail)
+
     if a.dims is not None and b.dims is not None and len(a.dims) != len(b.dims):
-        emit(engine, call.node, "unsupported", call.name, TORCHSCRIPT, trace=trace, detail="sides of unequal rank")
+        tell("unequal ranks", "sides of unequal rank")
     way = mode.literal if isinstance(mode, Const) else None
     if isinstance(p, Const) and p.literal not in (2, 2.0):
-        emit(engine, call.node, "unsupported", call.name, DYNAMO, trace=trace, detail=f"p={p.literal!r}")
+        tell("p", f"p={p.literal!r}")
     elif (p is not None and not isinstance(p, Const)) or (mode is not None and way is None):
         return
     elif way == "donot_use_mm_for_euclid_dist":
-        emit(engine, call.node, "unsupported", call.name, DYNAMO, trace=trace, detail=f"compute_mode={way!r}")
+        tell("compute_mode", f"compute_mode={way!r}")
     elif way != "use_mm_for_euclid_dist":
-        rows = [_rows(t) for t in (a, b)]
-        if all(count is not None and count <= _FEW_ROWS for count, _ in rows):
-            sure = all(known for _, known in rows)
-            emit(engine, call.node, "unsupported", call.name, DYNAMO, trace=trace, sure=sure, detail=_FEW)
+        rows, limit = [_rows(t) for t in (a, b)], engine.table.curated["distances: few"]["cdist"].limit
+        if all(count is not None and count <= limit for count, _ in rows):
+            tell("few", f"at most {limit} rows on either side", sure=all(known for _, known in rows))
 
 
 def _rows(t: Tensor) -> tuple[int | None, bool]:
@@ -157,7 +104,7 @@ def _complex(engine: Interpreter, call: Call, entry: Op) -> None:
     refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.opset) is False)
     if call.op == "stft":
         whole = call.kwargs.get("return_complex")
-        refused = TORCHSCRIPT if isinstance(whole, Const) and whole.literal is True else ()
+        refused = tuple(engine.table.outcomes("complex: return_complex", "stft")) if literal_true(whole) else ()
     emit(engine, call.node, "complex", call.name, refused, trace=call.tensor.trace)
 
 
@@ -166,7 +113,8 @@ def indexed(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.AS
     if t.kind == "complex" and not t.guessed and engine.tracing:
         for v in index:
             if is_none(v) or isinstance(v, Tensor) or as_int(v) is not None:
-                emit(engine, node, "complex", "index", DYNAMO, trace=t.trace, detail="an index")
+                refused = engine.table.outcomes("complex: real", "index")
+                emit(engine, node, "complex", "index", refused, trace=t.trace, detail="an index")
                 return
 
 
@@ -180,7 +128,8 @@ def _attention(engine: Interpreter, call: Call) -> None:
         node = keyword.value if keyword.arg == "attn_mask" else node
     if _is_union(engine, node):
         return  # `mask | rows_without_any`: every row sees something
-    emit(engine, call.node, "masked-rows", call.name, DYNAMO, trace=mask.trace, sure=not mask.guessed)
+    refused = engine.table.outcomes("masked-rows", call.op)
+    emit(engine, call.node, "masked-rows", call.name, refused, trace=mask.trace, sure=not mask.guessed)
 
 
 def _windows(engine: Interpreter, call: Call) -> None:
@@ -193,7 +142,8 @@ def _windows(engine: Interpreter, call: Call) -> None:
         return
     known = t.dims is not None and -axis <= len(t.dims)
     if not (known and t.dims is not None and isinstance(t.dims[axis], Dim)):
-        emit(engine, call.node, "wrong", call.name, TORCHSCRIPT, trace=t.trace, sure=known, detail=f"dimension={axis}")
+        refused = engine.table.outcomes("windows: negative dimension", "unfold")
+        emit(engine, call.node, "wrong", call.name, refused, trace=t.trace, sure=known, detail=f"dimension={axis}")
 
 
 def spread(body: Body, node: ast.expr) -> bool:
@@ -225,43 +175,34 @@ def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
     return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in bound(engine.frames[-1].body, node.id))
 
 
+def literal_true(v: Value | None) -> bool:
+    """True for a `True` that is written down."""
+    return isinstance(v, Const) and v.literal is True
+
+
 def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
     """The exporters that lower this call to something else, and the argument that makes them."""
     if call.op in ("index_put", "index_put_"):
-        given = call.arg(3, "accumulate")
-        return (TORCHSCRIPT, "accumulate=True") if isinstance(given, Const) and given.literal is True else None
+        wrong = tuple(engine.table.outcomes("index_put: accumulate", "index_put"))
+        return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else None
     found: list[str] = [e for e in entry.wrong if e in engine.exporters]
     detail = ""
-    for condition in entry.unless:
-        name = condition.when.partition("=")[0]
-        if condition.outcome != "wrong" or name not in _WRONG_ARGUMENTS.get(entry.name, {}):
-            continue
-        given = call.arg(_WRONG_ARGUMENTS[entry.name][name], name)
-        if isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
-            found.append(condition.exporter)
+    curated = engine.table.curated["wrong"].get(entry.name)
+    for position, name in curated.arguments if curated is not None else ():
+        given = call.arg(position, name)
+        if curated is not None and isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
+            found += [e for e in EXPORTERS if e in curated.outcomes]
             detail = f"{name}={given.literal!r}"
     return (tuple(dict.fromkeys(found)), detail) if found else None
 
 
-# Position of the arguments that the operator table names as what makes an operator wrong.
-_WRONG_ARGUMENTS: dict[str, dict[str, int]] = {
-    "avg_pool2d": {"divisor_override": 6},
-    "avg_pool3d": {"divisor_override": 6},
-    "cdist": {"p": 2},
-    "embedding": {"max_norm": 3},
-    "torch.nn.functional.embedding_bag": {"max_norm": 3},
-}
-
-
 def layer(engine: Interpreter, called: Layer, node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
-    short = called.name.rpartition(".")[2]
-    limit = called.arg(3, "max_norm") if short in _RENORMED else None
-    if isinstance(limit, Const) and not is_none(limit):
-        emit(engine, node, "wrong", called.name, TORCHSCRIPT, detail=f"max_norm={limit.literal!r}")
-    divisor = called.arg(5, "divisor_override") if short in ("AvgPool2d", "AvgPool3d") else None
-    if isinstance(divisor, Const) and not is_none(divisor):
-        emit(engine, node, "wrong", called.name, EXPORTERS, detail=f"divisor_override={divisor.literal!r}")
+    entry = engine.table.curated["wrong: layer"].get(called.name.rpartition(".")[2])
+    for position, name in entry.arguments if entry is not None else ():
+        given = called.arg(position, name)
+        if entry is not None and isinstance(given, Const) and not is_none(given):
+            emit(engine, node, "wrong", called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
 
 
 def arithmetic(
@@ -273,10 +214,11 @@ def arithmetic(
     elif operator in ("%", "**"):
         by_a_size(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
-    if imaginary and operator in ("*", "+", "-", "/", "**"):
-        emit(engine, node, "complex", operator, detail="j")
+    if imaginary and operator in engine.table.curated["complex: imaginary"]:
+        emit(engine, node, "complex", operator, engine.table.outcomes("complex: imaginary", operator), detail="j")
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
-        emit(engine, node, "complex", operator, DYNAMO, trace=a.trace, detail="pow")
+        refused = engine.table.outcomes("complex: real", "**")
+        emit(engine, node, "complex", operator, refused, trace=a.trace, detail="pow")
 
 
 def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
@@ -288,7 +230,7 @@ def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: 
     tensors = [v for v in (a, b) if isinstance(v, Tensor)]
     if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):
         trace = next((t.trace for t in tensors if t.trace), None)
-        emit(engine, node, "floor-division", how, TORCHSCRIPT, trace=trace, sure=not any(t.guessed for t in tensors))
+        emit(engine, node, "floor-division", how, trace=trace, sure=not any(t.guessed for t in tensors))
 
 
 def by_a_size(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
@@ -297,7 +239,8 @@ def by_a_size(engine: Interpreter, a: Value | None, b: Value | None, node: ast.A
         return
     if how.endswith(("**", "pow")) or a.kind in ("int", "index"):
         sure = b.sure and not a.guessed
-        emit(engine, node, "unsupported", how, DYNAMO, trace=b.trace, sure=sure, detail="a dynamic size")
+        refused = engine.table.outcomes("size-operand", how.rpartition(".")[2])
+        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, detail="a dynamic size")
 
 
 def _signed(v: Value | None) -> bool:
@@ -309,7 +252,9 @@ def _signed(v: Value | None) -> bool:
 def matrix_transpose(engine: Interpreter, t: Tensor, name: str, node: ast.AST) -> None:
     """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
     if t.source != "made" and not t.guessed and engine.tracing:
-        emit(engine, node, "unsupported", f"torch.Tensor.{name}", TORCHSCRIPT, trace=t.trace)
+        op = engine.table.method(name)
+        refused = [e for e in EXPORTERS if op is not None and op.lowers(e, engine.opset) is False]
+        emit(engine, node, "unsupported", f"torch.Tensor.{name}", refused, trace=t.trace)
 
 
 def data_attribute(engine: Interpreter, t: Tensor, node: ast.AST) -> None:

@@ -1,15 +1,20 @@
-"""What torch's functions, Tensor methods and modules return, read, draw and lower to: the shipped table, torch-free."""
+"""What torch's functions, Tensor methods and modules return, read, draw and lower to: a table for each torch version.
+
+`ops-VERSION.json` is generated: the newest whole, the others by what differs from it. `overlay.json` is curated: what
+an exporter makes of a call for reasons that no table of operators shows, with source and versions of each entry.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
+from onnxlint.flow.versions import shipped
 from onnxlint.records import EXPORTERS
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -59,23 +64,64 @@ class Op:
         return lowest is not None and lowest <= max(opset, WRITES_FROM.get(exporter, 0))
 
 
+_BY_NAME = ("transform", "gradient", "autocast", "packed", "file")
+
+
+def _read(name: str) -> Any:
+    return json.loads(resources.files("onnxlint.flow").joinpath(name).read_bytes())
+
+
 WRITES_FROM = {"dynamo": 18}  # the opset of what is translated; an older one is converted from it afterwards
 
 
-class OpTable:
-    """The operators by public name: `torch.nonzero`, `torch.Tensor.item`, `torch.nn.ReLU`."""
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """An entry of the overlay: what those exporters that fail make of a call, and the arguments that it is about."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    outcomes: Mapping[str, str]
+    arguments: tuple[tuple[int, str], ...] = ()
+    limit: int = 0
+
+
+class OpTable:
+    """The operators by public name: `torch.nonzero`, `torch.Tensor.item`, `torch.nn.ReLU`.
+
+    `curated` holds the overlay by hazard and name, `calls` the hazards of functions that are told by their name alone.
+    """
+
+    def __init__(self, data: Mapping[str, Any], overlay: Iterable[Mapping[str, Any]] = ()) -> None:
         self.versions: Mapping[str, str] = data["versions"]
+        self.curated: dict[str, dict[str, Curated]] = {}
+        for row in overlay:
+            places = tuple((position, name) for name, position in row.get("arguments", _NOTHING).items())
+            entry = Curated(row["outcomes"], places, row.get("limit", 0))
+            here = self.curated.setdefault(row["hazard"], {})
+            if not row["measured"] or data["versions"]["torch"] in row["measured"]:
+                here.update(dict.fromkeys(row["names"], entry))
+        self.calls = {name: hazard for hazard in _BY_NAME for name in self.curated.get(hazard, ())}
         self._rows: Mapping[str, Mapping[str, Any]] = data["ops"]
         self._names: Mapping[str, str] = data["names"]
         self._made: dict[str, Op] = {}
 
     @staticmethod
     @cache
-    def load() -> OpTable:
-        """Read the shipped table, once per process."""
-        return OpTable(json.loads(resources.files("onnxlint.flow").joinpath("ops.json").read_bytes()))
+    def load(torch: str = "") -> OpTable:
+        """Read the table of a version in `shipped()`, by default the newest, once per process."""
+        newest = shipped()[-1]
+        data = _read(f"ops-{newest}.json")
+        if torch not in ("", newest):
+            other = _read(f"ops-{torch}.json")
+            for section in ("ops", "names"):
+                changed = data[section] | other[section]
+                data[section] = {key: row for key, row in sorted(changed.items()) if row is not None}
+            data["versions"] = other["versions"]
+        return OpTable(data, _read("overlay.json"))
+
+    def outcomes(self, hazard: str, name: str) -> Mapping[str, str]:
+        """What the exporters that fail make of `name` under `hazard`; an entry `*` is about any name."""
+        entries = self.curated[hazard]
+        entry = entries.get(name) or entries.get("*")
+        return _NOTHING if entry is None else entry.outcomes
 
     def get(self, name: str) -> Op | None:
         """The operator of a public name (also `torch.functional.x`); None if torch has no such name."""

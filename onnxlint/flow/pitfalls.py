@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
@@ -25,64 +25,15 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.forms import restacked
+from onnxlint.flow.ops import Curated
+from onnxlint.records import EXPORTERS
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
     from onnxlint.flow.transfer import Call
 
-Outcomes = Mapping[str, str]
-
-# Measured, and written as the contracts have it: what becomes of the export where a size stands there.
-_REFUSED: Outcomes = {"torchscript": "export-error", "dynamo": "export-error"}
-_NO_TORCHSCRIPT: Outcomes = {"torchscript": "export-error"}
-_NO_DYNAMO: Outcomes = {"dynamo": "export-error"}
-_SPLITS: dict[str, Outcomes] = {
-    "split": {"torchscript": "shape-error", "dynamo": "shape-error"},
-    "chunk": {"torchscript": "shape-error", "dynamo": "export-error"},
-    "unbind": {"torchscript": "shape-error", "dynamo": "export-error"},
-    "tensor_split": {"dynamo": "wrong-values"},
-}
-_ADAPTIVE: Outcomes = {"torchscript": "export-error", "dynamo": "wrong-values"}
-# Positions and names of the arguments that become attributes of an ONNX operator.
-_ATTRIBUTES: dict[str, tuple[Outcomes, tuple[tuple[int, str], ...]]] = {
-    **{
-        f"{kind}_pool{rank}d": (_REFUSED, ((1, "kernel_size"), (2, "stride"), (3, "padding")))
-        for kind in ("avg", "max")
-        for rank in (1, 2, 3)
-    },
-    **{
-        f"conv{rank}d": (
-            {"torchscript": "shape-error", "dynamo": "export-error"},
-            ((3, "stride"), (4, "padding"), (5, "dilation")),
-        )
-        for rank in (1, 2, 3)
-    },
-    "layer_norm": (_NO_TORCHSCRIPT, ((1, "normalized_shape"),)),
-    "group_norm": ({"torchscript": "export-error", "dynamo": "wrong-values"}, ((1, "num_groups"),)),
-    "roll": ({"torchscript": "wrong-values", "dynamo": "export-error"}, ((1, "shifts"),)),
-}
-# TorchScript writes these attributes from constants alone.
-_WRITTEN = frozenset(("avg_pool1d", "avg_pool2d", "avg_pool3d", "layer_norm", "group_norm"))
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
-_GROUPS = frozenset(f"conv{rank}d" for rank in (1, 2, 3))
-# Functions that take their size for a number: position and name of it.
-_FACTORIES: dict[str, tuple[Outcomes, tuple[tuple[int, str], ...]]] = {
-    "linspace": (_NO_DYNAMO, ((2, "steps"),)),
-    "logspace": (_NO_DYNAMO, ((2, "steps"),)),
-    **{
-        f"{name}_window": (_NO_DYNAMO, ((0, "window_length"),))
-        for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")
-    },
-    "tril_indices": (_REFUSED, ((0, "row"), (1, "col"))),
-    "triu_indices": (_REFUSED, ((0, "row"), (1, "col"))),
-}
-_FLAGS = frozenset(
-    ("is_causal", "descending", "largest", "sorted", "ceil_mode", "align_corners", "training", "keepdim")
-)
 _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
-CHECKS = frozenset(
-    f"torch._check{kind}" for kind in ("", "_value", "_is_size", "_index", "_type", "_with", "_not_implemented")
-)
 
 
 def operator(engine: Interpreter, call: Call) -> bool:
@@ -91,7 +42,7 @@ def operator(engine: Interpreter, call: Call) -> bool:
     attempted = engine.frames[-1].attempted
     if attempted is not None and (op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1):
         attempted.append(call.node)
-    if op in _SPLITS:
+    if op in engine.table.curated["split"]:
         _split(engine, call)
     elif op == "squeeze":
         _squeeze(engine, call)
@@ -101,9 +52,7 @@ def operator(engine: Interpreter, call: Call) -> bool:
         scaled(engine, op, call.arg(2, "scale_factor"), call.node)
     elif op == "one_hot" and as_int(call.arg(1, "num_classes") or Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
-            size_hazard(
-                engine, call.node, "data-size", op, None, {"torchscript": "runtime-error", "dynamo": "export-error"}
-            )
+            size_hazard(engine, call.node, "data-size", op, None)
     elif op == "unfold" and call.method:
         _window(engine, call, along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
     elif op == "fold":
@@ -128,7 +77,7 @@ def layer(engine: Interpreter, called: Layer, args: Sequence[Value], node: ast.A
     elif short == "Fold":
         dim = _symbol(called.arg(0, "output_size"))
         if dim is not None:
-            size_hazard(engine, node, "window", "fold", dim, _NO_TORCHSCRIPT)
+            size_hazard(engine, node, "window", "fold", dim)
 
 
 def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
@@ -143,11 +92,11 @@ def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: 
             continue
         dim = along(engine, t, i - rank)
         if dim is not None:
-            size_hazard(engine, node, "adaptive", op, dim, _ADAPTIVE)
+            size_hazard(engine, node, "adaptive", op, dim)
             return
         fixed = as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
         if fixed is not None and fixed % number and t.source == "input":
-            size_hazard(engine, node, "adaptive", op, None, _NO_TORCHSCRIPT, detail=f"{fixed} by {number}")
+            size_hazard(engine, node, "adaptive", op, None, case="not a factor", detail=f"{fixed} by {number}")
             return
 
 
@@ -155,43 +104,41 @@ def scaled(engine: Interpreter, op: str, factor: Value | None, node: ast.AST) ->
     """A resize by a factor that was computed from a size."""
     dim = _symbol(factor)
     if dim is not None:
-        size_hazard(engine, node, "scale", op, dim, _REFUSED)
+        size_hazard(engine, node, "scale", op, dim)
 
 
 def negated_division(engine: Interpreter, node: ast.BinOp, left: Value) -> None:
     """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
     negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
     if negated and isinstance(left, Dim) and left.site is None:
-        both = {"torchscript": "shape-error", "dynamo": "shape-error"}
-        size_hazard(engine, node, "negative-division", "//", left, both)
+        size_hazard(engine, node, "negative-division", "//", left)
 
 
 def divided(engine: Interpreter, args: Sequence[Value], node: ast.AST) -> None:
     """`divmod(n, k)`."""
     dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
     if dim is not None:
-        size_hazard(engine, node, "negative-division", "divmod", dim, _REFUSED)
+        size_hazard(engine, node, "negative-division", "divmod", dim)
 
 
 def repeated(engine: Interpreter, dim: Dim, node: ast.AST, first: bool) -> None:
     """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
-    refused = "export-error" if dim.plain else "shape-error"
     side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
     if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
-        size_hazard(engine, node, "repetition", "*", dim, {"torchscript": "shape-error", "dynamo": refused})
+        size_hazard(engine, node, "repetition", "*", dim, case="" if dim.plain else "computed")
 
 
 def checked(engine: Interpreter, name: str, args: Sequence[Value], node: ast.AST) -> None:
     """`torch._check(n <= 8)`."""
     dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
     if dim is not None:
-        size_hazard(engine, node, "check", name, dim, _NO_TORCHSCRIPT)
+        size_hazard(engine, node, "check", name, dim)
 
 
 def pinned(engine: Interpreter, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
     """`assert n == 8` on an axis that was declared dynamic."""
     if "dynamo" in mask:
-        size_hazard(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim, _NO_DYNAMO)
+        size_hazard(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim)
 
 
 def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
@@ -204,7 +151,7 @@ def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how:
     if isinstance(key, Tuple) and key.kind == "tuple" and hashed:
         dim = next((i for i in key.items if isinstance(i, Dim) and i.site is None), None)
         if dim is not None:
-            size_hazard(engine, node, "key", how, dim, _NO_DYNAMO)
+            size_hazard(engine, node, "key", how, dim, case="tuple")
     elif isinstance(key, Dim):
         _by_size(engine, owner, key, node, how, hashed)
     elif isinstance(key, (Data, Tensor)) and how == "[]":
@@ -216,14 +163,12 @@ def _by_size(engine: Interpreter, owner: Value, key: Dim, node: ast.AST, how: st
     if word.startswith("f-string") and not isinstance(owner, Layer):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
     if word and not isinstance(owner, Layer):
-        outcomes: Outcomes = {"torchscript": "wrong-values", "dynamo": "wrong-values"}
+        case = "number"
     elif how == "=":
-        outcomes = _NO_DYNAMO
-    elif isinstance(owner, Layer) and hashed:
-        outcomes = _REFUSED
+        case = "kept"
     else:
-        outcomes = {"torchscript": "wrong-values", "dynamo": "export-error"}
-    size_hazard(engine, node, "key", how, key, outcomes)
+        case = "module" if isinstance(owner, Layer) and hashed else ""
+    size_hazard(engine, node, "key", how, key, case=case)
 
 
 def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
@@ -231,8 +176,7 @@ def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
         return
     if isinstance(key, Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
         return  # a list takes a tensor without axes; what takes any other is a tensor itself
-    both = {"torchscript": "wrong-values", "dynamo": "export-error"}
-    size_hazard(engine, node, "item", "[]", None, both, trace=key.trace)
+    size_hazard(engine, node, "item", "[]", None, trace=key.trace)
 
 
 def _split(engine: Interpreter, call: Call) -> None:
@@ -251,8 +195,8 @@ def _split(engine: Interpreter, call: Call) -> None:
     dim = along(engine, call.tensor, axis)
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
-        halves = call.op == "chunk" and as_int(how) == 2  # TorchScript is right about two
-        size_hazard(engine, call.node, "split", call.op, dim, _NO_DYNAMO if halves else _SPLITS[call.op])
+        halves = call.op == "chunk" and as_int(how) == 2
+        size_hazard(engine, call.node, "split", call.op, dim, case="two pieces" if halves else "")
 
 
 def _interleave(engine: Interpreter, call: Call) -> None:
@@ -260,7 +204,7 @@ def _interleave(engine: Interpreter, call: Call) -> None:
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
     if dim is not None and as_int(size) != 1:
-        size_hazard(engine, call.node, "repetition", call.op, dim, {"dynamo": "runtime-error"})
+        size_hazard(engine, call.node, "repetition", call.op, dim)
 
 
 def _squeeze(engine: Interpreter, call: Call) -> None:
@@ -269,13 +213,13 @@ def _squeeze(engine: Interpreter, call: Call) -> None:
         number = as_int(axis) if axis is not None else None
         dim = along(engine, call.tensor, number)
         if dim is not None and dim.plain:
-            size_hazard(engine, call.node, "squeeze-axis", call.op, dim, {"dynamo": "shape-error"}, detail=str(number))
+            size_hazard(engine, call.node, "squeeze-axis", call.op, dim, detail=str(number))
             return
 
 
 def _window(engine: Interpreter, call: Call, dim: Dim | None) -> None:
     if dim is not None and call.tensor.source == "input":
-        size_hazard(engine, call.node, "window", call.op, dim, _NO_TORCHSCRIPT)
+        size_hazard(engine, call.node, "window", call.op, dim)
 
 
 def _strides(engine: Interpreter, call: Call) -> None:
@@ -285,30 +229,33 @@ def _strides(engine: Interpreter, call: Call) -> None:
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
     if dim is not None:
-        size_hazard(engine, call.node, "strides", call.op, dim, {"torchscript": "wrong-values"})
+        size_hazard(engine, call.node, "strides", call.op, dim)
 
 
 def _attributes(engine: Interpreter, call: Call) -> None:
-    outcomes, places = _ATTRIBUTES.get(call.op, ({}, ()))
-    for position, name in places:
+    curated = engine.table.curated
+    entry = curated["attribute"].get(call.op)
+    for position, name in entry.arguments if entry is not None else ():
         dim = _symbol(call.arg(position, name))
         if dim is not None and (dim.sure or name not in _OF_CHANNELS):
-            size_hazard(engine, call.node, "attribute", call.op, dim, outcomes, detail=name)
+            size_hazard(engine, call.node, "attribute", call.op, dim, detail=name)
             return
-    for position, name in places if call.op in _WRITTEN else ():
+    entry = curated["attribute: shape"].get(call.op)
+    for position, name in entry.arguments if entry is not None else ():
         if _has_dynamic_axis(engine, call.tensor) and _reads_shape(call.node, position, name):
-            size_hazard(engine, call.node, "attribute", call.op, None, _NO_TORCHSCRIPT, detail=name)
+            size_hazard(engine, call.node, "attribute", call.op, None, entry=entry, detail=name)
             return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
         sizes = size.items if isinstance(size, Tuple) else size.tensor.dims if isinstance(size, Shape) else None
         dim = next((d for d in (sizes or ())[2:] if isinstance(d, Dim) and d.site is None), None)
         if dim is not None:
-            size_hazard(engine, call.node, "attribute", call.op, dim, _NO_DYNAMO, detail="size")
-    if call.op in _GROUPS:
-        dim = _symbol(call.arg(6, "groups"))
+            size_hazard(engine, call.node, "attribute", call.op, dim, case="grid", detail="size")
+    entry = curated["attribute: groups"].get(call.op)
+    for position, name in entry.arguments if entry is not None else ():
+        dim = _symbol(call.arg(position, name))
         if dim is not None and dim.sure:
-            size_hazard(engine, call.node, "attribute", call.op, dim, _REFUSED, detail="groups")
+            size_hazard(engine, call.node, "attribute", call.op, dim, entry=entry, detail=name)
 
 
 def _has_dynamic_axis(engine: Interpreter, t: Tensor) -> bool:
@@ -331,19 +278,19 @@ def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
 
 
 def _factory(engine: Interpreter, call: Call) -> bool:
-    outcomes, places = _FACTORIES.get(call.op, ({}, ()))
-    for position, name in places if not call.method else ():
+    entry = engine.table.curated["factory"].get(call.op)
+    for position, name in entry.arguments if entry is not None and not call.method else ():
         dim = _symbol(call.arg(position, name))
         if dim is not None:
-            size_hazard(engine, call.node, "factory", call.op, dim, outcomes)
+            size_hazard(engine, call.node, "factory", call.op, dim)
             return True
     return False
 
 
 def _flags(engine: Interpreter, call: Call) -> None:
     for name, v in call.kwargs.items():
-        if name in _FLAGS and isinstance(v, Dim) and v.site is None:
-            size_hazard(engine, call.node, "flag", call.op, v, _REFUSED, detail=name)
+        if isinstance(v, Dim) and v.site is None and (entry := engine.table.curated["flag"].get(name)) is not None:
+            size_hazard(engine, call.node, "flag", call.op, v, entry=entry, detail=name)
 
 
 def along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
@@ -386,7 +333,7 @@ def type_asked(engine: Interpreter, size: Dim, kinds: Value, node: ast.AST) -> N
     blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
     # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
     blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
-    size_hazard(engine, node, "type", "isinstance", size, dict.fromkeys(blind, "wrong-values"), sure=True)
+    size_hazard(engine, node, "type", "isinstance", size, only=tuple(blind), sure=True)
 
 
 def size_hazard(
@@ -395,13 +342,17 @@ def size_hazard(
     hazard: str,
     op: str,
     dim: Dim | None,
-    outcomes: Outcomes,
     *,
+    case: str = "",
+    entry: Curated | None = None,
+    only: tuple[str, ...] = EXPORTERS,
     detail: str = "",
     trace: Trace | None = None,
     sure: bool = False,
 ) -> None:
-    """Emit a SizeHazard of the exporters that `outcomes` names; `dim` is the size, where there is one."""
+    """Emit a SizeHazard of the exporters that the overlay names under `hazard: case`; `dim` is the size, if any."""
+    told = entry.outcomes if entry is not None else engine.table.outcomes(f"{hazard}: {case}" if case else hazard, op)
+    outcomes = {exporter: outcome for exporter, outcome in told.items() if exporter in only}
     hit = tuple(e for e in engine.exporters if e in outcomes)
     if hit and engine.tracing:
         axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?"))) if dim is not None else ""

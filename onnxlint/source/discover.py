@@ -59,6 +59,12 @@ class Discovery:
     diagnostics: tuple[Diagnostic, ...] = ()
     nested: tuple[Path, ...] = ()  # folders with a configuration of their own, which were not entered
 
+    @property
+    def folder(self) -> Path:
+        """The folder that all files are in."""
+        parents = {os.path.dirname(path) for path in self.files}
+        return Path(os.path.commonpath(map(os.path.abspath, parents))) if parents else Path.cwd()
+
 
 @dataclass(frozen=True, slots=True)
 class _Rules:

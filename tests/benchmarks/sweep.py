@@ -59,7 +59,7 @@ def units(info: ModuleInfo) -> Iterator[FunctionUnit]:
 
 def run_functions(project: Project, info: ModuleInfo, tally: Tally) -> None:
     """Run each function of a file as a forward. Raises what the analysis raises."""
-    engine = Interpreter(project, OpTable.load())
+    engine = Interpreter(project, OpTable.load("2.13"))
     for unit in units(info):
         engine.budget.left, engine.tracing, engine.axes = STEPS, True, shapes.Axes()
         args = [engine.entry_value(unit, p, None) for p in unit.args.args]

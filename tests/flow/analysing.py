@@ -69,7 +69,7 @@ def analysed(
 ) -> Analysis:
     """The analysis of a source (with the usual imports in front) or of a project; no exception is swallowed."""
     project = source if isinstance(source, Project) else project_of(PRELUDE + textwrap.dedent(source))
-    found = analyse(project, declared, exporters=exporters, debug=True)
+    found = analyse(project, declared, exporters=exporters, debug=True, torch="2.13")
     assert found.problems == ()
     return found
 
@@ -98,7 +98,7 @@ def _short(fact: Fact) -> str:
 def running(source: str | Project, axes: shapes.Axes | None = None) -> tuple[Interpreter, ModuleInfo]:
     """An interpreter in the state of a forward that runs, and the first module of the source."""
     project = source if isinstance(source, Project) else project_of(PRELUDE + textwrap.dedent(source))
-    engine = Interpreter(project, OpTable.load())
+    engine = Interpreter(project, OpTable.load("2.13"))
     engine.axes = axes if axes is not None else shapes.Axes()
     engine.tracing = True
     return engine, next(iter(project.modules.values()))

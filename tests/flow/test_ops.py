@@ -7,11 +7,13 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from onnxlint.flow import ops
 from onnxlint.flow.ops import Op, OpTable
+from onnxlint.flow.versions import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 RETURNS = {
@@ -22,7 +24,7 @@ NEVER = None
 
 @pytest.fixture(scope="module")
 def table() -> OpTable:
-    return OpTable.load()
+    return OpTable.load("2.13")
 
 
 def known(table: OpTable, name: str) -> Op:
@@ -282,6 +284,48 @@ def test_loading_imports_no_torch() -> None:
     )
     out = subprocess.run([sys.executable, "-c", "import json\n" + code], capture_output=True, text=True, check=True)
     assert json.loads(out.stdout) == []
+
+
+def test_the_versions_that_onnxlint_is_tested_with_have_a_table() -> None:
+    lines = (ROOT / ".ci" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    stamps = [dict(OpTable.load(version).versions) for version in shipped()]
+    assert {name: pinned[name] for name in ("torch", "onnxscript", "onnxruntime")} in stamps
+
+
+OVERLAY = json.loads((ROOT / "onnxlint" / "flow" / "overlay.json").read_text(encoding="utf-8"))
+SPELLED = ("", "torch.", "torch.nn.", "torch.nn.functional.", "torch.Tensor.", "torch.fft.", "fft_")
+
+
+@pytest.mark.parametrize("entry", OVERLAY, ids=lambda entry: f"{entry['hazard']}: {entry['names'][0]}")
+def test_an_entry_of_the_overlay_names_its_source_and_versions_and_operators_that_torch_has(
+    entry: dict[str, Any],
+) -> None:
+    assert set(entry) <= {"hazard", "names", "arguments", "limit", "outcomes", "seen", "source", "measured", "unlisted"}
+    assert entry["measured"] or "documentation" in entry["source"] or entry["source"].startswith("rules/")
+    assert not entry["source"].startswith("rules/") or (ROOT / entry["source"]).is_file()
+    assert entry["source"] == "measured" or "measured" not in entry["source"]
+    known_versions = {OpTable.load(version).versions["torch"] for version in shipped()}
+    assert set(entry["measured"]) <= known_versions
+    for table in (OpTable.load(v) for v in shipped() if OpTable.load(v).versions["torch"] in entry["measured"]):
+        for name in entry["names"]:
+            listed = name in table._rows or any(table.get(spelled + name) for spelled in SPELLED)
+            assert listed or entry.get("unlisted"), f"{name} is not in the table, and nothing says why"
+
+
+def test_every_name_of_the_overlay_is_known_of_every_torch() -> None:
+    tables = [OpTable.load(version) for version in shipped()]
+    first = {hazard: set(entries) for hazard, entries in tables[0].curated.items()}
+    assert all({hazard: set(entries) for hazard, entries in t.curated.items()} == first for t in tables)
+
+
+def test_what_a_later_torch_mended() -> None:
+    of = {version: OpTable.load(version) for version in shipped()}
+    assert of["2.13"].outcomes("floor-division", ">>") == {"torchscript": "wrong-values"}
+    assert of["2.14"].outcomes("floor-division", ">>") == {}
+    assert known(of["2.13"], "torch.bitwise_right_shift").wrong == ("torchscript",)
+    assert known(of["2.14"], "torch.bitwise_right_shift").wrong == ()
+    assert (of["2.13"].get("torch.qr") is not None, of["2.14"].get("torch.qr")) == (True, None)
 
 
 @pytest.mark.slow

@@ -7,12 +7,14 @@ from onnxlint.catalogue import load_catalogue
 from onnxlint.checks.registry import all_checks
 from onnxlint.fix.registry import all_remedies
 from onnxlint.flow.ops import OpTable
+from onnxlint.flow.versions import shipped
 from onnxlint.integrations.server import processes
 
 load_catalogue()
 all_checks()
 all_remedies()
-OpTable.load()
+for torch in shipped():
+    OpTable.load(torch)
 version()
 
 __all__ = ["processes"]
