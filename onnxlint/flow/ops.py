@@ -86,7 +86,7 @@ class Curated:
 class OpTable:
     """The operators by public name: `torch.nonzero`, `torch.Tensor.item`, `torch.nn.ReLU`.
 
-    `curated` holds the overlay by hazard and name, `calls` the hazards of functions that are told by their name alone.
+    `curated` holds the overlay by hazard and name, `named` its names, `calls` the hazards that a function's name tells.
     """
 
     def __init__(self, data: Mapping[str, Any], overlay: Iterable[Mapping[str, Any]] = ()) -> None:
@@ -98,6 +98,7 @@ class OpTable:
             here = self.curated.setdefault(row["hazard"], {})
             if not row["measured"] or data["versions"]["torch"] in row["measured"]:
                 here.update(dict.fromkeys(row["names"], entry))
+        self.named = frozenset(name for entries in self.curated.values() for name in entries)
         self.calls = {name: hazard for hazard in _BY_NAME for name in self.curated.get(hazard, ())}
         self._rows: Mapping[str, Mapping[str, Any]] = data["ops"]
         self._names: Mapping[str, str] = data["names"]
@@ -112,8 +113,9 @@ class OpTable:
         if torch not in ("", newest):
             other = _read(f"ops-{torch}.json")
             for section in ("ops", "names"):
-                changed = data[section] | other[section]
-                data[section] = {key: row for key, row in sorted(changed.items()) if row is not None}
+                data[section] |= other[section]
+                for gone in [key for key, row in other[section].items() if row is None]:
+                    del data[section][gone]
             data["versions"] = other["versions"]
         return OpTable(data, _read("overlay.json"))
 
@@ -136,7 +138,7 @@ class OpTable:
 
     def names(self) -> tuple[str, ...]:
         """Every public name, sorted."""
-        return tuple(self._names)
+        return tuple(sorted(self._names))
 
     def _op(self, key: str) -> Op:
         made = self._made.get(key)

@@ -61,8 +61,10 @@ def operator(engine: Interpreter, call: Call) -> bool:
         _strides(engine, call)
     elif op == "repeat_interleave":
         _interleave(engine, call)
-    _attributes(engine, call)
     _flags(engine, call)
+    if op not in engine.table.named:
+        return False
+    _attributes(engine, call)
     return _factory(engine, call)
 
 
