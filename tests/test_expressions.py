@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint.fix import site
-from onnxlint.project import outline
+from onnxlint.project import outline, pins
 from onnxlint.source import suppress
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,6 +19,7 @@ HOSTILE = {
     "an import that nothing closes": (site._IMPORT, "from x(\n"),
     "annotations without a value": (outline._SELF_WRITE, "self.a:"),
     "a suppression that nothing closes": (suppress._IGNORE, "# onnxlint: ignore["),
+    "a requirement that nothing ends": (pins._REQUIRED, "torch" + " " * 5000),
 }
 
 

@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from onnxlint.files import read_bytes
+from onnxlint.toml_lines import too_deep
+
 _ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 _FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "requirements*.txt", "constraints*.txt")
 _LOCKED = re.compile(r'^name = "torch"\r?\nversion = "([^"\n]+)"', re.MULTILINE)
-_REQUIRED = re.compile(r"torch\s*(?:\[[\w\s,.-]*\])?\s*\(?\s*(?:===?|~=(?=[^.]+\.[^.]+\.))\s*v?(\d+(?:\.\d+)+)")
-_LARGEST = 64 * 1024 * 1024  # bytes of a file that is worth reading
+_REQUIRED = re.compile(
+    r"torch\s*+(?:\[[\w\s,.-]*+\])?+\s*+\(?+\s*+(?:===?+|~=(?=[^.]++\.[^.]++\.))\s*+v?(\d++(?:\.\d++)+)"
+)
+_LARGEST = 16_000_000  # bytes of a file that is worth reading
 
 
 def project_of(folder: Path) -> Path:
@@ -39,8 +44,7 @@ def pinned_torch(folder: Path) -> tuple[str, str] | None:
 
 def _text(path: Path) -> str:
     try:
-        fits = path.is_file() and path.stat().st_size <= _LARGEST
-        return path.read_text(encoding="utf-8", errors="replace") if fits else ""
+        return read_bytes(path, _LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -48,7 +52,7 @@ def _text(path: Path) -> str:
 def _declared(text: str) -> Iterator[str]:
     """The requirements of a pyproject.toml: of the project, its extras and its groups, and those of Poetry."""
     try:
-        table = tomllib.loads(text) if "torch" in text else {}
+        table = tomllib.loads(text) if "torch" in text and too_deep(text) is None else {}
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return  # whoever builds the project is told
     project, poetry = _at(table, "project"), _at(table, "tool", "poetry")
