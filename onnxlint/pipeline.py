@@ -124,7 +124,8 @@ def run_check(
         for f in (*findings, *needless)
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
-    findings = with_kept_fixes(findings, sources.text, store, workers.processes(settings.jobs), shown)
+    failures = None if settings.debug else diagnostics
+    findings = with_kept_fixes(findings, sources.text, store, workers.processes(settings.jobs), shown, failures)
     store.close()
     return Report(
         findings=findings,

@@ -254,6 +254,12 @@ class Diagnostic:
     line: int | None = None
 
 
+def described(error: Exception) -> str:
+    """An error of our own in few words."""
+    told = " ".join(str(error).split())
+    return f"{type(error).__name__}: {told if len(told) <= 200 else f'{told[:200]}...'}"
+
+
 @dataclass(frozen=True, slots=True)
 class DimSpec:
     """One dimension of an input: `name` if it is dynamic, `size` its size on the example (None: we choose)."""

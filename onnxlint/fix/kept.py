@@ -10,7 +10,7 @@ import msgspec
 from onnxlint import workers
 from onnxlint.cache import Store, digest
 from onnxlint.fix.registry import all_remedies, with_fixes
-from onnxlint.records import Finding, Fix
+from onnxlint.records import Diagnostic, Finding, Fix
 
 KIND = "fixes"
 WORTH_PROCESSES = 40  # files to write fixes for before other processes are worth their start
@@ -23,8 +23,12 @@ def with_kept_fixes(
     store: Store,
     processes: int = 1,
     wanted: Callable[[Finding], bool] = lambda _: True,
+    failures: list[Diagnostic] | None = None,
 ) -> tuple[Finding, ...]:
-    """The findings, each that is `wanted` with the fix that its rule's remedy writes, if any; see `with_fixes`."""
+    """The findings, each that is `wanted` with the fix that its rule's remedy writes, if any; see `with_fixes`.
+
+    The fixes of a file with an error in one are not kept, so that the next run reports the error again.
+    """
     remedies = all_remedies()
     by_path: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
@@ -46,16 +50,20 @@ def with_kept_fixes(
             texts[path] = text
     left = list(texts)
 
-    def work(number: int) -> list[Fix | None]:
+    def work(number: int) -> tuple[list[Fix | None], list[Diagnostic]]:
         own = [findings[n] for n in by_path[left[number]]]
-        return [fixed.fix for fixed in with_fixes(own, lambda path: texts[path])]
+        broken: list[Diagnostic] = []
+        fixed = with_fixes(own, lambda path: texts[path], None if failures is None else broken)
+        return [f.fix for f in fixed], broken
 
-    worth = len(left) >= WORTH_PROCESSES
-    for number, fixes in workers.run(work, range(len(left)), processes if worth else 1):
+    worth = len(left) >= WORTH_PROCESSES and failures is not None
+    for number, (fixes, broken) in workers.run(work, range(len(left)), processes if worth else 1):
         path = left[number]
         for n, fix in zip(by_path[path], fixes, strict=True):
             told[n] = replace(findings[n], fix=fix)
-        if keys[path]:
+        if broken and failures is not None:
+            failures += broken
+        elif keys[path]:
             store.put(KIND, keys[path], msgspec.msgpack.encode(fixes))
     return tuple(told)
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from onnxlint.fix.pieces import check
 from onnxlint.fix.site import Page, Site
-from onnxlint.records import Finding, Fix, Safety
+from onnxlint.records import Diagnostic, Finding, Fix, Safety, described
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +60,13 @@ def all_remedies() -> Mapping[str, Remedy]:
     return dict(sorted(_REMEDIES.items()))
 
 
-def with_fixes(findings: Iterable[Finding], text_of: Callable[[str], str | None]) -> tuple[Finding, ...]:
+def with_fixes(
+    findings: Iterable[Finding], text_of: Callable[[str], str | None], failures: list[Diagnostic] | None = None
+) -> tuple[Finding, ...]:
     """The findings, each with the fix that its rule's remedy writes, if it writes one.
 
-    `text_of(path)` is the text that was checked, without a BOM; None where it cannot be had.
+    `text_of(path)` is the text that was checked, without a BOM; None where it cannot be had. An error of a remedy is
+    added to `failures` and costs that fix only; without `failures` it is raised.
     """
     pages: dict[str, Page | None] = {}
     remedies = all_remedies()
@@ -75,7 +78,15 @@ def with_fixes(findings: Iterable[Finding], text_of: Callable[[str], str | None]
             text = text_of(path)
             pages[path] = Page(path, text) if text is not None else None
         page = pages.get(path)
-        fix = _written(known, finding, page) if known is not None and page is not None else None
+        fix = None
+        if known is not None and page is not None:
+            try:
+                fix = _written(known, finding, page)
+            except Exception as error:
+                if failures is None:
+                    raise
+                message = f"internal error in the fix of {finding.code}: {described(error)}; it is left out"
+                failures.append(Diagnostic("error", message, path, finding.span.line))
         told.append(replace(finding, fix=fix) if fix is not None else finding)
     return tuple(told)
 

@@ -14,11 +14,14 @@ ENTRY = 100_000
 FILE = 200_000
 LINE = 50  # that much more for both, for each line of the file
 LIGHT = 16  # values that hold fewer take no steps of their own
+LOOPS = 8  # a loop within so many others is followed once only; each loop around it doubles the steps
 HABIT = 4  # times that a function did only bookkeeping before it is taken to do so always
 
 
 class Exhausted(Exception):
-    """An entry point has taken all the steps that it may."""
+    """An entry point has taken all the steps that it may. `at` is the path and line of the statement where it has."""
+
+    at: tuple[str, int] | None = None
 
 
 class Budget:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from onnxlint.flow import facts, outputs, shapes
 from onnxlint.flow.arguments import STARRED, bind
@@ -30,7 +32,7 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.frame import Frame
-from onnxlint.flow.interpret import Interpreter, described
+from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value, exported_value, used_as_tensor, vararg_value
 from onnxlint.flow.parts import Declared, Part, name_of
@@ -38,8 +40,11 @@ from onnxlint.flow.training import never_exported
 from onnxlint.flow.tree import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
-from onnxlint.records import EXPORTERS, TensorSpec
+from onnxlint.records import EXPORTERS, TensorSpec, described
 from onnxlint.specs import SpecError, parse_spec
+
+T = TypeVar("T", ModuleInfo, ClassInfo)
+U = TypeVar("U")
 
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
 
@@ -98,9 +103,10 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
     sizes = {info.path: info.source.text.count("\n") for info in part.modules}
-    for job in _jobs(engine, part, left):
+    guard = _Guard(problems, debug)
+    for job in _jobs(engine, part, left, guard):
         lines = sizes.get(job.path, 0)
-        granted = engine.budget.of_file(job.path, lines)
+        granted = min(engine.budget.of_file(job.path, lines), ENTRY + LINE * lines)
         if granted <= 0:
             beyond.setdefault(job.path, job.name)
             continue
@@ -111,24 +117,8 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
         engine.mode_root = None
         engine.outermost = False
         engine.exits.clear()
-        try:
-            with engine.budget.entry(job.path, lines):
-                job.run()
-        except Exhausted:
-            problems.append(
-                Problem(
-                    job.path,
-                    f"{job.name} takes too many steps to analyse; what it does past "
-                    f"the first {min(granted, ENTRY + LINE * lines):,} is not seen",
-                )
-            )
-        except RecursionError as error:
-            problems.append(Problem(job.path, f"{job.name} is nested too deeply to analyse ({error})"))
-        except Exception as error:
-            if debug:
-                raise
-            message = f"internal error in {job.name}: {described(error)}; it is not analysed further"
-            problems.append(Problem(job.path, message, True, job.line))
+        with guard.over(job.path, job.name, job.line, granted), engine.budget.entry(job.path, lines):
+            job.run()
     problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
     problems += [
         Problem(path, f"the file takes too many steps to analyse; {name} and what comes after it is left out")
@@ -140,6 +130,47 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     ]
     problems += [Problem(path, f"could not be read in full: {what}") for path, what in engine.unreadable.items()]
     return Run(tuple(problems), left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    """What keeps the analysis from a class or an entry point costs that alone, and becomes a problem."""
+
+    problems: list[Problem]
+    debug: bool
+
+    @contextmanager
+    def over(self, path: str, name: str, line: int | None, granted: int = ENTRY) -> Iterator[None]:
+        """Meanwhile this is analysed, in so many steps. An error of our own is raised where that is debugged."""
+        try:
+            yield
+        except Exhausted as error:
+            at = f", at line {error.at[1]}" if error.at else ""
+            at += f" of {error.at[0]}" if error.at and error.at[0] != path else ""
+            told = f"{name} takes too many steps to analyse; what it does past the first {granted:,}{at}, is not seen"
+            self.problems.append(Problem(path, told, line=error.at[1] if error.at and error.at[0] == path else line))
+        except RecursionError as error:
+            self.problems.append(Problem(path, f"{name} is nested too deeply to analyse ({error})"))
+        except Exception as error:
+            if self.debug:
+                raise
+            told = f"internal error in {name}: {described(error)}; it is not analysed further"
+            self.problems.append(Problem(path, told, True, line))
+
+    def each(self, found: Iterable[T], of: Callable[[T], Iterable[U]]) -> Iterator[U]:
+        """What `of` gives for every file or class; one that it fails for is left out."""
+        for one in found:
+            path, name, line = (one.path, "<module>", None) if isinstance(one, ModuleInfo) else _place(one)
+            with self.over(path, name, line):
+                yield from of(one)
+
+    def those(self, found: Iterable[T], test: Callable[[T], object]) -> list[T]:
+        """Those that pass a test, without what it fails for."""
+        return list(self.each(found, lambda one: [one] if test(one) else []))
+
+
+def _place(cls: ClassInfo) -> tuple[str, str, int]:
+    return cls.module.path, cls.qualname, cls.line
 
 
 @dataclass(slots=True)
@@ -159,29 +190,25 @@ class _Job:
         raise NotImplementedError
 
 
-def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterator[_Job]:
+def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: _Guard) -> Iterator[_Job]:
     classes = [c for info in part.modules for c in info.classes.values()]
     if part.only is not None:
-        yield from _asked_for(engine, [c for c in classes if name_of(c) in part.only])
+        only = part.only
+        yield from guard.each(classes, lambda c: _asked_for(engine, c) if name_of(c) in only else ())
         return
     for model in part.declared:
         yield _DeclaredModel(engine, model.factory, model.factory, model)
-    for info in part.modules:
-        text = info.file.text
-        if ("onnx" in text or "torch.export" in text) and _EXPORTS.search(text):
-            yield from _export_scripts(engine, info)
+    yield from guard.each(part.modules, lambda info: _export_scripts(engine, info))
     for exported, call in list(engine.exported_models):
         cls = exported.object.cls
         yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call)
-    modules = [c for c in classes if c.is_module()]
-    yield from (
-        _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
-        for c in modules
-        for name in ("eval", "train")
-        if name in c.methods and _is_mode_switch(c.methods[name])
-    )
-    traced = [c for c in modules if c.find_method("forward") is not None]
-    beside = never_exported(engine, traced)
+    modules = guard.those(classes, lambda c: c.is_module())
+    yield from guard.each(modules, lambda c: _mode_switches(engine, c))
+    traced = guard.those(modules, lambda c: c.find_method("forward") is not None)
+    beside: frozenset[ClassInfo] = frozenset()
+    if traced:
+        with guard.over(*_place(traced[0])):
+            beside = never_exported(engine, traced)
     traced = [c for c in traced if c not in beside]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
@@ -190,35 +217,32 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]]) -> Iterat
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
     for c in roots:
         yield _forward(engine, c, outermost=True)
-    for c in traced:
+
+    def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
-        assert unit is not None
-        if c in roots or unit.key in engine.reached or name_of(unit) in part.run:
-            continue
-        if names[c] in part.foreign:
-            left.setdefault(name_of(unit), []).append(names[c])
+        if unit is None or unit.key in engine.reached or name_of(unit) in part.run:
+            return
+        applied = _is_autograd(c)
+        if applied and _is_applied(part, c):
+            return
+        if name_of(c) in part.foreign:
+            left.setdefault(name_of(unit), []).append(name_of(c))
         else:
-            yield _forward(engine, c)
-    for c in classes:
-        if _is_autograd(c):
-            unit = c.find_method("forward")
-            if unit is None or unit.key in engine.reached or name_of(unit) in part.run or _is_applied(part, c):
-                continue
-            if name_of(c) in part.foreign:
-                left.setdefault(name_of(unit), []).append(name_of(c))
-            else:
-                yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
+            yield _forward(engine, c) if not applied else _autograd(engine, c, unit)
+
+    yield from guard.each([c for c in traced if c not in roots], unseen)
+    yield from guard.each(guard.those(classes, _is_autograd), unseen)
 
 
-def _asked_for(engine: Interpreter, classes: Sequence[ClassInfo]) -> Iterator[_Job]:
-    """The forwards of classes that other parts mention and none of them ran."""
-    for c in classes:
-        unit = c.find_method("forward")
-        if unit is not None and unit.key not in engine.reached:
-            if _is_autograd(c):
-                yield _Autograd(engine, unit.module.path, f"{c.qualname}.forward", unit)
-            else:
-                yield _forward(engine, c)
+def _asked_for(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
+    """The forward of a class that other parts mention and none of them ran."""
+    unit = c.find_method("forward")
+    if unit is not None and unit.key not in engine.reached:
+        yield _autograd(engine, c, unit) if _is_autograd(c) else _forward(engine, c)
+
+
+def _autograd(engine: Interpreter, cls: ClassInfo, unit: FunctionUnit) -> _Job:
+    return _Autograd(engine, unit.module.path, f"{cls.qualname}.forward", unit)
 
 
 def _forward(engine: Interpreter, cls: ClassInfo, outermost: bool = False) -> _Job:
@@ -242,7 +266,16 @@ def _is_mode_switch(unit: FunctionUnit) -> bool:
     return len(names) <= 1 or names[1] in ("mode", "is_train", "training", "flag", "enable", "on", "value")
 
 
+def _mode_switches(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
+    for name in ("eval", "train"):
+        if name in c.methods and _is_mode_switch(c.methods[name]):
+            yield _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
+
+
 def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:
+    text = info.file.text
+    if not (("onnx" in text or "torch.export" in text) and _EXPORTS.search(text)):
+        return
     for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
         if _EXPORTS.search(unit.text):
             yield _ExportScript(engine, info.path, unit.qualname, unit)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from onnxlint.flow import facts, lowering, names, outputs, special
 from onnxlint.flow.alike import REST, one_for_each_module
 from onnxlint.flow.arithmetic import OPERATORS
-from onnxlint.flow.budget import Exhausted
+from onnxlint.flow.budget import LOOPS, Exhausted
 from onnxlint.flow.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.joins import join, widen
 from onnxlint.flow.targets import Targets
@@ -80,7 +80,8 @@ class Frame(Targets):
                         rest = statements[i + 1 :]
                         if rest and self.pieces(node.test, node.body, rest[:REST]) is False:
                             return self._unheard(rest)
-                except Exhausted:
+                except Exhausted as error:
+                    error.at = error.at or (self.module.path, self.line)
                     raise
                 except Exception as error:
                     if isinstance(error, RecursionError) and len(self.engine.frames) > 1:
@@ -313,6 +314,9 @@ class Frame(Targets):
         """Run a loop body that may run any number of times, widening what grows."""
         outer = self.loop_exits
         mask = self.engine.exporters
+        if twice and self.looping >= LOOPS:
+            twice = False
+            self.engine.shortened(self, f"loops within {LOOPS} others, as at line {self.line}, are followed once only")
         for _ in range(2 if twice else 1):
             before = dict(self.scope.names)
             self.loop_exits = []

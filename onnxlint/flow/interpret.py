@@ -64,7 +64,7 @@ from onnxlint.flow.reads import Attributes
 from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import LIBRARIES, ModuleInfo, Project
-from onnxlint.records import EXPORTERS
+from onnxlint.records import EXPORTERS, described
 
 log = logging.getLogger(__name__)
 
@@ -517,6 +517,10 @@ class Interpreter(Objects):
         at = frame.module.path, node.lineno + frame.body.shift
         self.failures.setdefault(at, (f"{why}; {what} is taken to be unknown", internal))
 
+    def shortened(self, frame: Activation, what: str) -> None:
+        """Note once for a function what of it is not analysed in full."""
+        self.failures.setdefault((frame.module.path, frame.body.first), (f"{frame.symbol}: {what}", False))
+
     def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
         if self.mode_root is not None:
@@ -562,12 +566,6 @@ class Interpreter(Objects):
         """A call of torch.onnx.export."""
         exports.record(self, name, args, kwargs, node)
         return UNKNOWN
-
-
-def described(error: Exception) -> str:
-    """An error of our own in few words."""
-    told = " ".join(str(error).split())
-    return f"{type(error).__name__}: {told if len(told) <= 200 else f'{told[:200]}...'}"
 
 
 def _flags(key: _Call) -> list[tuple[int, Const]]:

@@ -32,7 +32,7 @@ FORMATS = {
     "diff": ["--fix", "--unsafe-fixes", "--diff"],
     "baseline": ["--baseline", "baseline.json"],
 }
-CUT = re.compile(r"too many steps|too deeply|is left out|not analysed|could not be read in full")
+CUT = re.compile(r"too many steps|too deeply|is left out|not analysed|could not be read in full|followed once only")
 
 
 @dataclass(frozen=True)

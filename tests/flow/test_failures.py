@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from analysing import PRELUDE, project_of
 
 from onnxlint.api import check_paths
+from onnxlint.fix import registry
+from onnxlint.fix.site import Site
 from onnxlint.flow import entries, python, targets
 from onnxlint.flow.entries import Analysis, analyse
+from onnxlint.project.classes import ClassInfo
+from onnxlint.records import Fix
 
 HEAD = PRELUDE.count("\n")
 MODEL = """
@@ -34,8 +39,8 @@ def broken(*_: object) -> None:
     raise ZeroDivisionError("what\nfor\n" + "9" * 5000)
 
 
-def analysed(line: str) -> Analysis:
-    return analyse(project_of(PRELUDE + MODEL.format(line=line)))
+def analysed(line: str, probing: bool = True) -> Analysis:
+    return analyse(project_of(PRELUDE + MODEL.format(line=line)), probing=probing)
 
 
 def test_an_error_in_an_expression_leaves_its_value_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,3 +111,65 @@ def test_a_statement_nested_too_deeply_costs_itself_and_is_named() -> None:
     [problem] = found.problems
     assert (problem.line, problem.internal) == (HEAD + 8, False)
     assert "nested too deeply" in problem.message
+
+
+@pytest.mark.parametrize("step", ["is_module", "external_bases"])
+def test_an_error_about_a_class_before_anything_runs_costs_that_class(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = getattr(ClassInfo, step)
+
+    def fails(cls: ClassInfo) -> object:
+        return broken() if cls.qualname == "M" else given(cls)
+
+    monkeypatch.setattr(ClassInfo, step, fails)
+    found = analysed("pass", probing=False)
+    assert "x.any()" in {fact.text for fact in found.facts}
+    assert {(p.path, p.line, p.internal) for p in found.problems} == {("/nowhere/model.py", HEAD + 2, True)}
+    assert "internal error in M: ZeroDivisionError" in found.problems[0].message
+    with pytest.raises(ZeroDivisionError):
+        analyse(project_of(PRELUDE + MODEL.format(line="pass")), debug=True)
+
+
+def test_an_error_about_the_exports_of_a_file_costs_these_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "_export_scripts", broken)
+    found = analysed("pass")
+    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert [(p.path, p.line, p.internal) for p in found.problems] == [("/nowhere/model.py", None, True)]
+
+
+def test_an_error_about_which_models_are_exported_costs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "never_exported", broken)
+    found = analysed("pass")
+    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert [p.internal for p in found.problems] == [True]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_in_the_writing_of_a_fix_costs_that_fix(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = registry.all_remedies()["ONX101"]
+
+    def fails(site: Site) -> Fix | None:
+        return broken() if site.finding.text.startswith("y.mean()") else whole.write(site)  # type: ignore[func-returns-value]
+
+    monkeypatch.setitem(registry._REMEDIES, "ONX101", replace(whole, write=fails))
+    registry.all_remedies.cache_clear()
+    try:
+        for number in range(45):  # enough for other processes to write the fixes
+            (tmp_path / f"m{number}.py").write_text(PRELUDE + MODEL.format(line="pass"))
+        for _ in range(2):  # the second from the cache
+            result = check_paths([tmp_path], static_only=True, jobs=jobs, cache_dir=tmp_path / "cache")
+            told = [d for d in result.report.diagnostics if d.level == "error"]
+            assert {(d.path is not None and Path(d.path).name, d.line) for d in told} == {
+                (f"m{number}.py", HEAD + 9) for number in range(45)
+            }
+            assert all(d.message.startswith("internal error in the fix of ONX101: ZeroDivisionError") for d in told)
+            fixed = {f.text: bool(f.fix and f.fix.edits) for f in result.findings if f.code == "ONX101"}
+            assert not fixed.pop("y.mean() > 0")
+            assert fixed.pop("x.sum() > 0")
+        with pytest.raises(ZeroDivisionError):
+            check_paths([tmp_path], static_only=True, debug=True, cache=False)
+    finally:
+        registry.all_remedies.cache_clear()

@@ -21,6 +21,7 @@ from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import Function
 from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
+from onnxlint.flow.parts import Part
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.source.parse import SourceFile, read_source
 
@@ -380,13 +381,26 @@ def nested(head: str, depth: int, inner: str) -> str:
 
 
 ENDLESS = {
-    "loops": nested("for i{} in x:", 60, "x = x + 1"),
-    "whiles": nested("while x.sum() > {}:", 60, "x = x + 1"),
+    "loops": nested("for i{} in (1, 2):", 60, "x = x + 1"),
     "comprehensions": "        return [1 " + "for i in (1, 2, 3, 4, 5, 6, 7, 8) " * 20 + "]",
     "lambdas": "        f = lambda n: f(n) + f(n)\n        return f(x)",
     "closures": "".join(f"        def f{i}(x): return {f'f{i - 1}(f{i - 1}(x))' if i else 'x'}\n" for i in range(36))
     + "        return f35(x)",
 }
+
+
+@pytest.mark.parametrize("loop", ["for i{} in x:", "while x.sum() > {}:"])
+def test_loops_deep_in_others_are_analysed_for_one_turn_and_named(loop: str) -> None:
+    body = (
+        "    def forward(self, x):\n" + nested(loop, 20, "x = x * x.item()") + "\n        return x if x.any() else -x"
+    )
+    engine = Interpreter(project_of(f"import torch\nclass M(torch.nn.Module):\n{body}\n"), OpTable.load())
+    run = entries.run_part(engine, Part(tuple(engine.project.modules.values())), debug=True)
+    assert budget.FILE - engine.budget.of_file("/nowhere/model.py", 0) < 10_000
+    [problem] = run.problems
+    assert problem.line == 3
+    assert f"at line {4 + budget.LOOPS}, are followed once only" in problem.message
+    assert {"x.any()", "x.item()"} <= {f.text for f in engine.facts.values()}
 
 
 @pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
@@ -409,6 +423,8 @@ class Gate(torch.nn.Module):
     assert problem.path == "/nowhere/model.py"
     assert not problem.internal
     assert "Endless.forward takes too many steps to analyse" in problem.message
+    assert problem.line is not None
+    assert f", at line {problem.line}, is not seen" in problem.message
     assert {f.text for f in found.facts} >= {"x.sum() > 0", "x.any()"}
 
 
