@@ -47,23 +47,36 @@ class Git:
 
     def __call__(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
         """Run git and return what it prints. Raises GitError where its exit code is not `fine`."""
+        return self._run(arguments, given, fine).stdout
+
+    def _run(
+        self, arguments: Iterable[str], given: bytes = b"", fine: tuple[int, ...] = (0,)
+    ) -> subprocess.CompletedProcess[bytes]:
         command = [self.program, *(part for setting in _OFF for part in ("-c", setting)), *arguments]
         try:
             done = subprocess.run(
                 command, input=given, capture_output=True, check=False, cwd=self.folder, env=self.environment,
                 timeout=_SECONDS,
             )  # fmt: skip
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        except subprocess.TimeoutExpired as error:
+            raise GitError(f"`git {next(iter(arguments))}` has not ended after {_SECONDS} seconds") from error
+        except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run: {error}") from error
         if done.returncode not in fine:
             told = done.stderr.decode("utf-8", "replace").splitlines()
             raise GitError(f"git failed: {(told or [f'exit code {done.returncode}'])[0]}")
-        return done.stdout
+        return done
 
     def commit(self, revision: str) -> str | None:
-        """The id of the commit that a revision means; None where there is none."""
-        told = self("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", fine=(0, 1, 128))
-        return told.decode().strip() if told.strip().isalnum() else None  # a range is two, or has a `^`
+        """The id of the commit that a revision means; None where there is none.
+
+        Raises GitError where it may mean several: whoever is fetched from can send a tag that is called like a branch.
+        """
+        done = self._run(("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"), fine=(0, 1, 128))
+        told = done.stdout.decode().strip()
+        if b"is ambiguous" in done.stderr and revision not in ("HEAD", told):  # these two mean what they say
+            raise GitError(f"`{revision}` is ambiguous; name it in full, such as `refs/remotes/origin/main`")
+        return told if told.isalnum() else None  # a range is two, or has a `^`
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The last commit that is in the history of two; None where they have none in common."""

@@ -347,6 +347,24 @@ class TestWrong:
         with pytest.raises(ChangedError, match=r"no commit|no revision"):
             base(revision)
 
+    @pytest.mark.parametrize("kind", ["tag", "branch"])
+    @pytest.mark.parametrize("named", ["origin/main", "short", "long"])
+    def test_a_name_that_somebody_gave_to_a_commit_of_theirs_as_well(self, kind: str, named: str) -> None:
+        git("update-ref", "refs/remotes/origin/main", "main")
+        known = git("rev-parse", "main")
+        revision = {"short": known[:8], "long": known}.get(named, named)
+        write("a change", name="b.py")
+        commit()
+        git("update-ref", f"refs/{'tags' if kind == 'tag' else 'heads'}/{revision}", "HEAD")
+        if named == "long":
+            assert base(revision).commit == known, "an id means what it says"
+        else:
+            with pytest.raises(ChangedError, match=f"`{revision}` is ambiguous"):
+                base(revision)
+        assert base("refs/remotes/origin/main").commit == known
+        git("tag", "HEAD", known)
+        assert changed_lines("b.py", "refs/remotes/origin/main") == [1]
+
     def test_a_folder_without_a_repository(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         with pytest.raises(ChangedError, match="no working tree of git"):
             base(folder=tmp_path_factory.mktemp("plain"))
