@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import re
 import sys
@@ -18,8 +19,11 @@ from onnxlint.records import Diagnostic
 
 MAX_BYTES = 5_000_000
 _NEWLINE = re.compile(r"\r\n|\r|\n")
-_LONG_NUMBER = re.compile(r"0[xXoObB]\w{3000}")  # Python itself refuses a decimal one that it could not write
+_LONG_NUMBER = re.compile(r"\b0[xXoObB]\w{3000}")  # Python itself refuses a decimal one that it could not write
 _BEYOND = 1 << 64  # stands for all that are larger
+# Codecs that Python has beside those of files: of names of hosts, in quadratic time, and of literals, where a comment
+# can hold the end of a line.
+_NO_ENCODING = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape"})
 _REMEDY = "mend it, or leave it out with `exclude`"
 
 
@@ -164,6 +168,8 @@ def _decode(data: bytes, display: str) -> tuple[str, str] | Diagnostic:
     encoding = "utf-8"
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if codecs.lookup(encoding).name in _NO_ENCODING:
+            raise LookupError(f"`{encoding}` is no encoding of files")
         return data.decode(encoding).removeprefix("\ufeff"), encoding
     except UnicodeDecodeError as error:
         line = len(_NEWLINE.findall(data[: error.start].decode("latin-1"))) + 1
@@ -182,5 +188,5 @@ def _no_encoding(data: bytes, display: str, error: Exception) -> Diagnostic:
         return Diagnostic("error", "the file is not UTF-8; save it as UTF-8, or name its encoding", display, line)
     line = next((n for n, row in enumerate(data.split(b"\n")[:2], 1) if b"coding" in row), 1)
     return Diagnostic(
-        "error", f"the encoding that the file names is unusable: {error}; save it as UTF-8", display, line
+        "error", f"the encoding that the file names is unusable: {str(error)[:80]}; save it as UTF-8", display, line
     )

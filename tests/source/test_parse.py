@@ -77,7 +77,15 @@ def test_a_warning_of_the_parser_stays_silent() -> None:
         (b"# coding: hex\nx = 1\n", 1, "the encoding that the file names is unusable"),
         (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", 1, "the encoding that the file names is unusable"),
         (b"# coding: ascii\nx = 1\ny = '\xe9'\n", 3, "the file is not ascii, which its first lines name"),
-        (b"# coding: unicode_escape\nx = '\\ud800'\n", None, "the file does not parse"),
+        (b"# coding: unicode_escape\nx = '\\ud800'\n", 1, "the encoding that the file names is unusable"),
+        (
+            b"# coding: raw_unicode_escape\n# \\u000ax = 1\n",
+            1,
+            "the encoding that the file names is unusable: `raw_unicode_escape` is no enc",
+        ),
+        (b"# coding: punycode\nx = 1\n-" + b"a" * 4_000_000, 1, "the encoding that the file names is unusable"),
+        (b"# coding: idna\nx = 1\n", 1, "the encoding that the file names is unusable: `idna` is no encoding"),
+        (b"# coding: utf-7\nx = '+2AA-'\n", None, "the file does not parse"),
         ("x = 1\n".encode("utf-16"), 1, "the file is not UTF-8"),
     ],
 )
