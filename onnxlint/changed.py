@@ -5,6 +5,7 @@ Nothing in the tree has a say in it: no attributes, no index, no list of ignored
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,19 @@ class Base:
         except GitError as error:
             told = Diagnostic("error", f"--changed-since: {error}; all lines of all files count as changed")
             return Changed(dict.fromkeys(wanted, EVERY_LINE), (told,))
+
+    def before(self) -> dict[Path, bytes]:
+        """The Python files of the commit that are otherwise now, as they were. Raises GitError."""
+        differing: dict[Path, str] = {}
+        for name, (mode, key) in self.files.items():
+            path = self.repository.top / name
+            if mode in _FILES and path.suffix == ".py" and path.is_file():
+                data = read_bytes(path)
+                if isinstance(data, Diagnostic) or _key(data, key) != key:
+                    differing[_real(str(path))] = key
+        with self.repository.git() as git:
+            stored = git.blobs(differing.values())
+        return {path: stored[key] for path, key in differing.items() if key in stored}
 
     def _compared(self, git: Git, wanted: Mapping[Path, set[str]]) -> Changed:
         lines: dict[Path, Lines] = {}
@@ -196,6 +210,11 @@ def changed_since(revision: str, paths: Iterable[Path]) -> Base:
 
 def _real(path: str) -> Path:
     return Path(os.path.realpath(path))
+
+
+def _key(data: bytes, like: str) -> str:
+    """The id that a file has in git, by the hash function that another was made with."""
+    return hashlib.new("sha1" if len(like) == 40 else "sha256", b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def _text(data: bytes) -> bytes:

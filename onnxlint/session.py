@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from onnxlint import baseline
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.changed import Base
 from onnxlint.config import TYPED, Settings
+from onnxlint.git import GitError
 from onnxlint.paths import display_path
 from onnxlint.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
 from onnxlint.probes.frozen import Captured
@@ -100,7 +102,7 @@ def run(
         parts.append(report)
     report = _merged(parts)
     if base is not None:
-        report = _on_changed(report, base, {ledger.file for ledger in ledgers})
+        report = _on_changed(report, base, {ledger.file for ledger in ledgers}, lambda: _made(scopes, base, overlay))
     return Session(report, tuple(ledgers))
 
 
@@ -185,10 +187,12 @@ def _could_speak(rule: Rule, settings: Settings, unprobed: bool) -> bool:
     return not (settings.static_only or settings.only_models or unprobed or missing_packages(settings))
 
 
-def _on_changed(report: Report, base: Base, always: set[Path]) -> Report:
-    """Keep the findings that a change touches, and the slack of the baselines, which a change made."""
+def _on_changed(
+    report: Report, base: Base, always: set[Path], made: Callable[[], Counter[tuple[str, str, str]]]
+) -> Report:
+    """Keep the findings that a change touches or has `made`, and the slack of the baselines, which a change made."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    kept = []
+    kept, others = [], []
     shown = {display_path(file) for file in always}
     paths = {finding.span.path: None for finding in report.findings}
     changed = base.changed(paths, (step.path for finding in report.findings for step in finding.trace))
@@ -197,6 +201,45 @@ def _on_changed(report: Report, base: Base, always: set[Path]) -> Report:
         if path not in spans:
             source = read_source(Path(path)) if os.path.isfile(path) else None
             spans[path] = statement_spans(source.tree if isinstance(source, SourceFile) else ast.Module([], []))
-        if path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line)):
-            kept.append(finding)
-    return replace(report, findings=tuple(kept), diagnostics=(*report.diagnostics, *changed.diagnostics))
+        touched = path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line))
+        (kept if touched else others).append(finding)
+    diagnostics = [*report.diagnostics, *changed.diagnostics]
+    if others:
+        try:
+            more = made()
+        except GitError as error:
+            told = f"--changed-since: {error}; findings at lines that did not change are not compared"
+            more = Counter(map(_known_by, others))
+            diagnostics.append(Diagnostic("error", told))
+        more.subtract(map(_known_by, kept))
+        for finding in others:
+            if more[_known_by(finding)] > 0:
+                more[_known_by(finding)] -= 1
+                kept.append(finding)
+    chosen = set(map(id, kept))
+    return replace(
+        report, findings=tuple(f for f in report.findings if id(f) in chosen), diagnostics=tuple(diagnostics)
+    )
+
+
+def _made(scopes: Sequence[Scope], base: Base, overlay: Mapping[Path, bytes]) -> Counter[tuple[str, str, str]]:
+    """What the static pass finds that it did not find in the files as they were: an import can change what a line does.
+
+    Raises GitError.
+    """
+    before = base.before()
+    return _static(scopes, overlay) - _static(scopes, {**overlay, **before}) if before else Counter()
+
+
+def _static(scopes: Sequence[Scope], overlay: Mapping[Path, bytes]) -> Counter[tuple[str, str, str]]:
+    found: Counter[tuple[str, str, str]] = Counter()
+    for scope in scopes:
+        settings = replace(scope.settings, static_only=True)
+        report = run_check((), settings, found=scope.found, overlay=overlay, shown=lambda _: False)
+        found.update(map(_known_by, report.findings))
+    return found
+
+
+def _known_by(finding: Finding) -> tuple[str, str, str]:
+    """What a finding keeps where lines move and names change: its rule, its file and its text."""
+    return finding.code, finding.span.path, finding.text

@@ -35,6 +35,62 @@ class Item(torch.nn.Module):
             x.max(),
         )
 """
+NO_HAZARD = """from torch import nn
+from one import level
+FLAG = False
+
+
+class One(nn.Module):
+    def forward(self, x):
+        return x.dim()
+
+
+class Two(nn.Module):
+    def forward(self, x):
+        return x.sum()
+
+
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = One()
+
+    def forward(self, x):
+        y = x
+        if level(y) > 3:
+            return y
+        if self.part(y) > 3:
+            return y
+        if FLAG:
+            z = y
+            if z.sum() > 3:
+                return y
+        return x * 2
+
+
+class Late(nn.Module):
+    def forward(self, x):
+        y = x
+        if True:
+            return x
+        # kept
+        z = y
+        if z.max() > 3:
+            return z
+        return x
+
+
+class Base(object):
+    pass
+
+
+class Plain(Base):
+    def forward(self, x):
+        y = x
+        if y.min() > 3:
+            return y
+        return x
+"""
 CLEAN = "import torch\n\n\nclass Clean(torch.nn.Module):\n    def forward(self, x):\n        return x * 2\n"
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -247,6 +303,37 @@ class TestChangedSince:
         before = {line for code, path, line in found() if path == "gate.py" and code == "ONX101"}
         Path("helper.py").write_text("def level(x):\n    level = x.sum()\n    return level\n")
         assert (before, found("--changed-since", "HEAD", "gate.py")) == (set(), [("ONX101", "gate.py", 7)])
+
+    @pytest.mark.parametrize(
+        ("was", "becomes"),
+        [
+            ("from one import level", "from two import level"),
+            ("FLAG = False", "FLAG = True"),
+            ("self.part = One()", "self.part = Two()"),
+            ("class Base(object)", "class Base(nn.Module)"),
+            ("        if True:\n            return x\n        # kept\n", ""),
+            ("# onnxlint: ignore-file\n", ""),
+        ],
+    )
+    def test_a_change_that_makes_an_old_line_a_hazard_counts_though_no_step_to_it_changed(
+        self, was: str, becomes: str
+    ) -> None:
+        Path("one.py").write_text("def level(x):\n    return x.dim()\n")
+        Path("two.py").write_text("def level(x):\n    return x.sum()\n")
+        text = NO_HAZARD if "ignore" not in was else was + NO_HAZARD.replace("from one", "from two")
+        assert was in text
+        Path("gate.py").write_text(text)
+        git("add", "-A")
+        git("commit", "-q", "-m", "No hazard")
+        assert found("gate.py") == []
+        Path("gate.py").write_text(text.replace(was, becomes))
+        made = found("gate.py")
+        assert len(made) == 1
+        assert found("--changed-since", "HEAD", "gate.py") == made
+
+    def test_what_was_found_before_is_not_found_again_where_lines_and_names_change(self) -> None:
+        Path("gate.py").write_text("import os\n" + GATE.replace("Gate", "Door"))
+        assert found("--changed-since", "HEAD") == []
 
     def test_the_slack_of_a_baseline_is_told_all_the_same(self) -> None:
         check("--baseline", "known.json", "--write-baseline")
