@@ -78,7 +78,7 @@ def inline_layers(assignments: Sequence[str], root: Path) -> list[Layer]:
     for assignment in assignments:
         problems = Problems(INLINE)
         try:
-            table = tomllib.loads(assignment)
+            table = _loaded(assignment)
         except (ValueError, RecursionError) as error:  # ValueError alone: such as an integer of 5,000 digits
             problems.add(f"`{assignment[:80]}` is not an assignment as in the file, such as `opset = 18`: {error}")
             table = {}
@@ -127,6 +127,18 @@ def read_text(file: Path) -> str:
     return read_bytes(file, MAX_BYTES).decode("utf-8-sig")
 
 
+def _loaded(text: str) -> dict[str, Any]:
+    """Read TOML, whose whole numbers have 64 bits. Raises ValueError and RecursionError."""
+    data = tomllib.loads(text)
+    waiting: list[Any] = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise ValueError("a whole number has more than 64 bits")
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return data
+
+
 def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
     """Read one file; the table is None where it has none for onnxlint, or cannot be read (which is then noted)."""
     problems = Problems(display_path(file))
@@ -148,7 +160,7 @@ def read_file(file: Path) -> tuple[dict[str, Any] | None, Problems]:
     try:
         if (deep := too_deep(content)) is not None:
             raise ValueError(f"it is nested more than {DEEPEST} levels deep (at line {deep}, column 1)")
-        data = tomllib.loads(content)
+        data = _loaded(content)
     except (ValueError, RecursionError) as error:
         # A broken pyproject.toml that never mentions onnxlint is other tools' business.
         if not pyproject or "onnxlint" in content:

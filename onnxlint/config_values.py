@@ -16,6 +16,9 @@ from onnxlint.toml_lines import Key
 T = TypeVar("T")
 
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}(\.\d{1,4})?")
+MOST = 100  # mistakes of a file that are told; to find the nearest spelling takes time
+_LONGEST = 100  # characters of a word that may mean another
+_TOLD = 1000  # of a mistake
 FAIL_ON = ("confirmed", "suspected")
 _UNITS = {"b": 1, "": 1}
 for _power, _letter in enumerate("kmgt", 1):
@@ -24,6 +27,8 @@ for _power, _letter in enumerate("kmgt", 1):
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known spelling that is closest to `word`, or None if none is close."""
+    if len(word) > _LONGEST:
+        return None
     spellings = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower().replace("_", "-"), spellings, 1, 0.6)
     close = close or difflib.get_close_matches(word.lower(), spellings, 1, 0.6)
@@ -35,6 +40,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     options = list(known)
     close = nearest(word, options)
     return f"; did you mean `{close}`?" if close else f"; valid: {', '.join(options)}"
+
+
+class TooManyError(Exception):
+    """A file has so many mistakes that the rest of it is not looked at."""
 
 
 @dataclass(slots=True)
@@ -54,11 +63,16 @@ class Problems:
         return self.lines.get(key)
 
     def add(self, message: str, at: Key = (), line: int | None = None) -> None:
-        """Note one mistake at the key `at`, or at a line of a file that could not be read."""
+        """Note one mistake at the key `at`, or at a line of a file that could not be read. Raises TooManyError."""
+        if len(self.found) == MOST:
+            self.found.append(
+                Diagnostic("error", "there are more mistakes; mend these first: what follows is not used", self.path)
+            )
+        if len(self.found) > MOST:
+            raise TooManyError
         name = ".".join(str(part) for part in at if isinstance(part, str))
-        self.found.append(
-            Diagnostic("error", f"{name}: {message}" if name else message, self.path, line or self.line(at))
-        )
+        told = f"{name}: {message}" if name else message
+        self.found.append(Diagnostic("error", _cut(told), self.path, line or self.line(at)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +115,13 @@ def read_table(node: Node, converters: Mapping[str, Converter[Any]]) -> dict[str
     """Read the keys that `converters` names; unknown keys and refused values are noted and left out."""
     read: dict[str, Any] = {}
     for key, child in node.items():
-        if key not in converters:
-            node.problems.add(f"unknown key{did_you_mean(key, converters)}", child.at)
-            continue
-        value = converters[key](child)
+        try:
+            if key not in converters:
+                node.problems.add(f"unknown key{did_you_mean(key, converters)}", child.at)
+                continue
+            value = converters[key](child)
+        except TooManyError:
+            break
         if value is not None:
             read[key.replace("-", "_")] = value
     return read
@@ -190,10 +207,10 @@ def parse_memory(value: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
     if match is None or match.group(2).lower() not in _UNITS:
         raise ValueError(f"a size such as `4GiB` or a number of bytes is expected, not `{value}`")
-    size = int(float(match.group(1)) * _UNITS[match.group(2).lower()])
-    if size <= 0:
-        raise ValueError("a size above 0 is expected")
-    return size
+    size = float(match.group(1)) * _UNITS[match.group(2).lower()]
+    if size < 1 or size >= 1 << 63:
+        raise ValueError("a size above 0 is expected" if size < 1 else "this is more memory than there is")
+    return int(size)
 
 
 def memory(node: Node) -> int | None:
@@ -325,6 +342,10 @@ def table_of(one: Converter[T]) -> Converter[dict[str, T]]:
         return found if isinstance(node.value, dict) and len(found) == len(node.value) else None
 
     return read
+
+
+def _cut(told: str) -> str:
+    return told if len(told) <= _TOLD else f"{told[: _TOLD // 2]} … {told[-_TOLD // 2 :]}"
 
 
 def _shown(value: Any) -> str:

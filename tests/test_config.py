@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from onnxlint.config import Selection, Settings, load_settings
-from onnxlint.config_values import parse_memory
+from onnxlint.config_values import MOST, parse_memory
 from onnxlint.globs import Glob
 from onnxlint.records import DimSpec, TensorSpec, Tolerance
 from onnxlint.toml_lines import Key, key_lines
@@ -385,3 +385,39 @@ def test_every_key_of_a_document_has_its_line(document: str) -> None:
     assert set(lines) == set(keys(tomllib.loads(document)))
     written = document.splitlines()
     assert all(str(key[-1]) in written[line - 1] or isinstance(key[-1], int) for key, line in lines.items())
+
+
+@pytest.mark.parametrize("key", ["opset", "timeout", "memory", "models = [{ factory = 'a:b', timeout", "jobs"])
+def test_a_number_beyond_64_bits_is_one_message(key: str) -> None:
+    settings, mistakes = read(f"select = ['ONX1']\n{key} = 0x{'f' * 5000}{' }]' * ('[' in key)}\n")
+    assert [message for _, message in mistakes] == [
+        "this is not valid TOML: a whole number has more than 64 bits; nothing of this file is used"
+    ]
+    assert settings.select == ("ONX",)
+    assert load_settings(Path.cwd(), inline=[f"opset = 0x{'f' * 5000}"], isolated=True)[1][0].level == "error"
+
+
+def test_memory_beyond_any_machine_is_one_message() -> None:
+    assert [m for _, m in read(f"memory = '{'9' * 5000}GB'")[1]] == ["memory: this is more memory than there is"]
+
+
+@pytest.mark.parametrize("row", ["key{} = 1", "[table{}]", "[[models]]\nname{} = 1"])
+def test_of_very_many_mistakes_the_first_are_told(row: str) -> None:
+    _, mistakes = read("".join(f"{row.format(n)}\n" for n in range(20_000)))
+    assert len(mistakes) == MOST + 1
+    assert "there are more mistakes" in mistakes[0][1] + mistakes[-1][1]
+
+
+def test_many_words_that_mean_nothing_are_not_held_against_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("onnxlint.config_rules.nearest", lambda word, _: asked.append(word))
+    _, mistakes = read(f"select = [{','.join(repr(f'ONX{n}') for n in range(1000, 90_000))}]")
+    assert len(mistakes) == MOST + 1
+    assert len(asked) <= MOST + 1
+
+
+@pytest.mark.parametrize("text", ["select = ['{}']", "{} = 1", "extend = '{}'", "opset = '{}'"])
+def test_a_long_value_is_cut(text: str) -> None:
+    _, mistakes = read(text.format("k" * 900_000))
+    assert all(len(message) < 1200 for _, message in mistakes)
+    assert mistakes
