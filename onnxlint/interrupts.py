@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
+from collections.abc import Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+UNWRITTEN = "the run was interrupted before the file was written"
 _AT_ONCE = 1.0  # seconds in which a signal that comes again is the same one: `timeout` sends it twice
 
 _received: int = signal.SIGINT
@@ -43,6 +46,24 @@ def note(number: int) -> bool:
 def received() -> int:
     """The signal that has interrupted the run: SIGINT where it was none of the others."""
     return _received
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[list[int]]:
+    """Only note the signals that end the run, in the list that is yielded: what is done here comes to an end."""
+    seen: list[int] = []
+
+    def hear(number: int, _: FrameType | None) -> None:
+        note(number)
+        seen.append(number)
+
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, hear) for number in heard}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from onnxlint.atomic import replace_file
 from onnxlint.cli import main
 from onnxlint.fix import registry
 from onnxlint.fix.site import Site
@@ -293,6 +295,44 @@ def test_files_that_have_changed_meanwhile_are_reported_as_they_are(
     assert report["summary"]["fixed"] == 0
     assert [f["line"] for f in report["findings"] if f["code"] == "ONX411"] == [8, 11]
     assert (folder / "model.py").read_text() == edited
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_what_was_written_before_a_signal_is_reported(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    for name in ("other.py", "third.py"):
+        (folder / name).write_text(MODEL)
+
+    def write_and_end(change: Change) -> str | None:
+        os.kill(os.getpid(), number)
+        return write(change)
+
+    monkeypatch.setattr("onnxlint.cli.fixes.write", write_and_end)
+    done = CliRunner().invoke(
+        main, ["check", "--static-only", "--isolated", "--no-cache", "--fix", "--output-format", "json"]
+    )
+    report = json.loads(done.stdout)
+    assert done.exit_code == 128 + number
+    assert report["summary"]["fixed"] == 1
+    told = "the run was interrupted before the file was written; its findings are not fixed"
+    assert [d["path"] for d in report["diagnostics"] if d["message"] == told] == ["other.py", "third.py"]
+    assert [(folder / name).read_text() for name in ("model.py", "other.py", "third.py")] == [SAFE, MODEL, MODEL]
+
+
+def test_comments_that_were_written_before_a_signal_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "other.py").write_text(MODEL)
+
+    def write_and_end(path: Path, data: bytes, expected: bytes | None = None) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        replace_file(path, data, expected)
+
+    monkeypatch.setattr("onnxlint.cli.actions.replace_file", write_and_end)
+    done = CliRunner().invoke(main, ["check", "--static-only", "--isolated", "--no-cache", "--add-noqa"])
+    assert done.exit_code == 130
+    assert "in 1 file with" in done.stdout
+    assert "other.py: no comment is written: the run was interrupted before the file was written" in done.stderr
+    assert [(folder / name).read_text() == MODEL for name in ("model.py", "other.py")] == [False, True]
 
 
 @pytest.mark.parametrize("flags", [("--fix",), ("--add-noqa",)], ids=" ".join)

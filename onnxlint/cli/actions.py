@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from onnxlint import baseline
+from onnxlint import baseline, interrupts
 from onnxlint.atomic import FileChanged, replace_file
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import tell
@@ -60,16 +60,18 @@ def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: boo
         if finding.code != UNUSED and (show_all or not hidden(finding)):
             by_path.setdefault(finding.span.path, []).append(finding)
     written = files = 0
-    for path, findings in by_path.items():
-        fault = None if os.path.realpath(path) in ours else "this file is not among those that were to be checked"
-        fault = fault or leads_out(Path(path), roots) or _annotate(Path(path), findings, reason)
-        if fault is None:
-            written, files = written + len({f.span.line for f in findings}), files + 1
-        else:
-            tell(f"onnxlint: {path}: no comment is written: {fault}")
-            code = FAILED
+    with interrupts.noted() as signals:
+        for path, findings in by_path.items():
+            fault = None if os.path.realpath(path) in ours else "this file is not among those that were to be checked"
+            fault = fault or (interrupts.UNWRITTEN if signals else None) or leads_out(Path(path), roots)
+            fault = fault or _annotate(Path(path), findings, reason)
+            if fault is None:
+                written, files = written + len({f.span.line for f in findings}), files + 1
+            else:
+                tell(f"onnxlint: {path}: no comment is written: {fault}")
+                code = FAILED
     click.echo(f"Silenced the findings of {count(written, 'line')} in {count(files, 'file')} with `# noqa`")
-    return code
+    return interrupts.exit_code() if signals else code
 
 
 def _annotate(path: Path, findings: Sequence[Finding], reason: str) -> str | None:

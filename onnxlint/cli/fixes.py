@@ -14,7 +14,7 @@ from onnxlint.atomic import remove_leftovers
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, tell, write_bytes
 from onnxlint.cli.running import conclude
-from onnxlint.fix.write import unified_diff, write
+from onnxlint.fix.write import Change, unified_diff, write
 from onnxlint.records import Diagnostic, Report
 from onnxlint.repair import Repaired, repair
 from onnxlint.report.printed import steering
@@ -51,14 +51,17 @@ def run(
             given=given,
         )
         if asked["diff"] or given:
-            faults: dict[str, str] = {}
+            faults, interrupted = dict[str, str](), False
         else:
             remove_leftovers({file.parent for scope in scopes for file in scope.found.files})
-            faults = {c.path: fault for c in done.changes if (fault := write(c)) is not None}
+            faults, interrupted = _write(done.changes)
         if faults:
             fixed = tuple(f for f in done.fixed if f.fix is None or not {e.path for e in f.fix.edits} & faults.keys())
-            done = dataclasses.replace(done, session=done.look(), fixed=fixed, changes=())
+            written = tuple(change for change in done.changes if change.path not in faults)
+            known = (done.session, written) if interrupted else (done.look(), ())
+            done = dataclasses.replace(done, session=known[0], fixed=fixed, changes=known[1])
     report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
+    report = dataclasses.replace(report, interrupted=report.interrupted or interrupted)
     if asked["diff"]:
         return _show(done, report, show_all)
     if given:
@@ -71,7 +74,20 @@ def run(
     told = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
     report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *told))
     code = conclude(report, asked, scopes, done.overlay)
+    if report.interrupted:
+        tell("onnxlint: interrupted; the report says what was known by then")
     return interrupts.exit_code() if report.interrupted else code
+
+
+def _write(changes: Sequence[Change]) -> tuple[dict[str, str], bool]:
+    """Put files in place until a signal ends the run. Return why others stay as they are, by path, and if one came."""
+    faults = {}
+    with interrupts.noted() as signals:
+        for change in changes:
+            fault = interrupts.UNWRITTEN if signals else write(change)
+            if fault is not None:
+                faults[change.path] = fault
+        return faults, bool(signals)
 
 
 def _show(done: Repaired, report: Report, show_all: bool) -> int:
