@@ -30,6 +30,13 @@ def make_untracked(folder: Path) -> None:
         (folder.parent / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
+def remove_links(folder: Path) -> None:
+    """Remove a folder that is a link, or the links in it: what is written there stays there. Raises OSError."""
+    for path in (folder, *(folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ())):
+        if path.is_symlink():
+            path.unlink()
+
+
 def unwritable(folder: Path) -> str | None:
     """Return why nothing can be written into a folder that may not exist yet, or None. Creates nothing."""
     for existing in (folder, *folder.parents):
@@ -45,8 +52,13 @@ def leads_out(path: Path, roots: Sequence[Path]) -> str | None:
 
     The folder of a file among the roots counts, since the file itself may be the link.
     """
-    target = Path(os.path.realpath(path))
-    folders = (Path.cwd(), *(root if root.is_dir() else root.parent for root in roots))
-    if any(target.is_relative_to(os.path.realpath(folder)) for folder in folders):
+    target = led_out(path, (Path.cwd(), *(root if root.is_dir() else root.parent for root in roots)))
+    if target is None:
         return None
     return f"only a link leads to {target}, which is outside of the checked folders: name that file to change it"
+
+
+def led_out(path: Path, folders: Sequence[Path]) -> Path | None:
+    """Return what a path leads to where that is in none of the folders."""
+    target = Path(os.path.realpath(path))
+    return None if any(target.is_relative_to(os.path.realpath(folder)) for folder in folders) else target

@@ -50,6 +50,8 @@ def remember(findings: Sequence[Finding]) -> None:
             continue  # the result came from the cache, and its counterexamples were thrown away
         known = {name: told for name, told in _index(folder).items() if (folder / name / SCRIPT).is_file()}
         table = {name: dict(sorted(told)) for name, told in sorted({**known, **found}.items())}
+        if (folder / INDEX).is_symlink():  # the checked tree's: it may lead anywhere
+            (folder / INDEX).unlink()
         replace_file(folder / INDEX, (json.dumps(table, indent=1) + "\n").encode())
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.paths import make_untracked
+from onnxlint.paths import make_untracked, remove_links
 from onnxlint.probes import pickled, portable
 from onnxlint.probes.arguments import spell
 from onnxlint.probes.containers import fields_of
@@ -159,6 +159,7 @@ class _Unwritable(Exception):
 def write(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int) -> str | None:
     """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
     folder = folder_of(probe, case.exporter, number)
+    remove_links(folder)  # of the checked tree: they may lead anywhere
     (folder / ISSUE).unlink(missing_ok=True)  # of an earlier run, which may have found something else here
     if probe.live is not None:
         if case.answered is None:

@@ -233,6 +233,22 @@ class TestOutput:
         assert str(folder) in diagnostic["message"]
         folder.rmdir()
 
+    def test_proofs_do_not_follow_a_link_out_of_the_working_directory(
+        self, calls: Calls, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        Path(".onnxlint").mkdir()
+        Path(".onnxlint/repro").symlink_to(outside)
+        done = check("--output-format", "json")
+        folder = settings_of(calls).repro_dir
+        assert done.exit_code == 2
+        (diagnostic,) = json.loads(done.stdout)["diagnostics"]
+        assert f"a link leads out of the working directory, to {outside}; they are in {folder}" in diagnostic["message"]
+        folder.rmdir()
+        calls.clear()
+        check("--repro-dir", str(outside), "--output-format", "json")
+        assert settings_of(calls).repro_dir == outside
+
     def test_a_static_run_keeps_no_proofs_and_minds_no_folder(self, calls: Calls) -> None:
         Path("file").write_text("")
         assert check("--repro-dir", "file", "--static-only").exit_code == 1

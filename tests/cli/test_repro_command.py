@@ -51,6 +51,15 @@ def test_what_is_kept_is_listed_with_what_it_shows(folder: Path) -> None:
     ]
 
 
+def test_an_index_that_is_a_link_is_replaced_and_not_what_it_leads_to(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("{}")
+    (folder / "index.json").symlink_to(tmp_path / "other.json")
+    one = finding(1, ".onnxlint/repro/gate-dynamo-1/repro.py")
+    remember([one])
+    assert (tmp_path / "other.json").read_text() == "{}"
+    assert kept(folder)[0].fingerprints == (one.fingerprint,)
+
+
 @pytest.mark.parametrize(("name", "code"), [("gate-torchscript-1", 1), ("gate-dynamo-1", 0), ("net", 3)])
 def test_a_script_runs_and_its_exit_code_is_passed_on(folder: Path, name: str, code: int) -> None:
     done = run(folder, name)

@@ -93,3 +93,23 @@ def test_an_input_that_has_no_spelling_leaves_no_script(tmp_path: Path) -> None:
     assert result.evidence
     assert all(evidence.repro is None for evidence in result.evidence)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("linked", ["folder", "files"])
+def test_a_link_in_the_place_of_a_counterexample_is_not_followed(tmp_path: Path, linked: str) -> None:
+    outside, place = tmp_path / "outside", tmp_path / "repro" / "hazards-Item-torchscript-1"
+    names = ("repro.py", "inputs.npz", "issue.md", "found.npz")
+    outside.mkdir()
+    for name in names:
+        (outside / name).write_text("theirs")
+    place.parent.mkdir()
+    if linked == "folder":
+        place.symlink_to(outside)
+    else:
+        place.mkdir()
+        for name in names:
+            (place / name).symlink_to(outside / name)
+    script = scripts("Item", place.parent, exporters=("torchscript",))["torchscript"]
+    assert script.parent == place
+    assert "theirs" not in script.read_text()
+    assert [(outside / name).read_text() for name in names] == ["theirs"] * len(names)
