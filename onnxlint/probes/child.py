@@ -104,11 +104,19 @@ class Channel:
 
     def raised(self, error: BaseException, kind: str) -> None:
         """Tell that `run_probe` itself did not return: `kind` is `exit` for SystemExit, else `error`."""
-        frames = [[f.filename, f.lineno or 0, f.name] for f in reversed(traceback.extract_tb(error.__traceback__))]
-        code = error.code if isinstance(error, SystemExit) else None
-        text = repr(code) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}".removesuffix(": ")
-        altered = self._process.altered(functions=True)
-        self.send({"raised": {"kind": kind, "text": text[:2000], "frames": frames[:100]}, "altered": altered})
+        frames = [
+            [f.f_code.co_filename, line or 0, f.f_code.co_name] for f, line in traceback.walk_tb(error.__traceback__)
+        ]
+        try:
+            text = repr(error.code) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+        except BaseException as fault:  # noqa: BLE001 - the error is the model's own, and cannot say what it is
+            text = f"an error that cannot be shown ({type(fault).__name__})"
+        try:
+            altered = self._process.altered(functions=True)
+        except BaseException:  # noqa: BLE001 - nothing of Python itself can be relied on any more
+            altered = ["replaced functions that every process needs"]
+        told = {"kind": kind, "text": text.removesuffix(": ")[:2000], "frames": frames[::-1][:100]}
+        self.send({"raised": told, "altered": altered})
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one message; ends the process where the channel is gone or is not ours (a fork of the model)."""

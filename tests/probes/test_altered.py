@@ -11,7 +11,7 @@ from onnxlint.probes.pool import ProbePool
 from onnxlint.records import ModelStatus, Probe, ProbeResult
 
 MODEL = """
-import builtins, json, os, resource, torch
+import builtins, json, numpy, os, pathlib, resource, sys, time, torch
 
 def no(*args, **kwargs):
     raise RuntimeError("replaced")
@@ -27,6 +27,15 @@ class Wrapped(torch.Tensor):
 
 class Named(torch.Tensor):
     pass
+
+class Listener:
+    def __call__(self, event, args):
+        if event == "open":
+            raise RuntimeError("no file for you")
+
+class Silent:
+    def __repr__(self):
+        raise ValueError("no words")
 
 def inputs():
     return (torch.ones(2, 4),)
@@ -49,6 +58,13 @@ SAID = {
     "return Wrapped(x)": "forward returns `Wrapped`, a subclass of torch.Tensor, whose values cannot be read: "
     "NotImplementedError: nothing in here",
     "return x.as_subclass(Named)": "",
+    "time.perf_counter = lambda: 'x'": "the model replaced `time.perf_counter`, and then TypeError: ",
+    "sys._getframe = None": "the model replaced `sys._getframe`, and then TypeError: ",
+    "numpy.asarray = None": "the model replaced `numpy.asarray`, and then TypeError: ",
+    "os.path.join = lambda *parts: '/'": "the model replaced `posixpath.join`, and then FileNotFoundError: ",
+    "pathlib.Path.mkdir = None": "the model replaced `pathlib.Path.mkdir`, and then TypeError: ",
+    "sys.addaudithook(Listener())": "the model raised RuntimeError: no file for you",
+    "raise SystemExit(Silent())": "the model called `sys.exit(an error that cannot be shown (ValueError))`",
 }
 SPIN = "\n        while torch.jit.is_tracing():\n            pass"
 
