@@ -192,7 +192,8 @@ def _on_changed(
 ) -> Report:
     """Keep the findings that a change touches or has `made`, and the slack of the baselines, which a change made."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    kept, others = [], []
+    kept: list[Finding] = []
+    others: list[Finding] = []
     shown = {display_path(file) for file in always}
     paths = {finding.span.path: None for finding in report.findings}
     changed = base.changed(paths, (step.path for finding in report.findings for step in finding.trace))
