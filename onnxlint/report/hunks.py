@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import overload
 
 from onnxlint.edits import apply_edits
 from onnxlint.records import Edit, Fix
@@ -85,35 +87,76 @@ def hunks(fix: Fix, sources: Callable[[str], list[str]]) -> list[Hunk]:
 
 def edited(fix: Fix, sources: Callable[[str], list[str]]) -> list[Edited]:
     """What a fix makes of each file that it changes; nothing where an edit does not fit a file."""
-    found = []
-    for path in dict.fromkeys(edit.path for edit in fix.edits):
-        before = [line.rstrip("\r\n") for line in sources(path)]
-        edits = [edit for edit in fix.edits if edit.path == path]
-        try:
-            after = apply_edits("\n".join(before), edits).split("\n")
-        except ValueError:  # the file changed since it was checked
-            return []
-        found.append(Edited(path, before, after, _opcodes(before, after, edits)))
-    return found
+    try:
+        return [
+            _edited(path, sources(path), [edit for edit in fix.edits if edit.path == path])
+            for path in dict.fromkeys(edit.path for edit in fix.edits)
+        ]
+    except ValueError:  # the file changed since it was checked
+        return []
 
 
-def _opcodes(before: Sequence[str], after: Sequence[str], edits: Sequence[Edit]) -> list[Opcode]:
-    """Compare the lines alone that edits touch: to compare all of a long file, for each of its fixes, takes minutes."""
-    touched: list[tuple[int, int, int]] = []  # first and last line from 0, end exclusive, and how many lines are added
-    for start, end, text in sorted({(edit.start, edit.end, edit.text) for edit in edits}):
-        i, j, more = start[0] - 1, end[0], text.count("\n") - (end[0] - start[0])
+class _Rows(Sequence[str]):
+    """Lines of a file without their ends, with other lines in the place of some; only those asked for are read.
+
+    A long file has many fixes: what takes a step for each of its lines must not be done for every fix.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._parts: list[tuple[int, int, Sequence[str] | None]] = [(0, 0, None)]  # begins at, shift, own lines
+        self._end = len(lines)
+
+    def put(self, first: int, last: int, rows: Sequence[str]) -> None:
+        """Put rows in the place of the lines from `first` up to `last`, counted before any change; in their order."""
+        at = first - self._parts[-1][1]
+        shift = self._parts[-1][1] + last - first - len(rows)
+        self._parts += [(at, 0, rows), (at + len(rows), shift, None)]
+        self._end = len(self._lines) - shift
+
+    def __len__(self) -> int:
+        return self._end
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(self._end))]
+        if not 0 <= at < self._end:
+            raise IndexError(at)
+        begin, shift, own = self._parts[bisect_right(self._parts, at, key=lambda part: part[0]) - 1]
+        return own[at - begin] if own is not None else self._lines[at + shift].rstrip("\r\n")
+
+
+def _edited(path: str, lines: Sequence[str], edits: Sequence[Edit]) -> Edited:
+    """Compare the lines alone that edits touch. Raises ValueError where an edit does not fit."""
+    touched: list[tuple[int, int, list[Edit]]] = []  # first and last line from 0, end exclusive, and what edits them
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text)):
+        i, j = edit.start[0] - 1, edit.end[0]
+        if not 0 <= i < j <= len(lines):
+            raise ValueError(f"the text has no lines {i + 1} to {j}")
         if touched and i < touched[-1][1]:
-            first, last, before_it = touched.pop()
-            i, j, more = first, max(j, last), more + before_it
-        touched.append((i, j, more))
+            first, last, with_it = touched.pop()
+            touched.append((first, max(j, last), [*with_it, edit]))
+        else:
+            touched.append((i, j, [edit]))
+    before, after = _Rows(lines), _Rows(lines)
     found: list[Opcode] = []
     at = shift = 0
-    for i, j, more in touched:
-        k, m = i + shift, j + shift + more
-        inner = difflib.SequenceMatcher(None, before[i:j], after[k:m], autojunk=False).get_opcodes()
+    for i, j, own in touched:
+        old = before[i:j]
+        moved = [replace(e, start=(e.start[0] - i, e.start[1]), end=(e.end[0] - i, e.end[1])) for e in own]
+        new = apply_edits("\n".join(old), moved).split("\n")
+        after.put(i, j, new)
+        k = i + shift
+        inner = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         found += [("equal", at, i, at + shift, k), *((tag, a + i, b + i, c + k, d + k) for tag, a, b, c, d in inner)]
-        at, shift = j, shift + more
-    return _merged([*found, ("equal", at, len(before), at + shift, len(after))])
+        at, shift = j, shift + len(new) - (j - i)
+    return Edited(path, before, after, _merged([*found, ("equal", at, len(before), at + shift, len(after))]))
 
 
 def _merged(opcodes: Sequence[Opcode]) -> list[Opcode]:

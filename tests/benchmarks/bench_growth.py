@@ -32,7 +32,9 @@ FORMATS = {
     "diff": ["--fix", "--unsafe-fixes", "--diff"],
     "baseline": ["--baseline", "baseline.json"],
 }
-CUT = re.compile(r"too many steps|too deeply|is left out|not analysed|could not be read in full|followed once only")
+CUT = re.compile(
+    r"too many steps|too deeply|(?:is|are) left out|not analysed|could not be read in full|followed once only"
+)
 
 
 @dataclass(frozen=True)

@@ -149,3 +149,43 @@ def test_changes_far_apart_are_two_hunks() -> None:
         (2, 2, ("y1 = 1",)),
         (18, 18, ("y17 = 17",)),
     ]
+
+
+ROWS = ["a = 1", "", "b = 22\r", "c", ""]
+PLACES = st.tuples(st.integers(0, 6), st.integers(0, 7))
+
+
+@given(st.lists(st.tuples(PLACES, PLACES, st.sampled_from(["", "x", "x\n", "\ny\n", "p\nq"])), max_size=3))
+def test_a_fix_gives_the_lines_that_its_edits_give(places: list[tuple[tuple[int, int], tuple[int, int], str]]) -> None:
+    fix = Fix("", Safety.SAFE, tuple(Edit("m.py", *place) for place in places))
+    text = "\n".join(line.rstrip("\r") for line in ROWS)
+    try:
+        after = apply_edits(text, fix.edits).split("\n")
+    except ValueError:
+        assert edited(fix, lambda _: ROWS) == []
+        return
+    for change in edited(fix, lambda _: ROWS):
+        assert change.after[:] == list(change.after) == after
+        assert change.before[:] == text.split("\n")
+        for tag, i, j, k, m in change.opcodes:
+            assert (change.before[i:j] == change.after[k:m]) == (tag == "equal")
+        assert sum(m - k for _, _, _, k, m in change.opcodes) == len(after)
+
+
+class Counted(list[str]):
+    read = 0
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
+        self.read += 1
+        return super().__getitem__(at)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        self.read += len(self)
+        return super().__iter__()
+
+
+def test_a_small_fix_in_a_long_file_reads_the_lines_that_it_changes() -> None:
+    lines = Counted(["x = 1"] * 10_000)
+    fix = Fix("", Safety.SAFE, (Edit("m.py", (5000, 1), (5000, 6), "y = 2"), Edit("m.py", (9000, 1), (9000, 1), "z\n")))
+    assert list(fix_diff(fix, lambda _: lines))
+    assert lines.read < 20
