@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from onnxlint.project.classes import FunctionUnit
     from onnxlint.project.modules import ModuleInfo
 
+MANY, LONG = 100, 10_000  # parameters of a function, characters of a line, past which patterns read its lines alone
+_WORD = re.compile(r"\w+")
 _TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
 _JAXTYPING = (
     "Float",
@@ -219,12 +221,31 @@ def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) ->
 def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
     pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
-    return re.search(pattern, unit.text) is not None
+    return re.search(pattern, _text_about(unit, name)) is not None
+
+
+def _text_about(unit: FunctionUnit, name: str) -> str:
+    """The text of a function; of one with very many parameters the lines that name this one, with those before them."""
+    if len(unit.args.args) <= MANY:
+        return unit.text
+    return "\n".join(_lines_about(unit.text).get(name, ()))
+
+
+@lru_cache(maxsize=4)
+def _lines_about(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    lines = text.split("\n")
+    for above, line in zip(["", *lines], lines, strict=False):
+        if len(line) > LONG:
+            continue  # the head itself, as a rule
+        for word in dict.fromkeys(_WORD.findall(line)):
+            found.setdefault(word, []).append(f"{above if len(above) <= LONG else ''}\n{line}")
+    return found
 
 
 def may_be_plain(unit: FunctionUnit, name: str) -> bool:
     """True where a list or a number may come: by a name in the plural or by use, and no use that only a tensor has."""
-    text = unit.text
+    text = _text_about(unit, name)
     plural = re.search(r"[a-z]{2}s$", name) is not None and not name.endswith(("ss", "pos", "bias", "gas"))
     listed = (
         rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
@@ -238,7 +259,7 @@ def may_be_plain(unit: FunctionUnit, name: str) -> bool:
 
 def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     """True where the body uses the parameter as only a tensor is used."""
-    text = unit.text
+    text = _text_about(unit, name)
     methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
     functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
     return re.search(f"{methods}|{functions}", text) is not None

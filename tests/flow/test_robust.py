@@ -16,7 +16,7 @@ from analysing import PRELUDE, analysed, facts_of, project_of, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint.flow import budget, entries, shapes
+from onnxlint.flow import budget, entries, parameters, shapes
 from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import Function
 from onnxlint.flow.interpret import Interpreter
@@ -536,3 +536,16 @@ class Other(nn.Module):
     found = entries.analyse(project_of(PRELUDE + OVER_MODULES.format(before=endless) + other), debug=True)
     assert [p.message.partition(" takes")[0] for p in found.problems] == ["Blocks.forward"]
     assert "Other.forward" in [f.symbol.partition(".")[2] for f in found.facts if type(f).__name__ == "Loop"]
+
+
+def test_a_forward_of_very_many_inputs_is_read_as_one_of_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"x{i}" for i in range(120)]
+    body = "\n".join(
+        [f"        n{i} = int(x{i})" for i in range(0, 120, 3)] + ["        y = torch.relu(", "            x1)"]
+    )
+    source = f"import torch\nclass M(torch.nn.Module):\n    def forward(self, {', '.join(names)}):\n{body}\n"
+    source += "        return y if x2.any() else -y\n"
+    few = entries.analyse(project_of(source)).facts
+    monkeypatch.setattr(parameters, "MANY", 1000)
+    assert entries.analyse(project_of(source)).facts == few
+    assert len(few) == 1
