@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from onnxlint.flow.facts import AskedDim
@@ -79,10 +80,9 @@ class CallSite:
         head, dot, rest = dotted(node).partition(".")
         if self._aliases is None:
             self._aliases = dict(self.module.aliases)
-            for statement in ast.walk(self.scope):
-                if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                    found = imported(statement, self.module.name, self.module.is_package)
-                    self._aliases.update({name: target for name, target in found if name != "*"})
+            for statement in _imports(self.scope):
+                found = imported(statement, self.module.name, self.module.is_package)
+                self._aliases.update({name: target for name, target in found if name != "*"})
         return self._aliases.get(head, head) + dot + rest
 
     def resolve(self, node: ast.expr | None, before: int | None = None) -> ast.expr | None:
@@ -359,14 +359,22 @@ class CallSite:
             yield from block[index + 1 :]
 
 
-def _own(scope: Scope) -> Iterator[ast.AST]:
-    """The nodes of a scope without those of the functions and classes in it."""
+@lru_cache(maxsize=16)
+def _own(scope: Scope) -> tuple[ast.AST, ...]:
+    """The nodes of a scope without those of the functions and classes in it; kept, since a script has many calls."""
+    found: list[ast.AST] = []
     waiting: list[ast.AST] = list(scope.body)
     while waiting:
         node = waiting.pop()
-        yield node
+        found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             waiting.extend(ast.iter_child_nodes(node))
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _imports(scope: Scope) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in ast.walk(scope) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _binds(target: ast.AST, name: str) -> bool:
