@@ -185,12 +185,12 @@ def test_a_path_that_may_not_be_read_does_not_end_the_run(monkeypatch: pytest.Mo
     """Root may read everything, so the system's answer is given for it."""
     Path("secret.py").write_text(GATE)
     Path("locked").mkdir()
-    access, read, stat = os.access, Path.read_bytes, os.stat
+    access, opened, stat = os.access, os.open, os.stat
 
-    def denied(path: Path) -> bytes:
-        if path.name == "secret.py":
+    def denied(path: Any, *more: Any, **named: Any) -> int:
+        if str(path).endswith("secret.py"):
             raise PermissionError(13, "Permission denied", str(path))
-        return read(path)
+        return opened(path, *more, **named)
 
     monkeypatch.setattr(
         os, "access", lambda path, mode, **more: "secret" not in str(path) and access(path, mode, **more)
@@ -201,7 +201,7 @@ def test_a_path_that_may_not_be_read_does_not_end_the_run(monkeypatch: pytest.Mo
             raise PermissionError(13, "Permission denied", str(path))
         return stat(path, *more, **named)
 
-    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(os, "open", denied)
     monkeypatch.setattr(os, "stat", shut)
     done = CliRunner().invoke(
         main, ["check", "--static-only", "--output-format", "concise", "secret.py", "locked", "gate.py"]
