@@ -23,6 +23,7 @@ from onnxlint.records import Depends, Diagnostic, Probe, ProbeResult
 
 _WRITES = os.O_WRONLY | os.O_RDWR
 _DEVICES = ("/dev/", "/proc/", "/sys/")
+_SHARED_MEMORY = "/dev/shm/"
 _OURS = {"TMPDIR"}  # set anew for every probe
 _PROCESSES = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod")
@@ -131,7 +132,7 @@ class Witness:
 
     def _write(self, path: str) -> None:
         real = os.path.realpath(path)
-        if path.startswith((*self._own, *_DEVICES)) or f"{real}/".startswith((self._home, *self._own)):
+        if path.startswith(self._own) or _is_device(path) or f"{real}/".startswith((self._home, *self._own)):
             return
         frame = None if _compiling() else _user()
         if frame is not None and not (stamps.installed(frame.f_code.co_filename) and real.startswith(self._homes)):
@@ -293,6 +294,11 @@ class Witness:
                     yield from candidates[: candidates.index(os.path.abspath(found))]
                     break
                 yield from candidates
+
+
+def _is_device(path: str) -> bool:
+    """Whether a path is of the system's own; what is in shared memory stays there, like any file."""
+    return path.startswith(_DEVICES) and not path.startswith(_SHARED_MEMORY)
 
 
 def _path(given: Any) -> str | None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from faulty import confines_signals, copy_to, declared, inhabitants, make_probe
@@ -218,6 +219,21 @@ def test_a_library_may_write_to_its_cache_and_nowhere_else(root, tmp_path, monke
         (result,) = pool.run([probe], jobs=1)
     (notice,) = result.notices
     assert notice.message.endswith(f"writes outside the working directory: {tmp_path / 'log'}, {cache / 'mine'}")
+
+
+def test_a_file_that_a_model_leaves_in_shared_memory_is_reported(root):
+    place = Path(f"/dev/shm/onnxlint-test-{os.getpid()}")
+    (root / "sharing.py").write_text(
+        "from pathlib import Path\n\nfrom healthy import Model, example_inputs\n\n\n"
+        f"def build():\n    Path({str(place)!r}).write_text('')\n    Path('/dev/null').write_text('')\n"
+        "    return Model()\n"
+    )
+    try:
+        with ProbePool("stub:run_probe") as pool:
+            (result,) = pool.run([replace(make_probe(root, "healthy"), factory="sharing:build")], jobs=1)
+    finally:
+        place.unlink(missing_ok=True)
+    assert [n.message for n in result.notices] == [f"healthy:build writes outside the working directory: {place}"]
 
 
 def test_a_mistake_of_our_own_fails_the_run_and_blames_nobody_else(root):
