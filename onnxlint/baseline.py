@@ -13,6 +13,7 @@ from typing import Any
 
 from onnxlint import files
 from onnxlint.atomic import replace_file
+from onnxlint.paths import keep_inside
 from onnxlint.records import Finding
 
 SCHEMA = "onnxlint-baseline/1"
@@ -134,6 +135,7 @@ def write(file: Path, known: Iterable[Entry]) -> None:
     lines = ",\n".join(f"    {row}" for row in rows)
     body = f"[\n{lines}\n  ]" if rows else "[]"
     text = f'{{\n  "schema": "{SCHEMA}",\n  "findings": {body}\n}}\n'
+    keep_inside(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_file(file, text.encode("utf-8", "backslashreplace"))
 

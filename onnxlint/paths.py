@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Sequence
@@ -56,6 +57,17 @@ def leads_out(path: Path, roots: Sequence[Path]) -> str | None:
     if target is None:
         return None
     return f"only a link leads to {target}, which is outside of the checked folders: name that file to change it"
+
+
+def keep_inside(path: Path) -> None:
+    """Raise OSError where a path in the working directory is, or is behind, a link that leads out of it.
+
+    Such a link is the checked tree's. A path elsewhere is the user's own word for where to write.
+    """
+    if Path(os.path.abspath(path)).is_relative_to(Path.cwd()):
+        target = led_out(path, (Path.cwd(),))
+        if target is not None:
+            raise OSError(errno.ELOOP, f"a link leads out of the working directory, to {target}")
 
 
 def led_out(path: Path, folders: Sequence[Path]) -> Path | None:

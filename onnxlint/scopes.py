@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint.config import Settings, in_folder, load_settings
-from onnxlint.paths import led_out, unwritable
+from onnxlint.paths import keep_inside, unwritable
 from onnxlint.records import Diagnostic
 from onnxlint.source.discover import Discovery, discover, excluded
 
@@ -118,11 +118,12 @@ def _idle_patterns(paths: Sequence[Path], settings: Settings, found: Discovery) 
 def with_writable_repro_dir(scopes: tuple[Scope, ...]) -> tuple[tuple[Scope, ...], tuple[Diagnostic, ...]]:
     """Make sure that counterexamples can be kept: elsewhere, and said so, if not where they should go."""
     settings = scopes[0].settings  # a flag alone sets it
-    folder = Path(os.path.abspath(settings.repro_dir))
-    reason = None if settings.static_only else unwritable(folder)
-    if reason is None and not settings.static_only and folder.is_relative_to(Path.cwd()):  # or the user says where
-        target = led_out(folder, (Path.cwd(),))
-        reason = None if target is None else f"a link leads out of the working directory, to {target}"
+    reason = None if settings.static_only else unwritable(settings.repro_dir.absolute())
+    try:
+        if not settings.static_only:
+            keep_inside(settings.repro_dir)
+    except OSError as error:
+        reason = error.strerror
     if reason is None:
         return scopes, ()
     other = Path(tempfile.mkdtemp(prefix="onnxlint-repro-"))

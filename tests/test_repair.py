@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from onnxlint.atomic import replace_file
-from onnxlint.cli import main
+from onnxlint.cli import init, main
 from onnxlint.fix import registry
 from onnxlint.fix.site import Site
 from onnxlint.fix.write import Change, write
@@ -333,6 +333,40 @@ def test_comments_that_were_written_before_a_signal_are_counted(folder: Path, mo
     assert "in 1 file with" in done.stdout
     assert "other.py: no comment is written: the run was interrupted before the file was written" in done.stderr
     assert [(folder / name).read_text() == MODEL for name in ("model.py", "other.py")] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "flags", [("--output-file",), ("--report",), ("--write-baseline", "--baseline"), ("--prune-baseline", "--baseline")]
+)
+@pytest.mark.parametrize("name", ["out", "linked/out"])
+def test_no_file_is_written_through_a_link_out_of_the_working_directory(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, flags: tuple[str, ...], name: str
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    slack = '{"schema": "onnxlint-baseline/1", "findings": []}'
+    row = '{"path": "a", "code": "ONX101", "symbol": "", "text": "", "count": 1, "fingerprint": "0123456789abcdef"}'
+    precious = slack.replace("[]", f"[{row}]") if "--baseline" in flags else "precious"
+    (outside / "out").write_text(precious)
+    (folder / "linked").symlink_to(outside)
+    (folder / "out").symlink_to(outside / "out")
+    code, out, err = check(*flags, name)
+    assert code == 2
+    assert f"a link leads out of the working directory, to {outside / 'out'}" in out + err
+    assert (outside / "out").read_text() == precious
+    assert check("--output-file", str(outside / "out"))[0] == 1
+    assert (outside / "out").read_text() != precious
+
+
+def test_init_writes_no_configuration_through_such_a_link(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "settings.toml"
+    outside.write_text("precious")
+    (folder / "onnxlint.toml").symlink_to(outside)
+    fault = init._write(Path("onnxlint.toml"), "opset = 20", lambda before, text: before + text)
+    told = f"a link leads out of the working directory, to {outside}"
+    assert fault == f"onnxlint.toml cannot be written: {told}; --stdout prints the tables"
+    assert outside.read_text() == "precious"
 
 
 @pytest.mark.parametrize("flags", [("--fix",), ("--add-noqa",)], ids=" ".join)

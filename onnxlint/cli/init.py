@@ -82,9 +82,10 @@ def _write(file: Path, text: str, added: Callable[[str, str], str]) -> str | Non
     from onnxlint.atomic import replace_file
     from onnxlint.config_file import MAX_BYTES
     from onnxlint.files import read_bytes
-    from onnxlint.paths import display_path
+    from onnxlint.paths import display_path, keep_inside
 
     try:
+        keep_inside(file)
         before = read_bytes(file, MAX_BYTES) if file.exists() else None
         replace_file(file, added((before or b"").decode(), text).encode(), before)
     except (OSError, ValueError) as error:

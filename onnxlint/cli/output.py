@@ -11,6 +11,7 @@ import click
 
 from onnxlint.atomic import replace_file
 from onnxlint.cli import FAILED, silence_stdout
+from onnxlint.paths import keep_inside
 from onnxlint.report import MACHINE_FORMATS
 
 _FIRST_VTE = 5001  # 0.50.0 crashes at links
@@ -110,6 +111,7 @@ def write_file(path: Path, text: str) -> str | None:
         if path.exists() and not path.is_file():  # such as /dev/stderr, which cannot be replaced
             path.write_bytes(encode(text, "utf-8"))
             return None
+        keep_inside(path)
         replace_file(path, encode(text, "utf-8"))
     except OSError as error:
         return f"{path}: the report cannot be written: {error.strerror}; name a file in a folder that you may write to"
