@@ -297,6 +297,15 @@ def test_files_that_have_changed_meanwhile_are_reported_as_they_are(
     assert (folder / "model.py").read_text() == edited
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_may_be_closed(folder: Path, closed: str) -> None:
+    command = f'"{sys.executable}" -m onnxlint check --static-only --no-cache --isolated --fix --output-file out.txt'
+    code = subprocess.run(["sh", "-c", f"{command} {closed}"], check=False).returncode
+    assert code == 1
+    assert "Fixed 1" in (folder / "out.txt").read_text()
+    assert (folder / "model.py").read_text() == SAFE
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_what_was_written_before_a_signal_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

@@ -46,7 +46,7 @@ class Silent:
 def open_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[Progress]:
     """Progress on the stream (standard error by default) if it is a terminal, else silence; gone afterwards."""
     stream = stream or sys.stderr
-    if quiet or not stream.isatty():
+    if quiet or stream is None or not stream.isatty():  # Python has none where it was closed
         yield Silent()
         return
     from onnxlint.report.live import Live
