@@ -18,8 +18,7 @@ import psutil
 import pytest
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-RUN = "ONNXLINT_TEST_RUN"  # in the environment of every process of a run
-DAEMON = "31415926"  # what the model's daemon sleeps, whose environment is empty
+RUN = "ONNXLINT_TEST_RUN"  # in the environment of every process of a run: a number, which its daemons sleep
 LAYER = """\
 import torch
 from torch import nn
@@ -44,7 +43,7 @@ class Daemon(nn.Module):
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
-                os.execve("/bin/sleep", ["sleep", "{DAEMON}"], {{}})
+                os.execve("/bin/sleep", ["sleep", os.environ["{RUN}"]], {{}})
             os._exit(0)
         with open(os.path.join(os.environ["TMPDIR"], "scratch"), "w") as file:
             file.write("x")
@@ -67,7 +66,7 @@ class Run:
     """A check in a project of its own, with folders of its own for temporary files and the cache."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
-        self.mark = uuid.uuid4().hex
+        self.mark = str(uuid.uuid4().int % 10**9 + 10**8)
         self.project, self.temporary, self.cache = (folder / name for name in ("project", "temporary", "cache"))
         for place in (self.project, self.temporary):
             place.mkdir()
@@ -106,7 +105,7 @@ class Run:
         found = []
         for process in psutil.process_iter():
             try:
-                ours = process.environ().get(RUN) == self.mark or DAEMON in process.cmdline()
+                ours = process.environ().get(RUN) == self.mark or self.mark in process.cmdline()
                 if ours and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except psutil.Error:
