@@ -25,6 +25,7 @@ def take_it_out(site: Site) -> Fix | None:
     if listed is not None and kept:
         spaced = " " if listed[0].startswith(" ") else ""
         edit = site.splice(start + listed.start(), start + listed.end(), spaced + ", ".join(kept))
+        site.page.sound.add(edit)  # it changes a comment alone
         return site.fix("take out the codes that silence nothing", Safety.SAFE, edit)
     stop = re.compile(r"$", re.MULTILINE).search(text, end)
     last = stop.start() if stop is not None else len(text)
@@ -36,4 +37,6 @@ def take_it_out(site: Site) -> Fix | None:
         start, last = first, lines.start(span.line + 1)
     else:
         start = first + len(text[first:start].rstrip())
-    return site.fix("take out the comment", Safety.SAFE, site.splice(start, last, ""))
+    edit = site.splice(start, last, "")
+    site.page.sound.add(edit)
+    return site.fix("take out the comment", Safety.SAFE, edit)

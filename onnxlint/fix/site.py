@@ -36,7 +36,7 @@ class Page:
         self.text = text
         self.lines = Lines(text)
         self._ascii = text.isascii()
-        self.sound: list[Edit] = []  # edits that the file is known to parse after
+        self.sound: set[Edit] = set()  # edits that the file is known to parse after
         self._regions: dict[int, Region] = {}  # by the head they begin with
 
     def region(self, line: int) -> Region:
@@ -87,7 +87,7 @@ class Page:
         place = self.lines.place(self.lines.start(line + 1))
         edit = Edit(self.path, place, place, row)
         parsed(apply_edits(self.text, [edit]))
-        self.sound.append(edit)
+        self.sound.add(edit)
         return edit
 
     def offset(self, line: int, byte: int) -> int:
