@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -136,6 +137,13 @@ class Run:
 def until(condition: Callable[[], object]) -> None:
     while not condition():
         time.sleep(0.05)
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder for temporary files in which a socket has room: its path may have 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="t") as name:
+        yield Path(name)
 
 
 @pytest.fixture
@@ -270,7 +278,9 @@ def test_every_command_takes_its_processes_along(name: str, number: signal.Signa
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_the_server_of_an_editor_takes_its_processes_along(number: signal.Signals, run: Run) -> None:
+def test_the_server_of_an_editor_takes_its_processes_along(number: signal.Signals, run: Run, short: Path) -> None:
+    run.temporary = short
+    run.environment["TMPDIR"] = str(short)
     run.command = [sys.executable, "-m", "onnxlint", "server"]
     pipe = subprocess.PIPE
     process = subprocess.Popen(run.command, cwd=run.project, env=run.environment, stdin=pipe, stdout=pipe, stderr=pipe)

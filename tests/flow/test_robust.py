@@ -283,7 +283,9 @@ def test_deep_blocks_end(head: str) -> None:
         text += "    " * (i + 1) + head.format(i)
     text += "    " * (depth + 1) + "return x\n"
     source = "import torch\nclass M(torch.nn.Module):\n" + textwrap.indent(text, "    ")
-    assert entries.analyse(project_of(source), debug=True).problems == ()
+    told = [problem.message for problem in entries.analyse(project_of(source), debug=True).problems]
+    assert len(told) == (depth == 14)
+    assert all("are followed once only" in message for message in told)
 
 
 def test_a_long_chain_of_elifs_ends() -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from faulty import inhabitants
 
@@ -57,9 +58,8 @@ class KillsWorker(nn.Module):
     def forward(self, x):
         started = sorted(HERE.glob("*.started"))
         if len(started) < self.times:
-            (HERE / f"{len(started)}.started").touch()
-            server = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
-            os.kill(int(server[1]), 9)  # the Dask worker, whose child the fork server is
+            (HERE / "pid").write_text(str(os.getpid()))
+            (HERE / "pid").rename(HERE / f"{len(started)}.started")
             time.sleep(1e6)
         return torch.relu(x)
 
@@ -130,6 +130,27 @@ def test_the_report_is_that_of_a_local_run(folder: Path, cluster: Any) -> None:
     assert outcomes == [{Outcome.WRONG_VALUES, Outcome.EXPORT_ERROR}, {Outcome.OK}, set()]
 
 
+@pytest.fixture
+def killer(folder: Path) -> Iterator[None]:
+    """Kills the Dask worker of every model that has started: a model is not let."""
+    over = threading.Event()
+
+    def kill() -> None:
+        done: set[Path] = set()
+        while not over.wait(0.05):
+            for file in set(folder.glob("*.started")) - done:
+                done.add(file)
+                _supervisor, _server, worker, *_ = psutil.Process(int(file.read_text())).parents()
+                worker.kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+@pytest.mark.usefixtures("killer")
 def test_a_probe_whose_worker_is_killed_runs_again_and_the_others_are_not_disturbed(folder: Path, cluster: Any) -> None:
     stages: list[tuple[str, str]] = []
     with Cluster(cluster.scheduler_address) as pool:
@@ -143,6 +164,7 @@ def test_a_probe_whose_worker_is_killed_runs_again_and_the_others_are_not_distur
     assert "exporting with dynamo" in {stage for _, stage in stages}
 
 
+@pytest.mark.usefixtures("killer")
 def test_a_probe_that_no_worker_survives_is_reported(folder: Path, cluster: Any) -> None:
     with Cluster(cluster.scheduler_address) as pool:
         ((_, result),) = pool.run_each([probe(folder, "KillsEveryWorker")], jobs=1)
