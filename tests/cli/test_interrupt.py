@@ -116,6 +116,14 @@ def test_a_signal_that_was_ignored_from_the_start_stays_ignored(
         assert process.returncode == 0, errors
 
 
+def test_the_exit_code_holds_where_the_signal_came_while_a_dataclass_was_made(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys\nfrom onnxlint.interrupts import exit_code\n"
+        "try:\n    exec('raise KeyboardInterrupt')\nexcept KeyboardInterrupt:\n    sys.exit(exit_code())\n"
+    )
+    assert subprocess.run([sys.executable, "-m", "program"], cwd=tmp_path, check=False).returncode == 130
+
+
 def caught(pid: int) -> set[int]:
     """The signals that a process has handlers for."""
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
