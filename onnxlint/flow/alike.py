@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from onnxlint.flow.forms import read_sizes_of
 from onnxlint.flow.tree import assignments
@@ -107,6 +108,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
     return (n for n in ast.walk(node) if isinstance(n, ast.Call))
 
 
+@lru_cache(maxsize=256)
 def one_for_each_module(loop: ast.For | ast.AsyncFor) -> bool:
     """True for `for i, x in enumerate(xs)` around `self.parts[i]`: the model has as many parts as turns."""
     target, over = loop.target, loop.iter

@@ -25,7 +25,10 @@ def is_starred(v: Value) -> TypeGuard[Seq]:
 
 def without_stars(args: list[Value]) -> list[Value]:
     """Arguments for what does not tell a `*` from a list."""
-    return [Seq(v.item, v.size) if is_starred(v) else v for v in args]
+    for v in args:
+        if type(v) is Seq and v.trace is STARRED:
+            return [Seq(v.item, v.size) if is_starred(v) else v for v in args]
+    return args
 
 
 def bind(engine: Interpreter, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:

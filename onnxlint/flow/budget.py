@@ -7,13 +7,16 @@ holds many others takes more steps: with the bounds on values (see domain.py) th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+
+from onnxlint.flow.domain import Value
 
 ENTRY = 100_000
 FILE = 200_000
 LINE = 50  # that much more for both, for each line of the file
 LIGHT = 16  # values that hold fewer take no steps of their own
+READ = 8 * LIGHT  # the same for values that are only read
 LOOPS = 8  # a loop within so many others is followed once only; each loop around it doubles the steps
 HABIT = 4  # times that a function did only bookkeeping before it is taken to do so always
 
@@ -43,6 +46,14 @@ class Budget:
         """Take the steps for a value of such a weight. Raises Exhausted where there are not so many."""
         if weight >= LIGHT:
             self.spend(weight // LIGHT)
+
+    def carry_all(self, values: Collection[Value]) -> None:
+        """Take the steps for the arguments of a call, which are read and not copied. Raises as `carry` does."""
+        if len(values) > READ:
+            self.spend(len(values) // READ)
+        for v in values:
+            if v.weight > READ:
+                self.spend(v.weight // READ)
 
     def of_file(self, path: str, lines: int) -> int:
         """How many steps the entry points of a file may still take, 0 or less for none."""

@@ -6,7 +6,7 @@ Values are immutable by convention; they are not `frozen` because millions of th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -51,25 +51,44 @@ class Trace:
         return tuple(reversed(found))
 
 
-# How much one value may hold: every kind of value keeps to these when it is made (see `_BOUNDS`), so that a step of the
-# interpreter takes a bounded time. What there is more of is not known.
+# How much one value may hold: every kind of value keeps to these when it is made, so that a step of the interpreter
+# takes a bounded time. What there is more of is not known.
 WEIGHT = 1000  # values in a value; in a heavier one, what is held in what it holds is forgotten
 NUMBERS = range(-(1 << 63), 1 << 63)  # the integers, as torch has them
 TEXT = 1000  # characters of a string
 AXES = 64  # of a tensor, as torch has them; and as many dynamic ones that a size depends on
 
 
-class _Kind(type):
-    """A class of values: what it makes is within the bounds, and may be of a kind that says less."""
+class _Literals(type):
+    """The class of literals: one that is too large is no more than a setting.
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make a value."""
-        made = super().__call__(*args, **kwargs)
-        bound = _BOUNDS.get(cls)
-        return made if bound is None else bound(made)
+    It makes the value by itself, without `__init__`, because a third of all values are literals.
+    """
+
+    def __call__(cls, value: Hashable, trace: Trace | None = None) -> Any:
+        kind = type(value)
+        if kind in _SIZED:
+            if value not in NUMBERS if kind is int else len(value) > TEXT:  # type: ignore[arg-type]
+                return Config(trace)
+        elif kind in _ALIKE:
+            value = _Typed(value)
+        made: Any = object.__new__(cls)  # type: ignore[arg-type]
+        made.value, made.trace = value, trace
+        return made
 
 
-class _Plain(metaclass=_Kind):
+_SIZED = {int, str, bytes}
+_ALIKE = {bool, float, complex}  # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary
+
+
+class _Tuples(type):
+    """The class of tuples and lists of known length: of one that is too long, only what it holds is known."""
+
+    def __call__(cls, items: tuple[Value, ...], kind: str = "tuple", trace: Trace | None = None) -> Any:
+        return super().__call__(items, kind, trace) if len(items) <= WEIGHT else Seq(_any_of(items), None, trace)
+
+
+class _Plain:
     """A value that holds no other: each weighs 1, one that holds others more than all of them."""
 
     __slots__ = ()
@@ -77,7 +96,7 @@ class _Plain(metaclass=_Kind):
 
 
 @dataclass(slots=True)
-class _Holder(metaclass=_Kind):
+class _Holder:
     """A value that holds others: it weighs more than all of them, and the more the deeper they are nested."""
 
     weight: int = field(init=False, compare=False, repr=False)
@@ -91,16 +110,11 @@ class Unknown(_Plain):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Const(_Plain):
+class Const(_Plain, metaclass=_Literals):
     """A Python literal, or a static size whose number is known."""
 
     value: Hashable
     trace: Trace | None = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary.
-        if isinstance(self.value, (bool, float, complex)):
-            self.value = _Typed(self.value)
 
     @property
     def literal(self) -> Any:
@@ -150,6 +164,12 @@ class Dim(_Plain):
     trace: Trace | None = field(default=None, compare=False, repr=False)
     form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes
     least: int = COUNT
+
+    def __post_init__(self) -> None:
+        if self.example is not None and self.example not in NUMBERS:
+            self.example = None
+        if len(self.axes) > AXES:
+            self.axes = frozenset(sorted(self.axes)[:AXES])
 
     @property
     def sure(self) -> bool:
@@ -209,6 +229,10 @@ class Tensor(_Plain):
     given: str = ""
     distinct: bool = False
 
+    def __post_init__(self) -> None:
+        if self.dims is not None and len(self.dims) > AXES:
+            self.lead, self.dims = self.dims[0], None
+
     @property
     def axes(self) -> frozenset[str]:
         """Every dynamic axis that a dim of this tensor depends on, as far as known."""
@@ -223,12 +247,19 @@ class Tensor(_Plain):
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Tuple(_Holder):
+class Tuple(_Holder, metaclass=_Tuples):
     """A tuple or list of known length."""
 
     items: tuple[Value, ...]
     kind: str = "tuple"
     trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        items = self.items
+        self.weight = _weight(sum([v.weight for v in items]))
+        if self.weight > WEIGHT + len(items):
+            self.items = tuple([_light(v) for v in items])
+            self.weight = _weight(len(items))
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -239,6 +270,12 @@ class Seq(_Holder):
     size: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        size = self.size.weight if self.size is not None else 0
+        self.weight = _weight(self.item.weight + size)
+        if self.weight > WEIGHT:
+            self.item, self.weight = UNKNOWN, _weight(1 + size)
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Dict(_Holder):
@@ -247,6 +284,16 @@ class Dict(_Holder):
     items: tuple[tuple[Hashable, Value], ...] = ()
     rest: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.items) > WEIGHT:
+            held = [v for _, v in self.items]
+            self.items, self.rest = (), _any_of(held if self.rest is None else [*held, self.rest])
+        self.weight = _weight_of(self.items, self.rest)
+        if self.weight > WEIGHT + len(self.items):
+            self.items = tuple([(k, _light(v)) for k, v in self.items])
+            self.rest = None if self.rest is None else UNKNOWN
+            self.weight = _weight_of(self.items, self.rest)
 
     def get(self, key: Hashable) -> Value | None:
         """The value under a known key, else what any key may hold."""
@@ -296,6 +343,15 @@ class Layer(_Holder):
     items: Tuple | Seq | Dict | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if len(self.args) > WEIGHT:
+            self.args = ()
+        self.weight = _weight_of(self.args, self.items)
+        if self.weight > WEIGHT + len(self.args):
+            self.args = tuple([(k, _light(v)) for k, v in self.args])
+            self.items = None if self.items is None else Seq(UNKNOWN)
+            self.weight = _weight_of(self.args, self.items)
+
     def arg(self, position: int, name: str) -> Value | None:
         """The argument given by position or by name."""
         return next((v for k, v in self.args if k in (position, name)), None)
@@ -309,6 +365,12 @@ class Function(_Holder):
     bound: Value | None = None
     scope: Scope | None = field(default=None, compare=False, repr=False)
     trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        bound = self.bound
+        self.weight = 1 if bound is None else _weight(bound.weight)
+        if self.weight > _CHAIN:
+            self.bound, self.weight = UNKNOWN, _weight(1)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -345,6 +407,10 @@ class External(_Plain):
     name: str
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if len(self.name) > TEXT:
+            self.name = self.name[:TEXT]  # which no library has
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Method(_Holder):
@@ -353,6 +419,11 @@ class Method(_Holder):
     receiver: Value
     name: str
     trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = _weight(self.receiver.weight)
+        if self.weight > _CHAIN:
+            self.receiver, self.weight = UNKNOWN, _weight(1)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -364,6 +435,16 @@ class Partial(_Holder):
     kwargs: tuple[tuple[str, Value], ...]
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if len(self.args) + len(self.kwargs) > WEIGHT:
+            self.function, self.args, self.kwargs = UNKNOWN, (), ()
+        self.weight = _weight_of(self.kwargs, self.function, *self.args)
+        if self.weight > WEIGHT + len(self.args) + len(self.kwargs):
+            self.args = tuple([_light(v) for v in self.args])
+            self.kwargs = tuple([(k, _light(v)) for k, v in self.kwargs])
+            self.function = self.function if self.function.weight < WEIGHT // 2 else UNKNOWN
+            self.weight = _weight_of(self.kwargs, self.function, *self.args)
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Super(_Holder):
@@ -372,6 +453,11 @@ class Super(_Holder):
     info: ClassInfo
     bound: Value
     trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = _weight(self.bound.weight)
+        if self.weight > _CHAIN:
+            self.bound, self.weight = UNKNOWN, _weight(1)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -432,11 +518,20 @@ class Site:
     how: str
 
 
-def _weigh(v: _Holder, *held: Value | None) -> int:
+_CHAIN = 3 * WEIGHT  # what a method may be bound to
+
+
+def _weight(held: int) -> int:
     """Weigh a value by what it holds. An eighth on top for each level keeps the nesting from growing deep."""
-    inner = sum([h.weight for h in held if h is not None])
-    v.weight = 1 + inner + (inner >> 3)
-    return v.weight
+    return 1 + held + (held >> 3)
+
+
+def _weight_of(items: tuple[tuple[Any, Value], ...], *others: Value | None) -> int:
+    held = sum([v.weight for _, v in items]) if items else 0
+    for other in others:
+        if other is not None:
+            held += other.weight
+    return _weight(held)
 
 
 def _light(v: Value) -> Value:
@@ -448,102 +543,6 @@ def _any_of(values: Iterable[Value]) -> Value:
     return CONFIG if all(type(v) in (Const, Config) for v in values) else UNKNOWN
 
 
-def _bound_tuple(v: Tuple) -> Value:
-    count = len(v.items)
-    if count > WEIGHT:
-        return Seq(_any_of(v.items), None, v.trace)
-    if _weigh(v, *v.items) > WEIGHT + count:
-        v.items = tuple([_light(i) for i in v.items])
-        _weigh(v, *v.items)
-    return v
-
-
-def _bound_seq(v: Seq) -> Value:
-    if _weigh(v, v.item, v.size) > WEIGHT:
-        v.item = UNKNOWN
-        _weigh(v, UNKNOWN, v.size)
-    return v
-
-
-def _bound_dict(v: Dict) -> Value:
-    count = len(v.items)
-    if count > WEIGHT:
-        held = [i for _, i in v.items]
-        return Dict((), _any_of(held if v.rest is None else [*held, v.rest]), v.trace)
-    if _weigh(v, *[i for _, i in v.items], v.rest) > WEIGHT + count:
-        v.items = tuple([(k, _light(i)) for k, i in v.items])
-        v.rest = None if v.rest is None else UNKNOWN
-        _weigh(v, *[i for _, i in v.items], v.rest)
-    return v
-
-
-def _bound_layer(v: Layer) -> Value:
-    if len(v.args) > WEIGHT:
-        v.args = ()
-    if _weigh(v, *[i for _, i in v.args], v.items) > WEIGHT + len(v.args):
-        v.args = tuple([(k, _light(i)) for k, i in v.args])
-        v.items = None if v.items is None else Seq(UNKNOWN)
-        _weigh(v, *[i for _, i in v.args], v.items)
-    return v
-
-
-def _bound_partial(v: Partial) -> Value:
-    if len(v.args) + len(v.kwargs) > WEIGHT:
-        return UNKNOWN
-    if _weigh(v, v.function, *v.args, *[i for _, i in v.kwargs]) > WEIGHT + len(v.args) + len(v.kwargs):
-        v.args, v.kwargs = tuple([_light(i) for i in v.args]), tuple([(k, _light(i)) for k, i in v.kwargs])
-        v.function = v.function if v.function.weight < WEIGHT // 2 else UNKNOWN
-        _weigh(v, v.function, *v.args, *[i for _, i in v.kwargs])
-    return v
-
-
-def _bound_method(v: Method) -> Value:
-    return v if _weigh(v, v.receiver) <= 3 * WEIGHT else UNKNOWN
-
-
-def _bound_bound(v: Function | Super) -> Value:
-    return v if _weigh(v, v.bound) <= 3 * WEIGHT else UNKNOWN
-
-
-def _bound_const(v: Const) -> Value:
-    literal = v.value
-    if isinstance(literal, int):
-        return v if literal in NUMBERS else Config(v.trace)
-    return Config(v.trace) if isinstance(literal, (str, bytes)) and len(literal) > TEXT else v
-
-
-def _bound_external(v: External) -> Value:
-    return v if len(v.name) <= TEXT else UNKNOWN
-
-
-def _bound_dim(v: Dim) -> Value:
-    if v.example is not None and v.example not in NUMBERS:
-        v.example = None
-    if len(v.axes) > AXES:
-        v.axes = frozenset(sorted(v.axes)[:AXES])
-    return v
-
-
-def _bound_tensor(v: Tensor) -> Value:
-    if v.dims is not None and len(v.dims) > AXES:
-        v.lead, v.dims = v.dims[0], None
-    return v
-
-
-_BOUNDS: dict[type, Callable[[Any], Value]] = {
-    Tuple: _bound_tuple,
-    Seq: _bound_seq,
-    Dict: _bound_dict,
-    Layer: _bound_layer,
-    Partial: _bound_partial,
-    Method: _bound_method,
-    Function: _bound_bound,
-    Super: _bound_bound,
-    Const: _bound_const,
-    External: _bound_external,
-    Dim: _bound_dim,
-    Tensor: _bound_tensor,
-}
 UNKNOWN = Unknown()
 NONE = Const(None)
 CONFIG = Config()

@@ -69,18 +69,18 @@ def restacked(call: ast.AST, function: ast.AST) -> bool:
     if owner is None:
         return False
     assigned = [(n.targets[0], n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)]
-    lists = {t.id for t, v in assigned if isinstance(t, ast.Name) and any(n is call for n in ast.walk(v))}
-    return any(
-        isinstance(t, ast.Name)
+    stacked = {
+        v.args[0].id
+        for t, v in assigned
+        if isinstance(t, ast.Name)
         and t.id == owner
         and isinstance(v, ast.Call)
         and isinstance(v.func, ast.Attribute)
         and v.func.attr == "stack"
         and bool(v.args)
         and isinstance(v.args[0], ast.Name)
-        and v.args[0].id in lists
-        for t, v in assigned
-    )
+    }
+    return any(isinstance(t, ast.Name) and t.id in stacked and call in ast.walk(v) for t, v in assigned)
 
 
 def _unbound(call: ast.AST) -> str | None:

@@ -78,11 +78,20 @@ _DEEP = "nested too deeply to analyse"
 class _Call:
     """What tells one call of a function from another; its hash, which goes through all arguments, is taken once."""
 
-    __slots__ = ("_hash", "parts")
+    __slots__ = ("_flags", "_hash", "parts")
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
         self._hash = hash(parts)
+        self._flags: list[tuple[int, Const]] | None = None
+
+    @property
+    def flags(self) -> list[tuple[int, Const]]:
+        """The arguments that choose what a function does, with their places."""
+        if self._flags is None:
+            values = enumerate(self.parts[1])
+            self._flags = [(i, v) for i, v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
+        return self._flags
 
     def __hash__(self) -> int:
         return self._hash
@@ -188,8 +197,7 @@ class Interpreter(Objects):
                 return UNKNOWN
             contexts = CONTEXTS if self.tracing else 8 * CONTEXTS
             if len(known) >= contexts:
-                flags = _flags(key)
-                alike = [result for other, result in known.items() if _flags(other) == flags]
+                alike = [result for other, result in known.items() if other.flags == key.flags]
                 known_so_far = join_returns(alike or list(known.values())) or UNKNOWN
                 # Other arguments may give a tuple where these gave a tensor.
                 return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far
@@ -331,7 +339,9 @@ class Interpreter(Objects):
 
     def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         """Call any value."""
-        self.budget.carry(sum([v.weight for v in (*args, *kwargs.values())]) // 8)  # arguments are read, not copied
+        self.budget.carry_all(args)
+        if kwargs:
+            self.budget.carry_all(kwargs.values())
         if isinstance(callee, Function):
             return self.call_function(callee, args, kwargs, node)
         if isinstance(callee, Method):
@@ -566,8 +576,3 @@ class Interpreter(Objects):
         """A call of torch.onnx.export."""
         exports.record(self, name, args, kwargs, node)
         return UNKNOWN
-
-
-def _flags(key: _Call) -> list[tuple[int, Const]]:
-    """The arguments of a call that choose what a function does, with their places."""
-    return [(i, v) for i, v in enumerate(key.parts[1]) if isinstance(v, Const) and isinstance(v.literal, bool)]

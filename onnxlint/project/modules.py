@@ -334,6 +334,11 @@ def _definition(
 def _function(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """The tree of a function by its text; it starts on line FIRST."""
     tree = tree_of(f"{'if 1:' if text[:1].isspace() else ''}\n{text}\n")
+    first = tree.body[0]
+    if isinstance(first, ast.If):
+        first = first.body[0]
+    if isinstance(first, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return first
     return next(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
