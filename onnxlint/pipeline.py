@@ -22,8 +22,9 @@ from onnxlint.config import TYPED, Settings
 from onnxlint.fix.kept import with_kept_fixes
 from onnxlint.flow.analysis import Request, analyse_files
 from onnxlint.flow.candidates import Candidate
-from onnxlint.flow.entries import Analysis, Problem
+from onnxlint.flow.entries import Analysis
 from onnxlint.flow.parts import Declared
+from onnxlint.flow.problems import Problem
 from onnxlint.flow.versions import choose
 from onnxlint.paths import display_path
 from onnxlint.probes.frozen import Captured

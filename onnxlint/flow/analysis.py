@@ -19,11 +19,12 @@ from onnxlint import workers
 from onnxlint.cache import Store, digest
 from onnxlint.flow import results
 from onnxlint.flow.candidates import Candidate, candidates
-from onnxlint.flow.entries import Analysis, Problem, run_part
+from onnxlint.flow.entries import Analysis, run_part
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parts import Declared, Part, mentioned, name_of, partition
+from onnxlint.flow.problems import Guard, Problem
 from onnxlint.flow.results import Outcome
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
@@ -72,13 +73,14 @@ def analyse_files(index: Index, request: Request, store: Store, processes: int =
     run = _Run(index, request, store, processes)
     outcomes = run.outcomes()
     seen = results.merged(facts for facts, _ in outcomes)
-    problems = tuple(dict.fromkeys(p for _, o in outcomes for p in o.problems))
+    guard = Guard([p for _, o in outcomes for p in o.problems], request.debug)
     for _, outcome in outcomes:
         index.faulty.update((Path(path), found) for path, found in outcome.faulty.items())
     models: tuple[Candidate, ...] | None = None
     if request.probing:
         built = frozenset(name for _, o in outcomes for name in o.built)
-        models = candidates(run.modules, built, [c for _, o in outcomes for c in o.exported])
+        models = candidates(run.modules, built, [c for _, o in outcomes for c in o.exported], guard)
+    problems = tuple(dict.fromkeys(guard.problems))
     probed = {path: told for _, o in outcomes for path, told in o.probed.items()}
     faulty = {str(path): index.faulty[path] for path in index.faulty if path in index.digests}
     run.keep("run", key, _Whole(results.plain(seen), problems, models, faulty, probed))

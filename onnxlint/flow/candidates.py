@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from onnxlint.flow.parts import name_of
+from onnxlint.flow.problems import Guard
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, module_name
 from onnxlint.records import TensorSpec
@@ -38,25 +39,28 @@ class Candidate:
 
 
 def candidates(
-    modules: Iterable[ModuleInfo], built: frozenset[str], exported: Iterable[Candidate]
+    modules: Iterable[ModuleInfo], built: frozenset[str], exported: Iterable[Candidate], guard: Guard
 ) -> tuple[Candidate, ...]:
     """Every model that the source marks, exports or feeds; of the rest, those that no other module builds."""
     found: dict[str, Candidate] = {}
     for c in exported:
         found.setdefault(c.factory, c)
-    for info in list(modules):  # looking at a base may read one more file
-        for cls in info.classes.values():
-            if "." in cls.qualname or not cls.is_module() or cls.find_method("forward") is None:
-                continue
-            candidate = _of_class(info, cls)
-            if candidate.source or name_of(cls) not in built:
-                known = found.get(candidate.factory)
-                if known is None or (not known.source and candidate.source):
-                    found[candidate.factory] = candidate
+    classes = [cls for info in modules for cls in info.classes.values() if "." not in cls.qualname]
+    for candidate in guard.each(classes, lambda cls: _of_class(cls, built)):
+        known = found.get(candidate.factory)
+        if known is None or (not known.source and candidate.source):
+            found[candidate.factory] = candidate
     return tuple(found.values())
 
 
-def _of_class(info: ModuleInfo, cls: ClassInfo) -> Candidate:
+def _of_class(cls: ClassInfo, built: frozenset[str]) -> Iterator[Candidate]:
+    if cls.is_module() and cls.find_method("forward") is not None:
+        candidate = _fed(cls.module, cls)
+        if candidate.source or name_of(cls) not in built:
+            yield candidate
+
+
+def _fed(info: ModuleInfo, cls: ClassInfo) -> Candidate:
     source = _marked(info, cls) or _convention(cls)
     needs = required(cls.find_method("__init__"))
     reason = None

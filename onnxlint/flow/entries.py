@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from onnxlint.flow import facts, outputs, shapes
 from onnxlint.flow.arguments import STARRED, bind
-from onnxlint.flow.budget import ENTRY, LINE, Exhausted
+from onnxlint.flow.budget import ENTRY, LINE
 from onnxlint.flow.candidates import Candidate, candidates
 from onnxlint.flow.domain import (
     CONFIG,
@@ -36,27 +34,15 @@ from onnxlint.flow.interpret import Interpreter
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value, exported_value, used_as_tensor, vararg_value
 from onnxlint.flow.parts import Declared, Part, name_of
+from onnxlint.flow.problems import Guard, Problem, place_of
 from onnxlint.flow.training import never_exported
 from onnxlint.flow.tree import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
-from onnxlint.records import EXPORTERS, TensorSpec, described
+from onnxlint.records import EXPORTERS, TensorSpec
 from onnxlint.specs import SpecError, parse_spec
 
-T = TypeVar("T", ModuleInfo, ClassInfo)
-U = TypeVar("U")
-
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that kept the analysis from a part of a file."""
-
-    path: str
-    message: str
-    internal: bool = False
-    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +70,9 @@ def analyse(
     if not probing:
         return Analysis(seen, run.problems)
     built = frozenset(name_of(c) for c in engine.created)
-    return Analysis(seen, run.problems, candidates(project.modules.values(), built, engine.exported))
+    guard = Guard(list(run.problems), debug)
+    models = candidates(project.modules.values(), built, engine.exported, guard)
+    return Analysis(seen, tuple(dict.fromkeys(guard.problems)), models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +91,7 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
     sizes = {info.path: info.source.text.count("\n") for info in part.modules}
-    guard = _Guard(problems, debug)
+    guard = Guard(problems, debug)
     for job in _jobs(engine, part, left, guard):
         lines = sizes.get(job.path, 0)
         granted = min(engine.budget.of_file(job.path, lines), ENTRY + LINE * lines)
@@ -132,47 +120,6 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     return Run(tuple(problems), left)
 
 
-@dataclass(frozen=True, slots=True)
-class _Guard:
-    """What keeps the analysis from a class or an entry point costs that alone, and becomes a problem."""
-
-    problems: list[Problem]
-    debug: bool
-
-    @contextmanager
-    def over(self, path: str, name: str, line: int | None, granted: int = ENTRY) -> Iterator[None]:
-        """Meanwhile this is analysed, in so many steps. An error of our own is raised where that is debugged."""
-        try:
-            yield
-        except Exhausted as error:
-            at = f", at line {error.at[1]}" if error.at else ""
-            at += f" of {error.at[0]}" if error.at and error.at[0] != path else ""
-            told = f"{name} takes too many steps to analyse; what it does past the first {granted:,}{at}, is not seen"
-            self.problems.append(Problem(path, told, line=error.at[1] if error.at and error.at[0] == path else line))
-        except RecursionError as error:
-            self.problems.append(Problem(path, f"{name} is nested too deeply to analyse ({error})"))
-        except Exception as error:
-            if self.debug:
-                raise
-            told = f"internal error in {name}: {described(error)}; it is not analysed further"
-            self.problems.append(Problem(path, told, True, line))
-
-    def each(self, found: Iterable[T], of: Callable[[T], Iterable[U]]) -> Iterator[U]:
-        """What `of` gives for every file or class; one that it fails for is left out."""
-        for one in found:
-            path, name, line = (one.path, "<module>", None) if isinstance(one, ModuleInfo) else _place(one)
-            with self.over(path, name, line):
-                yield from of(one)
-
-    def those(self, found: Iterable[T], test: Callable[[T], object]) -> list[T]:
-        """Those that pass a test, without what it fails for."""
-        return list(self.each(found, lambda one: [one] if test(one) else []))
-
-
-def _place(cls: ClassInfo) -> tuple[str, str, int]:
-    return cls.module.path, cls.qualname, cls.line
-
-
 @dataclass(slots=True)
 class _Job:
     engine: Interpreter
@@ -190,7 +137,7 @@ class _Job:
         raise NotImplementedError
 
 
-def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: _Guard) -> Iterator[_Job]:
+def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Guard) -> Iterator[_Job]:
     classes = [c for info in part.modules for c in info.classes.values()]
     if part.only is not None:
         only = part.only
@@ -207,7 +154,7 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: _G
     traced = guard.those(modules, lambda c: c.find_method("forward") is not None)
     beside: frozenset[ClassInfo] = frozenset()
     if traced:
-        with guard.over(*_place(traced[0])):
+        with guard.over(*place_of(traced[0])):
             beside = never_exported(engine, traced)
     traced = [c for c in traced if c not in beside]
     for c in traced:

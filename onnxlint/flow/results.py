@@ -11,8 +11,8 @@ import msgspec
 
 from onnxlint.flow import facts
 from onnxlint.flow.candidates import Candidate
-from onnxlint.flow.entries import Problem
 from onnxlint.flow.facts import Fact
+from onnxlint.flow.problems import Problem
 from onnxlint.project.fingerprints import Moves, Record
 from onnxlint.records import EXPORTERS, Diagnostic, Span, Step
 

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from analysing import PRELUDE, project_of
 
+from onnxlint import pipeline
 from onnxlint.api import check_paths
+from onnxlint.config import Settings
 from onnxlint.fix import registry
 from onnxlint.fix.site import Site
-from onnxlint.flow import entries, python, targets
+from onnxlint.flow import candidates, entries, python, targets
 from onnxlint.flow.entries import Analysis, analyse
 from onnxlint.project.classes import ClassInfo
 from onnxlint.records import Fix
+from onnxlint.source.discover import discover
 
 HEAD = PRELUDE.count("\n")
 MODEL = """
@@ -129,6 +132,23 @@ def test_an_error_about_a_class_before_anything_runs_costs_that_class(
     assert "internal error in M: ZeroDivisionError" in found.problems[0].message
     with pytest.raises(ZeroDivisionError):
         analyse(project_of(PRELUDE + MODEL.format(line="pass")), debug=True)
+
+
+def test_an_error_about_how_a_model_is_fed_costs_that_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = candidates.forward_parameters
+    monkeypatch.setattr(candidates, "forward_parameters", lambda cls: broken() if cls.qualname == "M" else given(cls))
+    text = PRELUDE + MODEL.format(line="pass")
+    found = analyse(project_of(text))
+    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert [candidate.factory for candidate in found.candidates] == ["model:N"]
+    (tmp_path / "model.py").write_text(text)
+    settings = Settings(tmp_path, cache=False)
+    models, told = pipeline.find_candidates(discover([tmp_path], settings), settings)
+    assert [candidate.factory for candidate in models] == ["model:N"]
+    assert [(d.level, d.path and Path(d.path).name, d.line) for d in told] == [("error", "model.py", HEAD + 2)]
+    assert told[0].message.startswith("internal error in M: ZeroDivisionError")
+    with pytest.raises(ZeroDivisionError):
+        analyse(project_of(text), debug=True)
 
 
 def test_an_error_about_the_exports_of_a_file_costs_these_alone(monkeypatch: pytest.MonkeyPatch) -> None:
