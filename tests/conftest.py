@@ -1,8 +1,9 @@
-"""What holds for all tests: results are kept in a folder of this test run, not in the user's."""
+"""What holds for all tests: results are kept in a folder of this run, and processes start with the usual signals."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,3 +23,14 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del os.environ[FOLDER]
     else:
         os.environ[FOLDER] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_usual() -> None:
+    """Have no process inherit that a signal is ignored (`nohup`, `&` in a script): to this one it is still nothing.
+
+    A process that is started has a signal ignored where its parent ignores it, and as usual where that handles it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)

@@ -290,3 +290,30 @@ def test_the_server_of_an_editor_takes_its_processes_along(number: signal.Signal
     _, errors = process.communicate(timeout=300)
     run.check_gone(set())
     assert (process.returncode, errors) == (-number, b"")
+
+
+IGNORES = """\
+import os, signal, sys
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+INHERITS = """\
+import subprocess
+def test():
+    told = subprocess.check_output(["grep", "SigIgn", "/proc/self/status"], text=True)
+    assert not int(told.split()[1], 16) & (1 << 0 | 1 << 1 | 1 << 14), told
+"""
+
+
+def test_tests_that_are_started_with_signals_ignored_start_processes_that_heed_them(tmp_path: Path) -> None:
+    (tmp_path / "test_inherited.py").write_text(INHERITS)
+    pytest_of_ours = ["-m", "pytest", "-q", "-p", "conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORES, *pytest_of_ours, "-c", os.devnull, "test_inherited.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
