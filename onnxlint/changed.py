@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -38,11 +38,15 @@ class Changed:
 
     lines: Mapping[Path, Lines]
     diagnostics: tuple[Diagnostic, ...] = ()
+    real: Callable[[str], Path] = field(default_factory=lambda: cache(_real), repr=False, compare=False)
+
+    def ranges(self, path: str) -> Lines:
+        """The changed lines of a file."""
+        return self.lines.get(self.real(path), ())
 
     def touches(self, path: str, first: int, last: int) -> bool:
         """Tell whether a line from `first` to `last` of the file changed."""
-        ranges = self.lines.get(_real(path), ())
-        return any(low <= last and first <= high for low, high in ranges)
+        return any(low <= last and first <= high for low, high in self.ranges(path))
 
     def concerns(self, finding: Finding, first: int, last: int) -> bool:
         """Tell whether a finding, in a statement from line `first` to `last`, or a step that led to it changed."""
@@ -68,12 +72,13 @@ class Base:
         those on both sides of the gap count. The end of a line is no part of it. What cannot be compared counts as
         changed, and is a diagnostic.
         """
+        real = cache(_real)
         wanted: dict[Path, set[str]] = {}
-        for path in (*paths, *(path for path in passed if self._name(_real(path)) is not None)):
-            wanted.setdefault(_real(path), set()).add(path)
+        for path in (*paths, *(path for path in dict.fromkeys(passed) if self._name(real(path)) is not None)):
+            wanted.setdefault(real(path), set()).add(path)
         try:
             with self.repository.git() as git:
-                return self._compared(git, wanted)
+                return replace(self._compared(git, wanted), real=real)
         except GitError as error:
             told = Diagnostic("error", f"--changed-since: {error}; all lines of all files count as changed")
             return Changed(dict.fromkeys(wanted, EVERY_LINE), (told,))
@@ -111,6 +116,8 @@ class Base:
                 or any(self._is_relinked(git, path) for path in ways)
             ):
                 lines[real] = EVERY_LINE
+                continue
+            if mode in _FILES and _key(data, key) == key:
                 continue
             texts[real] = _text(data)
             if mode in _FILES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -77,6 +77,7 @@ def run(
     catalogue = load_catalogue()
     parts: list[Report] = []
     ledgers: list[Ledger] = []
+    checked: list[tuple[Scope, Report]] = []
     by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
     for scope in scopes:
         report = run_check(
@@ -91,6 +92,7 @@ def run(
             recall=recall,
         )
         report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
+        checked.append((scope, report))
         by_file.setdefault(scope.settings.baseline, []).append((scope, report))
         if report.interrupted:
             break
@@ -102,7 +104,7 @@ def run(
         parts.append(report)
     report = _merged(parts)
     if base is not None:
-        report = _on_changed(report, base, {ledger.file for ledger in ledgers}, lambda: _made(scopes, base, overlay))
+        report = _on_changed(report, base, {ledger.file for ledger in ledgers}, lambda: _made(checked, base, overlay))
     return Session(report, tuple(ledgers))
 
 
@@ -200,7 +202,7 @@ def _on_changed(
     for finding in report.findings:
         path = finding.span.path
         if path not in spans:
-            source = read_source(Path(path)) if os.path.isfile(path) else None
+            source = read_source(Path(path)) if changed.ranges(path) and os.path.isfile(path) else None
             spans[path] = statement_spans(source.tree if isinstance(source, SourceFile) else ast.Module([], []))
         touched = path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line))
         (kept if touched else others).append(finding)
@@ -223,22 +225,26 @@ def _on_changed(
     )
 
 
-def _made(scopes: Sequence[Scope], base: Base, overlay: Mapping[Path, bytes]) -> Counter[tuple[str, str, str]]:
+def _made(
+    checked: Iterable[tuple[Scope, Report]], base: Base, overlay: Mapping[Path, bytes]
+) -> Counter[tuple[str, str, str]]:
     """What the static pass finds that it did not find in the files as they were: an import can change what a line does.
 
     Raises GitError.
     """
+    made: Counter[tuple[str, str, str]] = Counter()
     before = base.before()
-    return _static(scopes, overlay) - _static(scopes, {**overlay, **before}) if before else Counter()
+    for scope, report in checked if before else ():
+        now = report if scope.settings.static_only else _static(scope, overlay)
+        made.update(map(_known_by, now.findings))
+        made.subtract(map(_known_by, _static(scope, {**overlay, **before}).findings))
+    return +made
 
 
-def _static(scopes: Sequence[Scope], overlay: Mapping[Path, bytes]) -> Counter[tuple[str, str, str]]:
-    found: Counter[tuple[str, str, str]] = Counter()
-    for scope in scopes:
-        settings = replace(scope.settings, static_only=True)
-        report = run_check((), settings, found=scope.found, overlay=overlay, shown=lambda _: False)
-        found.update(map(_known_by, report.findings))
-    return found
+def _static(scope: Scope, overlay: Mapping[Path, bytes]) -> Report:
+    """What the static pass alone says of a scope."""
+    settings = replace(scope.settings, static_only=True)
+    return run_check((), settings, found=scope.found, overlay=overlay, shown=lambda _: False)
 
 
 def _known_by(finding: Finding) -> tuple[str, str, str]:
