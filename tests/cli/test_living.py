@@ -9,13 +9,17 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
+from onnxlint import session
 from onnxlint.cli import actions, main
+from onnxlint.records import Diagnostic, Report
+from onnxlint.source.parse import SourceFile
 
 GATE = """import torch
 
@@ -330,6 +334,36 @@ class TestChangedSince:
         made = found("gate.py")
         assert len(made) == 1
         assert found("--changed-since", "HEAD", "gate.py") == made
+
+    def test_it_costs_one_more_static_pass_and_reads_the_files_that_changed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        given_pass, given_tree = session.run_check, session.read_source
+        passes: list[Mapping[Path, bytes]] = []
+        trees: list[str] = []
+
+        def run_check(*arguments: Any, **more: Any) -> Report:
+            passes.append(more["overlay"])
+            return given_pass(*arguments, **more)
+
+        def read_source(path: Path) -> SourceFile | Diagnostic:
+            trees.append(path.name)
+            return given_tree(path)
+
+        monkeypatch.setattr(session, "run_check", run_check)
+        monkeypatch.setattr(session, "read_source", read_source)
+        assert found("--changed-since", "HEAD") == []
+        assert (len(passes), trees) == (1, [])
+        text = Path("gate.py").read_text()
+        Path("new.py").write_text(GATE.replace("Gate", "New"))
+        Path("other.py").write_text("x = 1\n")
+        git("add", "-A")
+        git("commit", "-q", "-m", "One more")
+        Path("new.py").write_text(GATE.replace("Gate", "Newer"))
+        passes.clear()
+        assert found("--changed-since", "HEAD") == []
+        assert [{path.name for path in overlay} for overlay in passes] == [set(), {"new.py"}]
+        assert (set(trees), Path("gate.py").read_text()) == ({"new.py"}, text)
 
     def test_what_was_found_before_is_not_found_again_where_lines_and_names_change(self) -> None:
         Path("gate.py").write_text("import os\n" + GATE.replace("Gate", "Door"))
