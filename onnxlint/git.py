@@ -7,9 +7,11 @@ one: it works in a stand-in, a temporary folder with a configuration of ours, wh
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnxlint.files import read_bytes
+from onnxlint.files import kind, read_bytes
 from onnxlint.lifetimes import temporary_folder
 
 # What the stand-in takes from the folder of a working tree, and from the one that its working trees share.
@@ -30,6 +32,7 @@ _SETTING = re.compile(
 _HARMLESS = re.compile(r"[\w./*:+@=-]+")
 _OFF = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.bareRepository=explicit", "protocol.allow=never")
 _SECONDS = 300
+_ALTERNATES = 1 << 16
 _HEADER = 4096  # the bytes of a `.git` file, of `commondir` or HEAD; they hold one line
 
 
@@ -133,11 +136,12 @@ class Repository:
         with temporary_folder("onnxlint-git-") as name:
             folder = Path(name).resolve()
             git = Git(program, folder, _environment(folder, self.shared / "objects"))
+            linked = {part: self.own / part for part in _OWN} | {part: self.shared / part for part in _SHARED}
+            _refuse_endless([*linked.values(), *_stores(self.shared / "objects")])
             (folder / "HEAD").write_bytes(_first(self.own / "HEAD"))
             (folder / "logs").mkdir()
-            for there, parts in ((self.own, _OWN), (self.shared, _SHARED)):
-                for part in parts:
-                    os.symlink(there / part, folder / part)
+            for part, place in linked.items():
+                os.symlink(place, folder / part)
             (folder / "config").write_text(_configuration({}))
             if (self.shared / "config").is_file():
                 told = git("config", "--file", str(self.shared / "config"), "--no-includes", "--list", "-z")
@@ -167,6 +171,39 @@ def repository_around(start: Path) -> Repository | None:
             shared = _first(entry / "commondir") if (entry / "commondir").is_file() else b""
             return Repository(folder, entry.resolve(), (entry / os.fsdecode(shared.strip())).resolve())
     return None
+
+
+def _stores(objects: Path, depth: int = 5) -> Iterator[Path]:
+    """The folder of the objects, and those that it names for more: as deep as git follows them."""
+    yield objects
+    try:
+        told = read_bytes(objects / "info" / "alternates", _ALTERNATES)
+    except OSError:
+        told = b""
+    for line in told.splitlines() if depth else ():
+        if line.startswith(b'"'):  # as a string of C
+            line = line[1:-1].decode("unicode_escape", "replace").encode("latin-1", "replace")
+        if line and b"\0" not in line and not line.startswith(b"#"):
+            yield from _stores(objects / os.fsdecode(line), depth - 1)
+
+
+def _refuse_endless(places: Iterable[Path]) -> None:
+    """Raise GitError where there is a pipe or a device among the files of git, which it would wait for."""
+    waiting: list[str] = [str(place) for place in places]
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        place = waiting.pop()
+        try:
+            told = os.stat(place)
+        except OSError:  # there is none, or git cannot read it either
+            continue
+        if stat.S_ISREG(told.st_mode) or (told.st_dev, told.st_ino) in seen:
+            continue
+        if not stat.S_ISDIR(told.st_mode):
+            raise GitError(f"`{place}` is no file but {kind(told.st_mode)}, so git is not asked")
+        seen.add((told.st_dev, told.st_ino))
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            waiting += [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
 
 
 def _first(file: Path) -> bytes:

@@ -316,6 +316,30 @@ def test_what_a_partial_clone_has_not_got_is_not_fetched(place: Place) -> None:
     assert place.unasked() == []
 
 
+ENDLESS = (
+    *("packed-refs", "shallow", "refs/heads/main", "refs/tags/aside", "logs/HEAD", "FETCH_HEAD", "objects/info/packs"),
+    *("objects/pack/pack-1.idx", "objects/info/alternates", "../aside/pack/pack-1.idx", "a commit"),
+)
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("kind", ["a named pipe", "a device"])
+def test_a_pipe_or_a_device_among_the_files_of_git_is_not_waited_for(name: str, kind: str, place: Place) -> None:
+    folder = place.tree / ".git"
+    tip = git(place.tree, "rev-parse", "main")
+    (folder / "objects" / "info" / "alternates").write_text('# of another\n"../../\\141side"\n')
+    (place.tree / "aside").mkdir()
+    file = folder / (f"objects/{tip[:2]}/{tip[2:]}" if name == "a commit" else name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    os.mkfifo(file) if kind == "a named pipe" else file.symlink_to("/dev/zero")
+    done = place.run("check", "--static-only", "--changed-since", "main")
+    assert (done.returncode, done.stdout) == (2, "")
+    [told] = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+    assert f"is no file but {kind}" in told
+    assert file.name in told
+
+
 def test_one_module_starts_git() -> None:
     naming = set()
     for file in sorted((ROOT / "onnxlint").rglob("*.py")):
