@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from onnxlint.lifetimes import end_with, prctl
-from onnxlint.probes import overlay, stages, wire, witness
+from onnxlint.probes import ipc, overlay, stages, wire, witness
 from onnxlint.probes.altered import Process
 from onnxlint.records import Probe, ProbeResult, from_json, to_json
 
@@ -60,6 +60,7 @@ def _run(channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     runner = load_runner(request["runner"])
     seen = witness.Witness(probe, request["scratch"], os.getppid())
     seen.listen()
+    ipc.note_made(request["scratch"])
     try:
         result = runner(probe, lambda known: channel.publish(seen.tell(known)))
     except SystemExit as error:

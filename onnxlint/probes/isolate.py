@@ -150,6 +150,7 @@ class _Watch:
         self.supervisor = 0
         self.lost = False  # the supervisor has ended without telling of the probe's end
         self.left = self.stuck = 0  # processes that the model has left, and those that could not be ended
+        self.objects = 0  # shared memory, semaphores and queues that it has left
         self.decoder = wire.Decoder()
         self.errors = bytearray()
         self.numbers = bytearray()
@@ -252,8 +253,8 @@ class _Watch:
             numbers = [n for (n,) in wire.NUMBER.iter_unpack(self.numbers[: len(self.numbers) // 8 * 8])]
             if len(numbers) > 1:
                 self.supervisor, self.pid = numbers[:2]
-            if len(numbers) > 4:
-                self.status, left, self.stuck = numbers[2:]
+            if len(numbers) > 5:
+                self.status, left, self.stuck, self.objects = numbers[2:]
                 self.left = max(self.left, left)
         elif self.malformed is None:
             self.decoder.feed(data)
@@ -304,13 +305,17 @@ class _Watch:
             self._pump(TICK)
 
     def left_running(self) -> list[Diagnostic]:
-        """Say how many processes the model has left running, and whether all of them could be ended."""
-        if not self.left and not self.stuck:
-            return []
-        some = "a process" if self.left == 1 else f"{self.left} processes"
-        ended = f"of which onnxlint could not end {self.stuck}" if self.stuck else "which onnxlint ended"
-        message = f"{self.probe.name} leaves {some} running, {ended}"
-        return [Diagnostic("warning", message, self.probe.path or None, self.probe.line or None)]
+        """Say how many processes the model has left running, whether all could be ended, and what else it has left."""
+        told = []
+        if self.left or self.stuck:
+            some = "a process" if self.left == 1 else f"{self.left} processes"
+            ended = f"of which onnxlint could not end {self.stuck}" if self.stuck else "which onnxlint ended"
+            told.append(f"leaves {some} running, {ended}")
+        if self.objects:
+            some = "an IPC object" if self.objects == 1 else f"{self.objects} IPC objects"
+            told.append(f"leaves {some} (shared memory, semaphores or message queues), which onnxlint removed")
+        place = self.probe.path or None, self.probe.line or None
+        return [Diagnostic("warning", f"{self.probe.name} {deed}", *place) for deed in told]
 
     def _post_mortem(self) -> Death:
         """Say how a process ended that broke no limit of ours, and what the model did to it if nothing else tells."""

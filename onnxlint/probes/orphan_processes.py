@@ -16,8 +16,8 @@ _PATIENCE = 5.0  # seconds for processes that fork faster than they are killed
 _STOPS = 3  # looks that find new processes and only stop them, before all are killed
 
 
-def end_descendants(spared: Collection[int] = ()) -> tuple[int, int]:
-    """Kill all descendants, but for the children `spared` and theirs; return how many there were, and how many stay.
+def end_descendants(spared: Collection[int] = ()) -> tuple[set[int], int]:
+    """Kill all descendants, but for the children `spared` and theirs; return which there were, and how many stay.
 
     They are stopped first, so that none starts another when it sees one die.
     """
@@ -26,7 +26,7 @@ def end_descendants(spared: Collection[int] = ()) -> tuple[int, int]:
     looks = 0
     while family := descendants(os.getpid(), spared):
         if time.monotonic() > deadline:
-            return len(seen), len(family)
+            return {process.pid for process in seen}, len(family)
         new = not seen.issuperset(family)
         seen.update(family)
         looks += 1
@@ -36,7 +36,7 @@ def end_descendants(spared: Collection[int] = ()) -> tuple[int, int]:
         if number == signal.SIGKILL:
             time.sleep(0.001)
             reap(spared)
-    return len(seen), 0
+    return {process.pid for process in seen}, 0
 
 
 def descendants(pid: int, spared: Collection[int] = ()) -> list[psutil.Process]:
@@ -70,11 +70,13 @@ def descends(target: int, pid: int) -> bool:
         return True
 
 
-def reap(spared: Collection[int]) -> None:
-    """Take note of the children that have ended, but for those `spared`, whose ends others wait for."""
+def reap(spared: Collection[int]) -> set[int]:
+    """Take note of the children that have ended, but for those `spared`, whose ends others wait for; return which."""
+    gone = set()
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and ended.si_pid not in spared:
-            os.waitpid(ended.si_pid, 0)
+            gone.add(os.waitpid(ended.si_pid, 0)[0])
+    return gone
 
 
 def _below(process: psutil.Process) -> list[psutil.Process]:

@@ -2,7 +2,8 @@
 
 It belongs to one probe, so whatever descends from it comes from that probe's model. It goes on when the fork server is
 killed, and ends with the process that runs the pool. It tells through the status pipe: its own process id and that of
-the probe; at the end the wait status, how many processes were left, and how many of those could not be ended.
+the probe; at the end the wait status, how many processes were left, how many of those could not be ended, and how
+much shared memory, how many semaphores and queues were.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 from typing import Any, NoReturn
 
 from onnxlint.lifetimes import adopt_orphans
-from onnxlint.probes import child, orphan_processes, wire
+from onnxlint.probes import child, ipc, orphan_processes, wire
 
 _TICK = 200  # milliseconds between two looks, where nothing wakes us up
 
@@ -48,11 +49,13 @@ def _supervise(request: dict[str, Any], channel: int, status: int, errors: int, 
         for fd in (channel, errors, trace):
             os.close(fd)
         tell(status, os.getpid(), pid)
-        ended = _wait(pid, request["pool"], pool, status)
+        ended, gone = _wait(pid, request["pool"], pool, status)
+        gone |= orphan_processes.reap(())
         left, stuck = orphan_processes.end_descendants()
+        objects = ipc.remove_left(gone | left, scratch)
     finally:
         remove(scratch)
-    tell(status, ended, left, stuck)
+    tell(status, ended, len(left), stuck, objects)
 
 
 def tell(status: int, *numbers: int) -> None:
@@ -75,8 +78,12 @@ def remove(folder: str) -> None:
         shutil.rmtree(folder, onerror=retry)
 
 
-def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> int:
-    """Wait until the probe's process has ended; end it where nobody waits for it. Return the wait status."""
+def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, set[int]]:
+    """Wait until the probe's process has ended; end it where nobody waits for it.
+
+    Return the wait status, and the processes that have ended here.
+    """
+    gone = {pid}
     poll = select.poll()
     poll.register(status, 0)  # an error: nobody reads
     awaited = [fd for fd in (pool, _open_process(pid)) if fd is not None]
@@ -86,11 +93,10 @@ def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> int:
         ready = {fd for fd, _ in poll.poll(_TICK)}
         found, ended = os.waitpid(pid, os.WNOHANG)
         if found:
-            return ended
+            return ended, gone
         if status in ready or pool in ready or not _exists(pool_id):
-            orphan_processes.end_descendants()
-            return 0
-        orphan_processes.reap((pid,))
+            return 0, gone | orphan_processes.end_descendants()[0]
+        gone |= orphan_processes.reap((pid,))
 
 
 def _open_process(pid: int) -> int | None:

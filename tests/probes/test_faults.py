@@ -236,6 +236,70 @@ def test_a_file_that_a_model_leaves_in_shared_memory_is_reported(root):
     assert [n.message for n in result.notices] == [f"healthy:build writes outside the working directory: {place}"]
 
 
+IPC = """
+import ctypes, os, sys
+from multiprocessing import resource_tracker, shared_memory
+
+from healthy import Model, example_inputs
+
+C = ctypes.CDLL(None)
+
+
+def by_system_v():
+    C.shmget(0, 4096, 0o1600)  # IPC_CREAT
+    C.msgsnd(C.msgget(0, 0o1600), b"\\1" + bytes(15), 8, 0)
+    C.semop(C.semget(0, 1, 0o1600), (ctypes.c_short * 3)(0, 1, 0), 1)
+
+
+def by_system_v_in_a_child():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            C.shmget(0, 4096, 0o1600)
+            os._exit(0)
+        os._exit(0)
+    os.wait()
+
+
+def in_shared_memory():
+    shared_memory.SharedMemory(create=True, size=100)
+    shared_memory.SharedMemory(create=True, size=100).unlink()
+
+
+def in_shared_memory_and_dies():
+    in_shared_memory()
+    os.kill(os.getpid(), 9)
+
+
+def build():
+    {}()
+    return Model()
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/sysvipc/shm"), reason="the system has no such objects")
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("by_system_v", "3 IPC objects"),
+        ("by_system_v_in_a_child", "an IPC object"),
+        ("in_shared_memory", "an IPC object"),
+        ("in_shared_memory_and_dies", "an IPC object"),
+    ],
+)
+def test_ipc_objects_that_a_model_leaves_are_removed_and_reported(root, how, told):
+    def objects() -> list[str]:
+        return [*Path("/dev/shm").iterdir(), *(Path(f"/proc/sysvipc/{k}").read_text() for k in ("shm", "msg", "sem"))]
+
+    (root / f"{how}.py").write_text(IPC.format(how))
+    before = objects()
+    with ProbePool("stub:run_probe") as pool:
+        (result,) = pool.run([replace(make_probe(root, "healthy"), factory=f"{how}:build")], jobs=1)
+    assert objects() == before
+    said = f"leaves {told} (shared memory, semaphores or message queues), which onnxlint removed"
+    assert said in [n.message.partition(" ")[2] for n in result.notices]
+
+
 def test_a_mistake_of_our_own_fails_the_run_and_blames_nobody_else(root):
     with ProbePool("onnxlint.probes.stages:stage") as pool:  # called with what it does not take
         (result,) = pool.run([make_probe(root, "healthy")], jobs=1)
