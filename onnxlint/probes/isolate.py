@@ -149,6 +149,7 @@ class _Watch:
         self.status: int | None = None
         self.supervisor = 0
         self.lost = False  # the supervisor has ended without telling of the probe's end
+        self.filtered = 0  # whether the model has set a filter for the system calls of its process
         self.left = self.stuck = 0  # processes that the model has left, and those that could not be ended
         self.objects = 0  # shared memory, semaphores and queues that it has left
         self.decoder = wire.Decoder()
@@ -253,8 +254,8 @@ class _Watch:
             numbers = [n for (n,) in wire.NUMBER.iter_unpack(self.numbers[: len(self.numbers) // 8 * 8])]
             if len(numbers) > 1:
                 self.supervisor, self.pid = numbers[:2]
-            if len(numbers) > 5:
-                self.status, left, self.stuck, self.objects = numbers[2:]
+            if len(numbers) > 6:
+                self.status, self.filtered, left, self.stuck, self.objects = numbers[2:]
                 self.left = max(self.left, left)
         elif self.malformed is None:
             self.decoder.feed(data)
@@ -320,6 +321,8 @@ class _Watch:
     def _post_mortem(self) -> Death:
         """Say how a process ended that broke no limit of ours, and what the model did to it if nothing else tells."""
         death = self._ended()
+        if self.filtered:
+            self.altered.append("set a filter (seccomp) for the system calls of its process")
         if not self.altered or (self.raised is not None and not death.internal):
             return death
         what = str(self.raised["text"]) if self.raised is not None else death.sentence.partition(" (most likely")[0]
@@ -347,7 +350,8 @@ class _Watch:
             return Death(Outcome.CRASH, sentence, self.stage, self._traced())
         code = os.WEXITSTATUS(self.status)
         if code == child.CHANNEL_LOST:
-            return Death(Outcome.CRASH, "the model closed the file descriptors of its process", self.stage)
+            closed = "the model closed the file descriptors of its process"
+            return Death(Outcome.CRASH, "no result could be sent" if self.filtered else closed, self.stage)
         if self.malformed is not None:
             return Death(Outcome.CRASH, f"the process wrote into our result pipe ({self.malformed})", self.stage)
         sentence = f"the process ended itself with exit status {code}"

@@ -2,8 +2,8 @@
 
 It belongs to one probe, so whatever descends from it comes from that probe's model. It goes on when the fork server is
 killed, and ends with the process that runs the pool. It tells through the status pipe: its own process id and that of
-the probe; at the end the wait status, how many processes were left, how many of those could not be ended, and how
-much shared memory, how many semaphores and queues were.
+the probe; at the end the wait status, whether the model had set a filter for system calls, how many processes were
+left, how many of those could not be ended, and how much shared memory, how many semaphores and queues were.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from typing import Any, NoReturn
 
 from onnxlint.lifetimes import adopt_orphans
-from onnxlint.probes import child, ipc, orphan_processes, wire
+from onnxlint.probes import altered, child, ipc, orphan_processes, wire
 
 _TICK = 200  # milliseconds between two looks, where nothing wakes us up
 
@@ -49,13 +49,13 @@ def _supervise(request: dict[str, Any], channel: int, status: int, errors: int, 
         for fd in (channel, errors, trace):
             os.close(fd)
         tell(status, os.getpid(), pid)
-        ended, gone = _wait(pid, request["pool"], pool, status)
+        ended, filtered, gone = _wait(pid, request["pool"], pool, status)
         gone |= orphan_processes.reap(())
         left, stuck = orphan_processes.end_descendants()
         objects = ipc.remove_left(gone | left, scratch)
     finally:
         remove(scratch)
-    tell(status, ended, len(left), stuck, objects)
+    tell(status, ended, filtered, len(left), stuck, objects)
 
 
 def tell(status: int, *numbers: int) -> None:
@@ -78,10 +78,10 @@ def remove(folder: str) -> None:
         shutil.rmtree(folder, onerror=retry)
 
 
-def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, set[int]]:
+def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, bool, set[int]]:
     """Wait until the probe's process has ended; end it where nobody waits for it.
 
-    Return the wait status, and the processes that have ended here.
+    Return the wait status, whether it had set a filter for its system calls, and the processes that have ended here.
     """
     gone = {pid}
     poll = select.poll()
@@ -91,11 +91,11 @@ def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, s
         poll.register(fd, select.POLLIN)
     while True:
         ready = {fd for fd, _ in poll.poll(_TICK)}
-        found, ended = os.waitpid(pid, os.WNOHANG)
-        if found:
-            return ended, gone
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            filtered = altered.filters(pid) != altered.filters(os.getpid())  # past its end nobody knows
+            return os.waitpid(pid, 0)[1], filtered, gone
         if status in ready or pool in ready or not _exists(pool_id):
-            return 0, gone | orphan_processes.end_descendants()[0]
+            return 0, False, gone | orphan_processes.end_descendants()[0]
         gone |= orphan_processes.reap((pid,))
 
 
