@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class VerdictKind(StrEnum):
-    """What the static and the dynamic evidence say together about one finding."""
+    """What the static and the dynamic evidence say together about one finding; the most certain first."""
 
     CONFIRMED = "confirmed"
     SUSPECTED = "suspected"

@@ -26,6 +26,8 @@ def render(
 ) -> str:
     """Render the report in one of FORMATS, findings by path and line, ending in a newline.
 
+    The full text has the files with the most certain findings first.
+
     `sources(path)` is the lines of a file, empty where it has none; None leaves out the code. `width` is in cells.
     Without `show_all`, notes and findings that were not reproduced are left out, and counted in the summary.
     With `links` the codes in the full text are links to the contracts, where it is coloured.

@@ -43,6 +43,7 @@ _VERDICT_COLOURS: Mapping[VerdictKind, str] = {
     VerdictKind.SUSPECTED: "yellow",
     VerdictKind.NOT_REPRODUCED: "green",
 }
+_CERTAINTY = tuple(VerdictKind)  # most certain first
 _LABEL = 12  # the width of the column that names what a paragraph is about
 _MOST_EVIDENCE = 2  # observations of one exporter that are shown for one finding
 
@@ -59,11 +60,15 @@ def text(
     quiet: bool = False,
     links: bool = False,
 ) -> str:
-    """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included."""
+    """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included.
+
+    The files with the most certain findings come first.
+    """
     width = max(60, min(width, 200))
     console = Page(color=color, width=width)
     page = _Page(console, width, sources or (lambda path: []), links=links)
-    for _, findings in groupby(report.findings, key=lambda finding: finding.span.path):
+    files = [list(findings) for _, findings in groupby(report.findings, key=lambda finding: finding.span.path)]
+    for findings in sorted(files, key=lambda findings: min(_CERTAINTY.index(f.verdict) for f in findings)):
         for finding in findings:
             page.finding(finding, catalogue.get(finding.code))
     if not quiet and any(model.status is ModelStatus.PROBED for model in report.models):

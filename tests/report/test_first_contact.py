@@ -11,7 +11,7 @@ import pytest
 import report_samples as samples
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.records import Report, VerdictKind
+from onnxlint.records import Finding, Report, Severity, Span, VerdictKind
 from onnxlint.report import FORMATS, render, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +93,32 @@ def test_the_problem_matcher_of_the_readme_parses_every_place() -> None:
         for line in page("concise", color=False, links=False).splitlines()
         if line and line not in placed and regexp.match(line)
     ]
+
+
+@pytest.mark.parametrize("format", sorted({*FORMATS} - {"github"}))  # of which few are shown: the worst come first
+def test_files_with_the_most_certain_findings_come_first_for_people_and_by_path_for_programs(format: str) -> None:
+    """On the first screen stands what was confirmed; within a file the lines keep their order."""
+    verdicts = {
+        ("a.py", 1): VerdictKind.NOT_REPRODUCED,
+        ("b.py", 1): VerdictKind.SUSPECTED,
+        ("c.py", 1): VerdictKind.SUSPECTED,
+        ("c.py", 2): VerdictKind.CONFIRMED,
+        ("d.py", 1): VerdictKind.CONFIRMED,
+        ("e.py", 1): VerdictKind.SUSPECTED,
+    }
+    findings = [
+        Finding(
+            "ONX101",
+            "tensor-branch",
+            Severity.ERROR,
+            f"in {path} {line}",
+            Span(path, line, 1, line, 2),
+            verdict=verdict,
+        )
+        for (path, line), verdict in reversed(verdicts.items())
+    ]
+    report = Report(findings=tuple(findings), files=5)
+    told = render(report, format, color=False, width=90, show_all=True, sources=None, catalogue=samples.catalogue())
+    order = re.findall(r"in ([a-e])\.py ([12])", told)
+    expected = ["c1", "c2", "d1", "b1", "e1", "a1"] if format == "full" else ["a1", "b1", "c1", "c2", "d1", "e1"]
+    assert list(dict.fromkeys(map("".join, order))) == expected
