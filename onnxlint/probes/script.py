@@ -87,7 +87,7 @@ def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[float]]:
     """Note every Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
     seen: list[float] = []
 
-    def note(number: int, _: FrameType | None) -> None:
+    def hear(number: int, _: FrameType | None) -> None:
         if number != signal.SIGINT:
             if not interrupts.note(number):
                 return
@@ -98,13 +98,8 @@ def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[float]]:
         if len(seen) > 2:
             raise KeyboardInterrupt
 
-    handled = [number for number in interrupts.SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, note) for number in handled}
-    try:
+    with interrupts.handled_by(hear):
         yield seen
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _PassOn:
