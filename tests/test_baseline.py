@@ -19,8 +19,8 @@ HERE = Path("/project")
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _in_a_folder(here: Path) -> None:
+    """Before the fixtures of a class."""
 
 
 def finding(text: str = "x.sum() > 0", line: int = 6, path: str = "gate.py", code: str = "ONX101") -> Finding:

@@ -33,9 +33,8 @@ def commit() -> str:
 
 
 @pytest.fixture(autouse=True)
-def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "no such file"))
+def _repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(here / "no such file"))
     git("init", "-q", "-b", "main")
     Path("a.py").write_text(TEN)
     commit()

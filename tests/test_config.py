@@ -19,8 +19,8 @@ RULES = {"ONX101": "tensor-branch", "ONX102": "tensor-bool-operator", "ONX201": 
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _in_a_folder(here: Path) -> None:
+    """Before the fixtures of a class."""
 
 
 def read(text: str, **overrides: Any) -> tuple[Settings, list[tuple[int | None, str]]]:

@@ -62,12 +62,11 @@ def main(path="gate.onnx"):
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(here: Path) -> Path:
     """Two files, no configuration."""
-    (tmp_path / "model.py").write_text(MODEL)
-    (tmp_path / "export.py").write_text(EXPORT)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (here / "model.py").write_text(MODEL)
+    (here / "export.py").write_text(EXPORT)
+    return here
 
 
 def models(report: Report) -> dict[str, ModelReport]:

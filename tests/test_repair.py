@@ -44,10 +44,9 @@ WHOLE = (
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "model.py").write_text(MODEL)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(here: Path) -> Path:
+    (here / "model.py").write_text(MODEL)
+    return here
 
 
 def check(*flags: str) -> tuple[int, str, str]:

@@ -27,9 +27,8 @@ SCHEMA = json.loads(files("onnxlint").joinpath("config.schema.json").read_text("
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+def _in_a_folder(here: Path) -> None:
+    """Before the fixtures of a class."""
 
 
 def make(**texts: str) -> None:

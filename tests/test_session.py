@@ -28,9 +28,7 @@ CONFIG = '[[models]]\nfactory = "{}:build"\ninputs = {{ x = "float32[batch, 3]" 
 
 
 @pytest.fixture(autouse=True)
-def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+def _project(here: Path) -> None:
     for folder, name in ((Path(), "one"), (Path("sub"), "two")):
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.py").write_text(GATE)

@@ -98,8 +98,7 @@ def check(*args: str, static: bool = True) -> Run:
 
 
 @pytest.fixture(autouse=True)
-def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _project(here: Path) -> None:
     Path("gate.py").write_text(GATE)
 
 

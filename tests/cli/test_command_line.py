@@ -47,14 +47,12 @@ class Calls(list[tuple[tuple[str, ...], Settings]]):
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Calls:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+def calls(monkeypatch: pytest.MonkeyPatch, here: Path) -> Calls:
     made = Calls()
 
     def run(scopes: Sequence[Scope], **_: object) -> Session:
         for scope in scopes:
-            made.append((tuple(file.relative_to(tmp_path).as_posix() for file in scope.found.files), scope.settings))
+            made.append((tuple(file.relative_to(here).as_posix() for file in scope.found.files), scope.settings))
         if isinstance(made.report, BaseException):
             raise made.report
         diagnostics = tuple(d for scope in scopes for d in (*scope.diagnostics, *scope.found.diagnostics))

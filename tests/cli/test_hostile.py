@@ -26,9 +26,7 @@ class Gate(torch.nn.Module):
 
 
 @pytest.fixture(autouse=True)
-def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+def _project(here: Path) -> None:
     Path("gate.py").write_text(GATE)
 
 

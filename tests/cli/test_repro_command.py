@@ -24,9 +24,8 @@ def finding(line: int, *scripts: str) -> Finding:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    place = tmp_path / ".onnxlint/repro"
+def folder(here: Path) -> Path:
+    place = here / ".onnxlint/repro"
     for name, code in (("gate-torchscript-1", 1), ("gate-dynamo-1", 0), ("net-torchscript-1", 3)):
         (place / name).mkdir(parents=True)
         (place / name / "repro.py").write_text(SCRIPT.format(claim=f"{name} is wrong.", code=code))

@@ -31,9 +31,7 @@ CLEAN = GATE.replace("        if x.sum() > 0:\n            return x * 2\n", "")
 
 
 @pytest.fixture(autouse=True)
-def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+def _project(here: Path) -> None:
     Path("gate.py").write_text(GATE)
 
 

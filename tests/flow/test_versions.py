@@ -24,11 +24,10 @@ class M(torch.nn.Module):
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "setup.cfg").touch()
-    (tmp_path / "model.py").write_text(SHIFT)
-    return tmp_path
+def project(here: Path) -> Path:
+    (here / "setup.cfg").touch()
+    (here / "model.py").write_text(SHIFT)
+    return here
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:

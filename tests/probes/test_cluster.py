@@ -90,10 +90,9 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "models.py").write_text(MODELS)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(here: Path) -> Path:
+    (here / "models.py").write_text(MODELS)
+    return here
 
 
 def settings(folder: Path, *models: str) -> Settings:

@@ -14,8 +14,8 @@ from onnxlint.source.discover import Discovery, discover
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _in_a_folder(here: Path) -> None:
+    """Before the fixtures of a class."""
 
 
 def make(*names: str) -> None:
