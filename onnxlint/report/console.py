@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 
+from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 from rich.theme import Theme
 
 from onnxlint.report.printed import printed
@@ -33,6 +35,17 @@ class Page(Console):
         """Draw; what our own words did not make visible is made so here."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printed(segment.text))
+
+    def lines(self, lines: Iterable[Text]) -> None:
+        """Draw lines that are wrapped already; as `print` draws them, which takes ten times as long for each."""
+        for line in lines:
+            line.expand_tabs()
+            if self.no_color:
+                self.file.write(f"{printed(line.plain)}\n")
+                continue
+            for text, style, _ in line.render(self, end="\n"):
+                text = printed(text)
+                self.file.write(style.render(text, color_system=ColorSystem.STANDARD) if style else text)
 
     @property
     def drawn(self) -> str:

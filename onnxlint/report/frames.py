@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -45,14 +48,11 @@ class _Line:
         """The part within `width` cells from cell `start`, with an ellipsis where it was cut."""
         if start == 0 and self.width <= width:
             return "".join(self.pieces).rstrip()
-        kept = [
-            piece
-            for piece, first, after in zip(self.pieces, self.starts, self.starts[1:], strict=False)
-            if first >= start + (start > 0) and after <= start + width - (self.width > start + width)
-        ]
+        first = bisect_left(self.starts, start + (start > 0), 0, len(self.pieces))
+        after = bisect_right(self.starts, start + width - (self.width > start + width)) - 1
         lead = "…" if start and self.width > start else ""
         tail = "…" if self.width > start + width else ""
-        return (lead + "".join(kept) + tail).rstrip()
+        return (lead + "".join(self.pieces[first:after]) + tail).rstrip()
 
 
 def gutter_width(*line_numbers: int) -> int:
@@ -111,10 +111,9 @@ def _one_line(lines: Sequence[str], span: Span, label: str, *, room: int, style:
 
 def _emphasized(shown: str, low: int, high: int) -> Text:
     """The line with the cells from `low` to `high` in bold."""
-    text, cell = Text(), 0
-    for char in shown:
-        text.append(char, "bold" if low <= cell < high else None)
-        cell += cell_len(char)
+    starts = list(accumulate(map(cell_len, shown), initial=0))
+    text = Text(shown)
+    text.stylize("bold", bisect_left(starts, low), bisect_left(starts, high))
     return text
 
 
@@ -168,6 +167,7 @@ def _with_gutter(number: int | None, text: Text, gutter: int) -> Text:
     return line
 
 
+@lru_cache(maxsize=64)  # a long line has many findings
 def _display(line: str) -> _Line:
     pieces: list[str] = []
     starts = [0]

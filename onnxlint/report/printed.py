@@ -22,7 +22,9 @@ def printed(text: str, *, styled: bool = False) -> str:
 
     `styled` text comes from our own console, which has made the characters of the texts in it visible.
     """
-    return _INSIDE.sub(r"\1 ", _LEADING.sub(r"\1\\::", _made_visible(text, styled=styled)))
+    text = _made_visible(text, styled=styled)
+    text = _LEADING.sub(r"\1\\::", text) if "::" in text else text
+    return _INSIDE.sub(r"\1 ", text) if "#" in text else text
 
 
 def steering(line: str, *, logged: bool) -> str | None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
 
-from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
@@ -99,7 +98,7 @@ def text(
 class _Page:
     """Prints findings on a console, paragraph by paragraph."""
 
-    def __init__(self, console: Console, width: int, sources: Sources, *, links: bool = False) -> None:
+    def __init__(self, console: Page, width: int, sources: Sources, *, links: bool = False) -> None:
         self._links = links
         self._console = console
         self._width = width
@@ -107,8 +106,7 @@ class _Page:
 
     def lines(self, lines: Sequence[Text] | Iterator[Text]) -> None:
         """Print lines that are wrapped already."""
-        for line in lines:
-            self._console.print(line, soft_wrap=True)
+        self._console.lines(lines)
 
     def failures(self, report: Report) -> None:
         """What went wrong in the table above and is in no finding: why, and where."""
@@ -230,7 +228,9 @@ class _Page:
         return Text(" " * (pad + _LABEL + 1 + more)).append_text(line)
 
     def _wrap(self, body: Text, width: int) -> list[Text]:
-        lines = body.wrap(self._console, max(20, width), overflow="fold")
+        width = max(20, width)
+        fits = body.cell_len <= width and not {"\n", "\t"} & set(body.plain)
+        lines = [body] if fits else body.wrap(self._console, width, overflow="fold")
         for line in lines:
             line.rstrip()
         return list(lines)
