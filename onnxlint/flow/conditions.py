@@ -110,10 +110,12 @@ class Conditions(Arithmetic):
             else:
                 verdict[e] = b
         decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
-        reads = [(v, tuple(e for e in m if e not in decided), a) for v, m, a in left.reads]
-        reads += [(v, m, a or asked) for v, m, a in right.reads]
+        reads = left.reads  # of a long row of conditions they are many: gone through only where an exporter decides
+        if decided:
+            reads = [(v, m, a) for v, n, a in reads if (m := tuple(e for e in n if e not in decided))]
+        reads += [(v, m, a or asked) for v, m, a in right.reads if m]
         usual = stops if stops in (left.usual, right.usual) else left.usual if left.usual is right.usual else None
-        return Test([(v, m, a) for v, m, a in reads if m], verdict, usual)
+        return Test(reads, verdict, usual)
 
     def e_boolean(self, node: ast.BoolOp) -> Value:
         """`a and b` as a value: its truth is asked of `a`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import External, Tensor, Tuple, Value
@@ -69,8 +70,7 @@ def _is_ellipsis(v: Value) -> bool:
 def _below_zero(body: Body, node: ast.expr) -> bool:
     """True for `x.argmax(-1) - 1` and its like, also by a name that nothing else is given to but plain numbers."""
     if isinstance(node, ast.Name):
-        given = [v for v in bound(body, node.id) if not isinstance(v, (ast.Constant, ast.UnaryOp))]
-        return bool(given) and all(not isinstance(v, ast.Name) and _below_zero(body, v) for v in given)
+        return _name_is(body, node.id, _below_zero, (ast.Constant, ast.UnaryOp))
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not isinstance(node.right, ast.Constant):
         return False
     less = node.right.value
@@ -82,9 +82,15 @@ def _counts_from_zero(body: Body, node: ast.expr) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
         node = node.func.value
     if isinstance(node, ast.Name):
-        given = bound(body, node.id)
-        return bool(given) and all(not isinstance(v, ast.Name) and _counts_from_zero(body, v) for v in given)
+        return _name_is(body, node.id, _counts_from_zero)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     started = node.func.attr == "arange" and len(node.args) > 1  # from a number of its own
     return node.func.attr in _FROM_ZERO and not started
+
+
+@lru_cache(maxsize=256)  # a name may be assigned as often as it is read
+def _name_is(body: Body, name: str, test: Callable[[Body, ast.expr], bool], but: tuple[type, ...] = ()) -> bool:
+    """True where all that a name is assigned, but for nodes of some kinds, is no other name and passes a test."""
+    given = [v for v in bound(body, name) if not isinstance(v, but)]
+    return bool(given) and all(not isinstance(v, ast.Name) and test(body, v) for v in given)

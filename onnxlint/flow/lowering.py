@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from onnxlint.flow.alike import counts
@@ -148,14 +149,14 @@ def _windows(engine: Interpreter, call: Call) -> None:
 
 def spread(body: Body, node: ast.expr) -> bool:
     """True for `x[:, None]` and `x.unsqueeze(1)`, also by a name: what is combined with another, each with each."""
+    return _has_new_axis(node) or (isinstance(node, ast.Name) and any_bound(body, node.id, _has_new_axis))
+
+
+def _has_new_axis(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return any(isinstance(p, ast.Constant) and p.value is None for p in parts)
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze"
-    return isinstance(node, ast.Name) and any(
-        not isinstance(v, ast.Name) and spread(body, v) for v in bound(body, node.id)
-    )
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze"
 
 
 def bound(body: Body, name: str) -> list[ast.expr]:
@@ -163,16 +164,28 @@ def bound(body: Body, name: str) -> list[ast.expr]:
     return [] if body.of_file else assignments(body.function).get(name, [])
 
 
+def any_bound(body: Body, name: str, test: Callable[[ast.expr], bool]) -> bool:
+    """True where something that passes a test, which takes no name, is assigned to a name in a function."""
+    return not body.of_file and _any_bound(body.function, name, test)
+
+
+@lru_cache(maxsize=1024)  # a name may be assigned as often as it is read
+def _any_bound(function: ast.AST, name: str, test: Callable[[ast.expr], bool]) -> bool:
+    return any(map(test, assignments(function).get(name, ())))
+
+
 def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
     """True for `a | b` and for a mask with a column put in front, also by a name."""
+    if isinstance(node, ast.Name):
+        return any_bound(engine.frames[-1].body, node.id, _unites)
+    return node is not None and _unites(node)
+
+
+def _unites(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.BitOr)
-    if isinstance(node, ast.Call):
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
-    if not isinstance(node, ast.Name):
-        return False
-    return any(not isinstance(v, ast.Name) and _is_union(engine, v) for v in bound(engine.frames[-1].body, node.id))
+    called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
 
 
 def literal_true(v: Value | None) -> bool:
