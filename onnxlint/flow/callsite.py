@@ -9,14 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import TypeAlias
+from itertools import islice
 
+from onnxlint.flow.callscope import CASTS, DTYPES, Scope, bound_names, scope_of
 from onnxlint.flow.facts import AskedDim
 from onnxlint.project.classes import dotted
-from onnxlint.project.modules import ModuleInfo, imported, moved
-
-Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+from onnxlint.project.modules import ModuleInfo, moved
 
 WRAPPERS = {
     "torch.jit.script": "script",
@@ -28,17 +26,6 @@ WRAPPERS = {
     "torch.nn.parallel.data_parallel.DataParallel": "parallel",
     "torch.nn.parallel.distributed.DistributedDataParallel": "parallel",
 }
-_DTYPES = {
-    "half": "float16",
-    "float16": "float16",
-    "bfloat16": "bfloat16",
-    "float": "float32",
-    "float32": "float32",
-    "single": "float32",
-    "double": "float64",
-    "float64": "float64",
-}
-_CASTS = ("half", "bfloat16", "float", "double")
 # Methods of a module or a tensor that leave its precision as it is.
 _KEEPS = frozenset(
     (
@@ -66,24 +53,9 @@ class CallSite:
         self.scope = scope
         self.call = call
         self.shift = shift  # what its lines lack to those of the file
-        self._aliases: dict[str, str] | None = None
-
-    # --------------------------------------------------------------------------------------------- names
-
-    def name_of(self, node: ast.AST) -> str:
-        """The full dotted name of `np.random.rand`; "" for anything but a name and its attributes."""
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name):
-            return ""
-        head, dot, rest = dotted(node).partition(".")
-        if self._aliases is None:
-            self._aliases = dict(self.module.aliases)
-            for statement in _imports(self.scope):
-                found = imported(statement, self.module.name, self.module.is_package)
-                self._aliases.update({name: target for name, target in found if name != "*"})
-        return self._aliases.get(head, head) + dot + rest
+        self._within = scope_of(module, scope)
+        self.name_of = self._within.name_of
+        self._dtype = self._within.dtype
 
     def resolve(self, node: ast.expr | None, before: int | None = None) -> ast.expr | None:
         """What a name was last set to above line `before` (by default: above the call); other expressions unchanged."""
@@ -97,20 +69,10 @@ class CallSite:
         return None
 
     def _assigned(self, name: str, before: int) -> tuple[ast.expr, int] | None:
-        last: tuple[ast.expr | None, int] | None = None
-        for node in _own(self.scope):
-            line = getattr(node, "lineno", 0)
-            if not 0 < line < before or (last is not None and line < last[1]):
-                continue
-            if isinstance(node, ast.Assign) and any(_binds(t, name) for t in node.targets):
-                whole = any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-                last = (node.value if whole else None, line)
-            elif isinstance(node, ast.AnnAssign) and _binds(node.target, name) and node.value is not None:
-                last = (node.value, line)
-            elif isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr)) and _binds(node.target, name):
-                last = (None, line)
+        last = self._within.last_bound(name, before)
         if last is not None:
-            return (last[0], last[1]) if last[0] is not None and not self._perhaps(last[1]) else None
+            line, value = last
+            return (value, line) if value is not None and not self._perhaps(line) else None
         if not isinstance(self.scope, ast.Module) and name not in _parameters(self.scope):
             statement = self.module.assigns.get(name)
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
@@ -120,23 +82,12 @@ class CallSite:
     def _perhaps(self, line: int) -> bool:
         """True for a line in an arm or a loop that the call stands outside of: it may not have run."""
         end = self.call.end_lineno or self.call.lineno
-        for node in _own(self.scope):
-            if isinstance(node, (ast.If, ast.For, ast.While, ast.Try, ast.Match)):
-                for block in _blocks(node):
-                    first, last = block[0].lineno, block[-1].end_lineno or block[-1].lineno
-                    if first <= line <= last and not first <= end <= last:
-                        return True
-        return False
+        return any(not first <= end <= last for first, last in self._within.blocks_around(line))
 
     @property
     def for_a_version(self) -> bool:
         """True for a call that runs under some versions of torch only."""
-        return any(
-            isinstance(node, (ast.If, ast.IfExp))
-            and "version" in ast.unparse(node.test).lower()
-            and any(n is self.call for n in ast.walk(node))
-            for node in _own(self.scope)
-        )
+        return id(self.call) in self._within.for_versions
 
     # --------------------------------------------------------------------------------------------- the model
 
@@ -170,7 +121,7 @@ class CallSite:
         if isinstance(node, ast.Name):
             found = self._assigned(node.id, before)
             start = found[1] if found is not None else 0
-            cast = self._cast_in_place(node.id, start, before)
+            cast = self._within.cast(node.id, start, before)
             if cast is not None:
                 return cast
             return self.precision(found[0], default, start) if found is not None else None
@@ -181,8 +132,8 @@ class CallSite:
             return self._made_by_torch(node, name[6:], before)
         if isinstance(node.func, ast.Attribute) and not name.startswith("numpy."):
             method = node.func.attr
-            if method in _CASTS:
-                return _DTYPES[method]
+            if method in CASTS:
+                return DTYPES[method]
             if method in ("to", "type"):
                 given = [d for a in [*node.args, *(k.value for k in node.keywords)] if (d := self._dtype(a))]
                 return given[0] if given else self.precision(node.func.value, default, before)
@@ -212,47 +163,18 @@ class CallSite:
         name = self.name_of(node.func)
         return "float64" if name.startswith("numpy.") and name[6:] in _DOUBLE_MAKERS else None
 
-    def _dtype(self, node: ast.expr) -> str | None:
-        name = self.name_of(node)
-        root, _, last = name.rpartition(".")
-        if root in ("torch", "numpy"):
-            return _DTYPES.get(last)
-        return _DTYPES.get(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-    def _cast_in_place(self, name: str, after: int, before: int) -> str | None:
-        """The precision that a statement such as `model.half()` gives a module; it does nothing to a tensor."""
-        cast: str | None = None
-        for node in _own(self.scope):
-            if isinstance(node, ast.Expr) and after <= node.lineno < before:
-                chain = node.value
-                while isinstance(chain, ast.Call) and isinstance(chain.func, ast.Attribute):
-                    holder = chain.func.value
-                    root = holder
-                    while isinstance(root, ast.Call) and isinstance(root.func, ast.Attribute):
-                        root = root.func.value
-                    if isinstance(root, ast.Name) and root.id == name and chain.func.attr in (*_CASTS, "to"):
-                        values = [*chain.args, *(k.value for k in chain.keywords)]
-                        told = next((d for a in values if (d := self._dtype(a)) is not None), None)
-                        cast = _DTYPES.get(chain.func.attr) or told or cast
-                        break
-                    chain = holder
-        return cast
-
     def autocast(self) -> str | None:
         """The dtype of a `torch.autocast` on the CPU that the call stands in."""
-        for node in ast.walk(self.scope):
-            if isinstance(node, (ast.With, ast.AsyncWith)) and any(n is self.call for n in ast.walk(node)):
-                for item in node.items:
-                    given = item.context_expr
-                    if not isinstance(given, ast.Call):
-                        continue
-                    name = self.name_of(given.func)
-                    on_cpu = any(isinstance(a, ast.Constant) and a.value == "cpu" for a in given.args)
-                    if name == "torch.cpu.amp.autocast" or (
-                        name in ("torch.autocast", "torch.amp.autocast") and on_cpu
-                    ):
-                        told = next((k.value for k in given.keywords if k.arg == "dtype"), None)
-                        return self._dtype(told) if told is not None else "bfloat16"
+        for node in self._within.withs.get(id(self.call), ()):
+            for item in node.items:
+                given = item.context_expr
+                if not isinstance(given, ast.Call):
+                    continue
+                name = self.name_of(given.func)
+                on_cpu = any(isinstance(a, ast.Constant) and a.value == "cpu" for a in given.args)
+                if name == "torch.cpu.amp.autocast" or (name in ("torch.autocast", "torch.amp.autocast") and on_cpu):
+                    told = next((k.value for k in given.keywords if k.arg == "dtype"), None)
+                    return self._dtype(told) if told is not None else "bfloat16"
         return None
 
     # --------------------------------------------------------------------------------------------- the inputs
@@ -340,7 +262,7 @@ class CallSite:
                 if self._loads(node, name):
                     found.append(node)
             if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.For, ast.Delete)) and any(
-                _binds(t, name) for t in _targets(statement)
+                name in bound_names(t) for t in _targets(statement)
             ):
                 break
         return tuple(found)
@@ -354,35 +276,8 @@ class CallSite:
 
     def _after(self) -> Iterator[ast.stmt]:
         """The statements that run after the one with the call: later ones of its block, and of the blocks around it."""
-        path = _path(self.scope.body, self.call)
-        for block, index in reversed(path):
-            yield from block[index + 1 :]
-
-
-@lru_cache(maxsize=16)
-def _own(scope: Scope) -> tuple[ast.AST, ...]:
-    """The nodes of a scope without those of the functions and classes in it; kept, since a script has many calls."""
-    found: list[ast.AST] = []
-    waiting: list[ast.AST] = list(scope.body)
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
-    return tuple(found)
-
-
-@lru_cache(maxsize=16)
-def _imports(scope: Scope) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    return tuple(node for node in ast.walk(scope) if isinstance(node, (ast.Import, ast.ImportFrom)))
-
-
-def _binds(target: ast.AST, name: str) -> bool:
-    if isinstance(target, (ast.Name, ast.Attribute)):
-        return dotted(target) == name
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return any(_binds(t, name) for t in target.elts)
-    return isinstance(target, ast.Starred) and _binds(target.value, name)
+        for block, index in reversed(self._within.way_to(self.call)):
+            yield from islice(block, index + 1, None)
 
 
 def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.Delete) -> list[ast.expr]:
@@ -402,29 +297,3 @@ def _integer(node: ast.expr | None) -> int | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
         return node.value
     return None
-
-
-def _path(block: list[ast.stmt], call: ast.Call) -> list[tuple[list[ast.stmt], int]]:
-    """From the outermost block inwards: each block on the way to the call, and the index of the statement that has it.
-
-    Statements that follow a `return` or `raise` in the same block do not run, and neither do those of a loop's body
-    before the call count: what the next turn loads is the next turn's business.
-    """
-    for index, statement in enumerate(block):
-        if not any(n is call for n in ast.walk(statement)):
-            continue
-        for one in _blocks(statement):
-            deeper = _path(one, call)
-            if deeper:
-                leaves = any(isinstance(s, (ast.Return, ast.Raise)) for s in one[deeper[0][1] :])
-                return deeper if leaves else [(block, index), *deeper]
-        return [(block, index)]
-    return []
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of statements in a statement that has some."""
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-        inner = getattr(statement, field, None)
-        if isinstance(inner, list) and inner:
-            yield from [i.body for i in inner] if field in ("handlers", "cases") else [inner]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
+from onnxlint.flow.callscope import dicts_by_keys
 from onnxlint.flow.domain import (
     NONE,
     Config,
@@ -205,25 +207,24 @@ def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ..
     """Where the axes of each name are written, in this file: the dict may stand far from the call."""
     info = engine.frames[-1].module
     wanted = [name for name, _ in axes]
-    found: dict[int, dict[str, Span]] = {}
-    for node in ast.walk(info.file.tree):
-        if isinstance(node, ast.Dict):
-            keys = {k.value: k for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
-            inner = all(isinstance(v, (ast.Dict, ast.List, ast.Tuple)) for v in node.values)
-            if inner and list(keys) == wanted:
-                found[node.lineno] = {
-                    name: Span(
-                        info.path,
-                        k.lineno,
-                        info.file.column(k.lineno, k.col_offset),
-                        k.end_lineno or k.lineno,
-                        info.file.column(k.end_lineno or k.lineno, k.end_col_offset or 0),
-                    )
-                    for name, k in keys.items()
-                }
+    found = dicts_by_keys(info.file.tree).get(tuple(wanted), [])
+    if not found:
+        return {}
     call = engine.frames[-1].line
-    inside = [n for n in found if call <= n <= call + 40]
-    return found[min(inside or found, key=lambda n: abs(n - call))] if found else {}
+    at = bisect_left(found, call, key=lambda pair: pair[0])
+    inside = found[at : at + 1] if at < len(found) and found[at][0] <= call + 40 else []
+    _, keys = min(inside or found[max(at - 1, 0) : at + 1], key=lambda pair: abs(pair[0] - call))
+    column = info.file.column
+    return {
+        name: Span(
+            info.path,
+            k.lineno,
+            column(k.lineno, k.col_offset),
+            k.end_lineno or k.lineno,
+            column(k.end_lineno or k.lineno, k.end_col_offset or 0),
+        )
+        for name, k in keys.items()
+    }
 
 
 def _mode(model: Value) -> str | None:

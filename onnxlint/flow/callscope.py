@@ -1,0 +1,262 @@
+"""What a function (or a module) with export calls binds, casts and holds, by name and by call: gone through once."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+from onnxlint.project.classes import dotted
+from onnxlint.project.modules import ModuleInfo, imported
+
+Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+Block: TypeAlias = list[ast.stmt]
+
+DTYPES = {
+    "half": "float16",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "float32": "float32",
+    "single": "float32",
+    "double": "float64",
+    "float64": "float64",
+}
+CASTS = ("half", "bfloat16", "float", "double")
+_ARMS = (ast.If, ast.For, ast.While, ast.Try, ast.Match)
+_LEAVES = (ast.Return, ast.Raise)
+
+
+class CallScope:
+    """Indexes of one scope, each made when it is first asked for: a script may export a thousand times."""
+
+    def __init__(self, module: ModuleInfo, scope: Scope) -> None:
+        self.module = module
+        self.scope = scope
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """What imports in the module and in the scope bind: local names and full ones."""
+        found = dict(self.module.aliases)
+        for statement in ast.walk(self.scope):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                pairs = imported(statement, self.module.name, self.module.is_package)
+                found.update({name: target for name, target in pairs if name != "*"})
+        return found
+
+    @cached_property
+    def own(self) -> tuple[ast.AST, ...]:
+        """The nodes without those of the functions and classes in it; the last statement first."""
+        found: list[ast.AST] = []
+        waiting: list[ast.AST] = list(self.scope.body)
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                waiting.extend(ast.iter_child_nodes(node))
+        return tuple(found)
+
+    # ------------------------------------------------------------------------------------------------ names
+
+    def name_of(self, node: ast.AST) -> str:
+        """The full dotted name of `np.random.rand`; "" for anything but a name and its attributes."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return ""
+        head, dot, rest = dotted(node).partition(".")
+        return self.aliases.get(head, head) + dot + rest
+
+    def dtype(self, node: ast.expr) -> str | None:
+        """The floating dtype that an expression names: `torch.float16`, `np.half`, "float32"."""
+        name = self.name_of(node)
+        root, _, last = name.rpartition(".")
+        if root in ("torch", "numpy"):
+            return DTYPES.get(last)
+        return DTYPES.get(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+    def last_bound(self, name: str, before: int) -> tuple[int, ast.expr | None] | None:
+        """The line above another that binds a name last, and to what; None for what no plain assignment gives."""
+        found = self._bound.get(name, ())
+        at = bisect_left(found, before, key=lambda pair: pair[0])
+        return found[at - 1] if at else None
+
+    @cached_property
+    def _bound(self) -> dict[str, list[tuple[int, ast.expr | None]]]:
+        found: dict[str, list[tuple[int, ast.expr | None]]] = {}
+        for node in self.own:
+            value: ast.expr | None = None
+            if isinstance(node, ast.Assign):
+                value, targets = node.value, node.targets
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                value, targets = node.value, [node.target]
+            elif isinstance(node, (ast.AugAssign, ast.For, ast.NamedExpr)):
+                targets = [node.target]
+            else:
+                continue
+            names = {name for target in targets for name in bound_names(target)}
+            plain = {target.id for target in targets if isinstance(target, ast.Name)}
+            if isinstance(node, ast.AnnAssign):
+                plain = names
+            for name in names:
+                found.setdefault(name, []).append((node.lineno, value if name in plain else None))
+        for pairs in found.values():
+            pairs.sort(key=lambda pair: pair[0])  # of one line, the first one in it stays the last
+        return found
+
+    def cast(self, name: str, after: int, before: int) -> str | None:
+        """The precision that the first statement such as `model.half()`, from one line up to another, gives a name."""
+        found = self._casts.get(name, ())
+        at = bisect_left(found, after, key=lambda pair: pair[0])
+        return found[at][1] if at < len(found) and found[at][0] < before else None
+
+    @cached_property
+    def _casts(self) -> dict[str, list[tuple[int, str]]]:
+        found: dict[str, list[tuple[int, str]]] = {}
+        for node in reversed(self.own):
+            if not isinstance(node, ast.Expr):
+                continue
+            chain = node.value
+            given: str | None = None
+            while isinstance(chain, ast.Call) and isinstance(chain.func, ast.Attribute):
+                if not given and chain.func.attr in (*CASTS, "to"):
+                    values = [*chain.args, *(k.value for k in chain.keywords)]
+                    told = next((d for a in values if (d := self.dtype(a)) is not None), None)
+                    given = DTYPES.get(chain.func.attr) or told or "none"
+                chain = chain.func.value
+            if given and given != "none" and isinstance(chain, ast.Name):
+                found.setdefault(chain.id, []).append((node.lineno, given))
+        return found
+
+    # ----------------------------------------------------------------------------------------------- places
+
+    def blocks_around(self, line: int) -> Iterator[tuple[int, int]]:
+        """The first and last line of each arm, and of each body of a loop, that a line stands in."""
+        ranges, outer = self._arms
+        at = bisect_right(ranges, line, key=lambda pair: pair[0]) - 1
+        while at >= 0:
+            if line <= ranges[at][1]:
+                yield ranges[at]
+            at = outer[at]
+
+    @cached_property
+    def _arms(self) -> tuple[list[tuple[int, int]], list[int]]:
+        """The lines of the arms in their order, and of each the number of the one around it."""
+        arms = [block for node in self.own if isinstance(node, _ARMS) for block in blocks(node)]
+        ranges = sorted(((b[0].lineno, b[-1].end_lineno or b[-1].lineno) for b in arms), key=lambda r: (r[0], -r[1]))
+        outer: list[int] = []
+        for number, (first, _) in enumerate(ranges):
+            at = number - 1
+            while at >= 0 and ranges[at][1] < first:
+                at = outer[at]
+            outer.append(at)
+        return ranges, outer
+
+    def way_to(self, call: ast.Call) -> list[tuple[Block, int]]:
+        """From the outermost block inwards: each block on the way to a call, and the index of the statement with it.
+
+        Statements that follow a `return` or `raise` in the same block do not run, and neither do those of a loop's body
+        before the call count: what the next turn loads is the next turn's business.
+        """
+        holders, places = self._places
+        statement = holders.get(id(call))
+        way: list[tuple[Block, int]] = []
+        inner: Block = []
+        while statement is not None:
+            block, index, outer = places[id(statement)]
+            if not way or self._leaves_at(inner) < way[0][1]:
+                way.insert(0, (block, index))
+            inner, statement = block, outer
+        return way
+
+    def _leaves_at(self, block: Block) -> int:
+        """The index of the last `return` or `raise` in a block; -1 where it has none."""
+        if id(block) not in self._leaving:
+            self._leaving[id(block)] = max((i for i, s in enumerate(block) if isinstance(s, _LEAVES)), default=-1)
+        return self._leaving[id(block)]
+
+    @cached_property
+    def _leaving(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _places(self) -> tuple[dict[int, ast.stmt], dict[int, tuple[Block, int, ast.stmt | None]]]:
+        """The innermost statement around each call; of each statement its block, its index and the one around it."""
+        holders: dict[int, ast.stmt] = {}
+        places: dict[int, tuple[Block, int, ast.stmt | None]] = {}
+        waiting: list[tuple[Block, ast.stmt | None]] = [(self.scope.body, None)]
+        while waiting:
+            block, outer = waiting.pop()
+            for index, statement in enumerate(block):
+                places[id(statement)] = block, index, outer
+                inner = list(blocks(statement))
+                waiting += [(one, statement) for one in inner]
+                within = {id(s) for one in inner for s in one}
+                parts: list[ast.AST] = [statement]
+                while parts:
+                    node = parts.pop()
+                    if isinstance(node, ast.Call):
+                        holders[id(node)] = statement
+                    parts += [n for n in ast.iter_child_nodes(node) if id(n) not in within]
+        return holders, places
+
+    @cached_property
+    def for_versions(self) -> frozenset[int]:
+        """The ids of the calls that run under some versions of torch only."""
+        found: set[int] = set()
+        for node in self.own:
+            if isinstance(node, (ast.If, ast.IfExp)) and "version" in ast.unparse(node.test).lower():
+                found |= {id(n) for n in ast.walk(node) if isinstance(n, ast.Call)}
+        return frozenset(found)
+
+    @cached_property
+    def withs(self) -> dict[int, list[ast.With | ast.AsyncWith]]:
+        """The `with` statements around each call, by its id; the outermost first."""
+        found: dict[int, list[ast.With | ast.AsyncWith]] = {}
+        for node in ast.walk(self.scope):
+            if isinstance(node, (ast.With, ast.AsyncWith)):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Call):
+                        found.setdefault(id(inner), []).append(node)
+        return found
+
+
+@lru_cache(maxsize=16)
+def scope_of(module: ModuleInfo, scope: Scope) -> CallScope:
+    """The indexes of a scope; kept, since a script has many calls."""
+    return CallScope(module, scope)
+
+
+def blocks(statement: ast.stmt) -> Iterator[Block]:
+    """The blocks of statements in a statement that has some."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(statement, field, None)
+        if isinstance(inner, list) and inner:
+            yield from [i.body for i in inner] if field in ("handlers", "cases") else [inner]
+
+
+def bound_names(target: ast.AST) -> Iterator[str]:
+    """The names, and the attributes with their owners, that a target binds."""
+    waiting = [target]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield dotted(node)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            waiting += node.elts
+        elif isinstance(node, ast.Starred):
+            waiting.append(node.value)
+
+
+@lru_cache(maxsize=16)
+def dicts_by_keys(tree: ast.Module) -> dict[tuple[str, ...], list[tuple[int, dict[str, ast.Constant]]]]:
+    """The dicts of a file that hold collections only: by the strings among their keys, with their lines, in order."""
+    found: dict[tuple[str, ...], dict[int, dict[str, ast.Constant]]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict) and all(isinstance(v, (ast.Dict, ast.List, ast.Tuple)) for v in node.values):
+            keys = {k.value: k for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
+            found.setdefault(tuple(keys), {})[node.lineno] = keys
+    return {names: sorted(lines.items()) for names, lines in found.items()}
