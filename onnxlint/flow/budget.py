@@ -18,6 +18,7 @@ LINE = 50  # that much more for both, for each line of the file
 LIGHT = 16  # values that hold fewer take no steps of their own
 READ = 8 * LIGHT  # the same for values that are only read
 LOOPS = 8  # a loop within so many others is followed once only; each loop around it doubles the steps
+EFFECTS = 250  # attributes that a function sets at most that is taken to do only bookkeeping
 HABIT = 4  # times that a function did only bookkeeping before it is taken to do so always
 
 

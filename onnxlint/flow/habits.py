@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxlint.flow.budget import HABIT
+from onnxlint.flow.budget import EFFECTS, HABIT
 from onnxlint.flow.domain import (
     UNKNOWN,
     ClassRef,
@@ -46,12 +46,17 @@ def note(engine: Interpreter, fn: Function, result: Value, written: int, harmles
         return
     key = fn.unit.key
     before = engine.habits.get(key)
+    if before is not None and before.count < 0:
+        return
     effects = engine.writes[written:]
+    if len(effects) > EFFECTS:
+        engine.habits[key] = Habit(-1, UNKNOWN, ())
+        return
     own = {name: v for obj, name, v in effects if obj is fn.bound.object}
     plain = (
         harmless and len(own) == len({name for _, name, _ in effects}) and all(_plain_value(v) for v in own.values())
     )
-    if not plain or not _plain_value(result) or (before is not None and before.count < 0):
+    if not plain or not _plain_value(result):
         engine.habits[key] = Habit(-1, UNKNOWN, ())
     elif before is None:
         engine.habits[key] = Habit(1, result, tuple(own.items()))

@@ -250,6 +250,7 @@ class Interpreter(Objects):
             ended = frame.block(body.function.body)
         except RecursionError:
             # Python's own stack is full: this call's result is not known, what the callers do with it still is.
+            self.shortened(frame, f"{_DEEP}; what it gives is taken to be unknown")
             return UNKNOWN
         finally:
             del self.frames[depth:]

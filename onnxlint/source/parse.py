@@ -9,8 +9,10 @@ import re
 import sys
 import tokenize
 import warnings
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 
 from onnxlint import files
@@ -65,7 +67,14 @@ class SourceFile:
         line = self.line(number)
         if line.isascii():
             return offset + 1
-        return len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace")) + 1
+        return bisect_left(_starts(line), offset) + 1
+
+
+@lru_cache(maxsize=64)  # of one long line are many columns asked
+def _starts(line: str) -> list[int]:
+    """The byte at which each character of a line begins in UTF-8."""
+    sizes = (1 + (c > "\x7f") + (c > "\u07ff") + (c > "\uffff") for c in line)
+    return list(accumulate(sizes, initial=0))
 
 
 def read_source(path: Path) -> SourceFile | Diagnostic:
