@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
@@ -25,6 +26,8 @@ DTYPES = {
     "float64": "float64",
 }
 CASTS = ("half", "bfloat16", "float", "double")
+LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|model|params|parameters|state)\w*")
+EXPORTING = ("torch.onnx.", "torch.export.", "torch.jit.")
 _ARMS = (ast.If, ast.For, ast.While, ast.Try, ast.Match)
 _LEAVES = (ast.Return, ast.Raise)
 
@@ -203,6 +206,19 @@ class CallScope:
                     parts += [n for n in ast.iter_child_nodes(node) if id(n) not in within]
         return holders, places
 
+    def loads_in(self, statement: ast.stmt) -> list[ast.Call]:
+        """The calls in a statement that export, or load weights by their name."""
+        found = self._loads.get(id(statement))
+        if found is None:
+            calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+            found = [c for c in calls if self.name_of(c.func).startswith(EXPORTING) or LOADS.fullmatch(_last(c.func))]
+            self._loads[id(statement)] = found
+        return found
+
+    @cached_property
+    def _loads(self) -> dict[int, list[ast.Call]]:
+        return {}
+
     @cached_property
     def for_versions(self) -> frozenset[int]:
         """The ids of the calls that run under some versions of torch only."""
@@ -236,6 +252,10 @@ def blocks(statement: ast.stmt) -> Iterator[Block]:
         inner = getattr(statement, field, None)
         if isinstance(inner, list) and inner:
             yield from [i.body for i in inner] if field in ("handlers", "cases") else [inner]
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def bound_names(target: ast.AST) -> Iterator[str]:

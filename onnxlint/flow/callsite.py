@@ -7,11 +7,10 @@ follows the call. A name stands for its last assignment above; where that cannot
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from itertools import islice
 
-from onnxlint.flow.callscope import CASTS, DTYPES, Scope, bound_names, scope_of
+from onnxlint.flow.callscope import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
 from onnxlint.flow.facts import AskedDim
 from onnxlint.project.classes import dotted
 from onnxlint.project.modules import ModuleInfo, moved
@@ -42,7 +41,7 @@ _DOUBLE_MAKERS = frozenset(
     )
 )
 _FROM_NUMPY = frozenset(("torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray"))
-_LOADS = re.compile(r"(load|restore)_(state_dict|weights|checkpoint|pretrained|model|params|parameters|state)\w*")
+LATER = 1000  # statements after a call that may load other weights
 
 
 class CallSite:
@@ -253,11 +252,11 @@ class CallSite:
             return ()
         end = self.call.end_lineno or self.call.lineno
         found: list[ast.expr] = []
-        for statement in self._after():
-            for node in ast.walk(statement):
-                if not isinstance(node, ast.Call) or node.lineno <= end:
+        for statement in islice(self._after(), LATER):
+            for node in self._within.loads_in(statement):
+                if node.lineno <= end:
                     continue
-                if self.name_of(node.func).startswith(("torch.onnx.", "torch.export.", "torch.jit.")):
+                if self.name_of(node.func).startswith(EXPORTING):
                     return ()  # the next file gets those weights
                 if self._loads(node, name):
                     found.append(node)
@@ -269,10 +268,10 @@ class CallSite:
 
     def _loads(self, node: ast.Call, model: str) -> bool:
         if isinstance(node.func, ast.Attribute) and dotted(node.func.value) == model:
-            return _LOADS.fullmatch(node.func.attr) is not None
+            return LOADS.fullmatch(node.func.attr) is not None
         last = dotted(node.func).rpartition(".")[2]
         first = dotted(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
-        return first == model and _LOADS.fullmatch(last) is not None
+        return first == model and LOADS.fullmatch(last) is not None
 
     def _after(self) -> Iterator[ast.stmt]:
         """The statements that run after the one with the call: later ones of its block, and of the blocks around it."""

@@ -118,7 +118,7 @@ class Frame(Targets):
         It sees what the `usual` arm leaves, and of the others the names that this one does not bind.
         """
         before = dict(self.scope.names)
-        self.engine.budget.spend(len(before) // 64)  # joining the states of very many variables takes its time
+        self.engine.budget.spend(len(before) // 16)  # joining the states of very many variables takes its time
         mask = self.engine.exporters
         left: set[str] = set()
         after: list[dict[str, Value]] = []

@@ -275,10 +275,14 @@ def data_attribute(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
     if t.source == "made" or not engine.tracing:
         return
     statement = engine.frames[-1].statement_node
-    for outer in ast.walk(statement) if statement is not None else ():
-        if isinstance(outer, ast.Attribute) and outer.value is node and outer.attr in _STATIC:
-            return
-    emit(engine, node, "data", "torch.Tensor.data", trace=t.trace, detail=t.source)
+    if statement is None or id(node) not in _asked_for_shape(statement):
+        emit(engine, node, "data", "torch.Tensor.data", trace=t.trace, detail=t.source)
+
+
+@lru_cache(maxsize=16)
+def _asked_for_shape(statement: ast.stmt) -> frozenset[int]:
+    """The ids of the expressions in a statement of which no more than a shape, a dtype or the like is read."""
+    return frozenset(id(n.value) for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr in _STATIC)
 
 
 _STATIC = frozenset(("shape", "size", "dtype", "device", "dim", "ndim", "numel", "is_cuda", "data_ptr", "type"))

@@ -12,7 +12,7 @@ import warnings
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 
 from onnxlint import files
@@ -20,6 +20,10 @@ from onnxlint.paths import display_path
 from onnxlint.records import Diagnostic
 
 MAX_BYTES = 5_000_000
+MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the analysis as much again
+_TOKEN = re.compile(
+    r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*|[\w.]+|[^\w\s]'
+)
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 # Python itself refuses a decimal one that it could not write. A literal first character is what makes the search fast.
 _LONG_NUMBER = re.compile(r"0(?<!\w0)[xXoObB]\w{3000}")
@@ -111,6 +115,9 @@ def decode_source(path: Path, data: bytes, display: str) -> SourceFile | Diagnos
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         return Diagnostic("error", f"the file holds a null byte, so it is no Python source; {_REMEDY}", display, line)
+    if len(text) > MAX_TOKENS and any(islice(_TOKEN.finditer(text), MAX_TOKENS, None)):
+        told = f"the file has over {MAX_TOKENS:,} names, literals and operators, too many to analyse; it is left out"
+        return Diagnostic("warning", told, display)
     return SourceFile(path, display, text, encoding)
 
 
