@@ -722,3 +722,83 @@ family(
     "statements of a script",
     lambda n: MODEL + "m = M()\n" + "".join(each("a$ = torch.zeros($, 3)\n")(n)) + EXPORT + "\n",
 )
+
+# --------------------------------------------------------------------------------- what only an adversary writes
+family(
+    "exports on one line",
+    lambda n: (
+        MODEL + "m = M()\n" + "; ".join("torch.onnx.export(m, torch.zeros(1, 3), 'm.onnx')" for _ in range(n)) + "\n"
+    ),
+)
+family(
+    "exports after casts",
+    lambda n: MODEL + "m = M()\n" + "".join(each("m = m.half()\nm.to('cpu')\n" + EXPORT + "\n")(n)),
+)
+family(
+    "exports in arms",
+    lambda n: (
+        MODEL + "import sys\nm = M()\n" + "".join(each("if len(sys.argv) > $:\n    m = M()\n    " + EXPORT + "\n")(n))
+    ),
+)
+family(
+    "exports with axes",
+    lambda n: (
+        MODEL
+        + "m = M()\n"
+        + "".join(
+            each(
+                "torch.onnx.export(m, torch.zeros(2, 3), 'm$.onnx', input_names=['x'], dynamic_axes={'x': {0: 'b$'}}, dynamo=False)\n"
+            )(n)
+        )
+    ),
+)
+family(
+    "exports in one list",
+    lambda n: (
+        MODEL
+        + "m = M()\ndone = ["
+        + ", ".join("torch.onnx.export(m, torch.zeros(1, 3), 'm.onnx')" for _ in range(n))
+        + "]\n"
+        + "".join(each("print($)\n")(n))
+    ),
+)
+family("data attributes of a statement", forward(one("x = torch.stack([", "x.data", ", ", "])")))
+family("subtractions of one name", forward(each("x = x - x[:, None]")))
+family("positions of one name", forward(each("i = x.argmax(-1) - 1\nx = x[i, i]")))
+family("masks of one name", forward(each("m = x > $\nx = F.scaled_dot_product_attention(x, x, x, attn_mask=m)")))
+family(
+    "branches of a loop",
+    forward(
+        lambda n: [
+            "while x.sum() > 0:",
+            *each("    if x.max() > $:\n        x = x - $\n    else:\n        x = x + $")(n),
+        ]
+    ),
+)
+family(
+    "inner functions that recurse",
+    forward(each("def f$(t, k):\n    return f$(t, k - 1) if k else t.item()\nx = f$(x, 9)")),
+)
+family("nested literal loops", forward(nested("for i$ in (1, 2):", "x = x + 1")), 20)
+family(
+    "nested comprehensions",
+    forward(lambda n: ["y = " + "[" * n + "x" + "".join(f" for i{k} in (1, 2)]" for k in range(n))]),
+    60,
+)
+family("short statements on a line", forward(lambda n: [";".join(["x=x+1"] * 40 * n)]))
+family(
+    "names of one star import",
+    lambda n: {
+        "a.py": "".join(each("def f$(x):\n    return x.item()\n\n\n")(n)),
+        "m.py": "from a import *\n" + HEAD + model(body=each("x = f$(x)")(n)),
+    },
+)
+family(
+    "autograd functions nobody calls",
+    lambda n: {
+        f"m{i}.py": f"import torch\n\n\nclass A{i}(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x * x.item()\n"
+        % i
+        for i in range(n)
+    },
+)
+family("tuples in tuples", forward(lambda n: ["y = (x, x)", *each("y = (y, y)")(n), "x = y[0]"]))

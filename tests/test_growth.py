@@ -61,6 +61,14 @@ def work(folder: Path, name: str, n: int, options: tuple[str, ...]) -> int:
         ("guarded autocasts", 50, ()),
         ("star imports", 510, ()),
         ("per-file-ignores", 50, ()),
+        ("exports", 50, ()),
+        ("exports with axes", 50, ()),
+        ("exports in arms", 50, ()),
+        ("subtractions of one name", 100, ()),
+        ("whiles", 50, ()),
+        ("ifs with else", 50, ()),
+        ("and of tests", 200, ()),
+        ("data attributes of a statement", 100, ("--output-format", "json")),
     ],
 )
 def test_four_times_the_program_takes_about_four_times_the_work(
@@ -79,3 +87,20 @@ def test_what_is_left_out_of_a_long_chain_of_classes_is_told(tmp_path: Path, mon
     assert len(told) == 1
     assert told[0].startswith("m.py:")
     assert f"M{MOST} " in told[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "said"),
+    [
+        ("short statements on a line", 5000, "the file has over 400,000 names, literals and operators"),
+        ("data attributes of a statement", 2000, "left out: the statements or functions to rewrite are too long"),
+    ],
+)
+def test_what_is_too_heavy_is_left_out_with_one_diagnostic(
+    name: str, n: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.py").write_text(FAMILIES[name].program(n)["m.py"])
+    told = [line for line in check("--output-format", "concise").splitlines() if said in line]
+    assert len(told) == 1
+    assert told[0].startswith("m.py:")

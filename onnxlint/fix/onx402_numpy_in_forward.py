@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from onnxlint.fix.freed import takes_tensor
 from onnxlint.fix.numpy_names import FUNCTIONS, KEYWORDS, MEETS, METHODS, VALUES, WITHOUT_AXIS
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import FunctionNode, Site
+from onnxlint.fix.site import FunctionNode, LeftOut, Site
 from onnxlint.fix.values import assigned, stripped
 from onnxlint.records import Edit, Fix, Safety
 
@@ -22,8 +22,10 @@ def stay_in_torch(site: Site) -> Fix | None:
     """Unsafe: numpy computes many things in double precision, and rounds and broadcasts in ways of its own."""
     node = site.at_span(ast.expr) or next(site.inside(ast.Call), None)
     function = site.function(node) if node is not None else None
-    if function is None or (function.end_lineno or 0) - function.lineno > LONGEST:
+    if function is None:
         return None
+    if (function.end_lineno or 0) - function.lineno > LONGEST:
+        raise LeftOut
     edits = _Rewriting(site, function).edits()
     return site.fix("use the torch operators of the same meaning", Safety.UNSAFE, *edits) if edits else None
 

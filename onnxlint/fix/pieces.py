@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from onnxlint.edits import apply_edits
-from onnxlint.fix.site import Page, Region, parsed
+from onnxlint.fix.site import LeftOut, Page, Region, parsed
 from onnxlint.records import Edit, Fix
+
+LEAST, MOST = 1_000_000, 16  # characters that are parsed for the fixes of a file, and so many times its own
 
 
 @dataclass(slots=True)
@@ -24,7 +26,12 @@ class _Piece:
 
 
 def check(page: Page, fix: Fix, line: int) -> None:
-    """Raise SyntaxError or ValueError unless the file parses after a fix of a finding in a line."""
+    """Raise SyntaxError or ValueError unless the file parses after a fix of a finding in a line.
+
+    Raises LeftOut where what was parsed for the fixes of this file adds up to too much.
+    """
+    if page.parsed > LEAST + MOST * len(page.text):
+        raise LeftOut
     edits = [edit for edit in fix.edits if edit not in page.sound]
     region = page.region(line)
     within = all(region.first <= e.start[0] and e.end[0] <= region.last for e in edits)
@@ -66,6 +73,7 @@ def _parse_alone(page: Page, found: Sequence[_Piece]) -> bool:
 def _after(page: Page, piece: _Piece) -> str:
     start, end, above = page.lines.start(piece.first), page.lines.start(piece.last + 1), piece.first - 1
     moved = [replace(e, start=(e.start[0] - above, e.start[1]), end=(e.end[0] - above, e.end[1])) for e in piece.edits]
+    page.parsed += end - start
     return apply_edits(page.text[start:end], moved)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from onnxlint.fix.pieces import check
-from onnxlint.fix.site import Page, Site
+from onnxlint.fix.site import LeftOut, Page, Site
 from onnxlint.records import Diagnostic, Finding, Fix, Safety, described
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ def with_fixes(
     pages: dict[str, Page | None] = {}
     remedies = all_remedies()
     told: list[Finding] = []
+    left_out: Counter[str] = Counter()
     for finding in findings:
         path = finding.span.path
         known = remedies.get(finding.code)
@@ -82,12 +84,20 @@ def with_fixes(
         if known is not None and page is not None:
             try:
                 fix = _written(known, finding, page)
+            except LeftOut:
+                left_out[path] += 1
             except Exception as error:
                 if failures is None:
                     raise
                 message = f"internal error in the fix of {finding.code}: {described(error)}; it is left out"
                 failures.append(Diagnostic("error", message, path, finding.span.line))
         told.append(replace(finding, fix=fix) if fix is not None else finding)
+    for path, number in left_out.items():
+        if failures is None:
+            break
+        many = f"{number} fixes are" if number > 1 else "1 fix is"
+        message = f"{many} left out: the statements or functions to rewrite are too long"
+        failures.append(Diagnostic("warning", message, path))
     return tuple(told)
 
 

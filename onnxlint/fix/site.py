@@ -28,6 +28,10 @@ _TORCH = re.compile(r"(?<![\w.])torch\.")
 _IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
 
 
+class LeftOut(Exception):
+    """A fix is not written, since what it stands in is too long for that."""
+
+
 class Page:
     """One file as text. What a finding stands in is parsed when it is looked at: a class, a function, or all of it."""
 
@@ -35,6 +39,7 @@ class Page:
         self.path = path
         self.text = text
         self.lines = Lines(text)
+        self.parsed = 0  # characters that were parsed to see whether fixes fit
         self._ascii = text.isascii()
         self.sound: set[Edit] = set()  # edits that the file is known to parse after
         self._regions: dict[int, Region] = {}  # by the head they begin with

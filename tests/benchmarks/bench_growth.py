@@ -113,6 +113,8 @@ def main() -> int:
     chosen = [FAMILIES[name] for name in options.families] or list(FAMILIES.values())
     todo = [(f, form) for f in chosen for form in options.format.split(",") if form == "full" or f.formats]
     empty = min(run(Family("", lambda n: {"m.py": "import torch\n"}), 0, "full").cpu for _ in range(3))
+    if subprocess.run([*CHECK, "--help"], capture_output=True, check=False).returncode:
+        sys.exit("onnxlint does not run here: install it in the environment of this Python")
     print(f"{len(chosen)} families, {empty:.2f} s CPU for an empty file; exponent at most {EXPONENT}, {MEMORY} MB")
     broken = 0
     with ThreadPoolExecutor(options.jobs) as pool:
