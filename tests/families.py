@@ -797,7 +797,6 @@ family(
     "autograd functions nobody calls",
     lambda n: {
         f"m{i}.py": f"import torch\n\n\nclass A{i}(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x * x.item()\n"
-        % i
         for i in range(n)
     },
 )
