@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from onnxlint.flow.exports import record_lightning
 from onnxlint.flow.joins import element, join, join_all
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.special import ITEMS, as_layer, layer_base
-from onnxlint.flow.transfer import Call, dict_values
+from onnxlint.flow.transfer import Call, Handler, dict_values
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -55,128 +56,181 @@ _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_co
 
 def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
-    if isinstance(owner, Tensor):
-        if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
-            return UNKNOWN
-        if name in ("new_tensor",):
-            return HANDLERS["tensor"](
-                Call(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
-            )
-        if name in (
-            "copy_",
-            "set_",
-            "share_memory_",
-            "backward",
-            "retain_grad",
-            "register_hook",
-            "is_contiguous",
-            "stride",
-        ):
-            if name == "backward" and engine.tracing:
-                hazards.gradient(engine, owner, node)
-            if name == "copy_":
-                inplace_write(engine, Call(engine, name, name, [owner, *args], kwargs, node, method=True), owner)
-                return owner
-            return CONFIG
-        return operator(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
-    if isinstance(owner, Dim) and owner.site is not None and name in _OF_ARRAYS:
-        return owner
-    if isinstance(owner, Dim) and owner.site is None and name in _OF_NUMBERS:
+    handler = _METHODS.get(type(owner))
+    return handler(engine, owner, name, args, kwargs, node) if handler is not None else UNKNOWN
+
+
+def _of_tensor(
+    engine: Interpreter, owner: Tensor, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
+) -> Value:
+    if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
+        return UNKNOWN
+    handler = _TENSOR_METHODS.get(name)
+    if handler is not None:
+        return handler(Call(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True))
+    return operator(engine, name, f"torch.Tensor.{name}", [owner, *args], kwargs, node, method=True)
+
+
+def _backward(call: Call) -> Value:
+    if call.engine.tracing:
+        hazards.gradient(call.engine, call.tensor, call.node)
+    return CONFIG
+
+
+def _copied(call: Call) -> Value:
+    inplace_write(call.engine, call, call.tensor)
+    return call.tensor
+
+
+# Methods of a tensor that are no operators of a graph.
+_TENSOR_METHODS: dict[str, Handler] = {
+    "new_tensor": HANDLERS["tensor"],
+    "copy_": _copied,
+    "backward": _backward,
+    **dict.fromkeys(
+        ("set_", "share_memory_", "retain_grad", "register_hook", "is_contiguous", "stride"), lambda call: CONFIG
+    ),
+}
+
+
+def _of_size(engine: Interpreter, owner: Dim, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del args, kwargs
+    if owner.site is not None:
+        return owner if name in _OF_ARRAYS else UNKNOWN
+    if name in _OF_NUMBERS:
         # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
         mask = tuple(e for e in engine.exporters if owner.sure or e == "torchscript")
         if engine.tracing and mask:
             engine.emit(facts.Escape, node, owner.trace, exporters=mask, how=f".{name}()", source="dim")
-        return UNKNOWN
-    if isinstance(owner, Shape):
-        if name == "numel":
-            axes = owner.tensor.axes
-            return Dim(axes, plain=False, trace=owner.trace) if axes else CONFIG
-        return CONFIG
-    if isinstance(owner, Array):
-        return (
-            Array(owner.site, owner.fixed, owner.trace)
-            if name not in ("item", "tolist")
-            else Data(owner.site, owner.fixed)
-        )
-    if isinstance(owner, Data):
-        return owner
-    if isinstance(owner, Layer):
-        return _layer_method(engine, owner, name, args, node)
-    if isinstance(owner, Dict):
-        if name in ("get", "pop", "setdefault") and args:
-            pitfalls.looked_up(engine, owner, args[0], node, f".{name}()")
-        if name == "setdefault" and len(args) == 2 and isinstance(args[0], Const) and isinstance(node, ast.Call):
-            key = args[0].literal
-            if owner.get(key) is None:
-                _rebind(engine, node, Dict((*owner.items, (key, args[1])), owner.rest, owner.trace))
-        return _dict_method(owner, name, args)
-    if isinstance(owner, (Tuple, Seq)):
-        return _sequence_method(engine, owner, name, args, node)
-    if isinstance(owner, Instance):
-        if name == "to_onnx" and any("ightning" in b for b in owner.object.cls.external_bases()):
-            record_lightning(engine, owner, args, kwargs, node)
-        return engine.module_method(owner, name, args, kwargs, node)
-    if isinstance(owner, Super):
-        bound = owner.bound
-        if isinstance(bound, Instance):
-            if name == "__init__" and (base := layer_base(bound.object.cls)) is not None:
-                bound.object.attrs[ITEMS] = layers.build(base, args, kwargs)
-            if name.startswith("__get"):
-                return UNKNOWN
-            if name == "forward":
-                return as_layer(engine, bound, args, kwargs, node) or UNKNOWN
-            unit = bound.object.cls.find_method("forward")
-            if name == "__call__" and unit is not None:
-                return engine.run_forward(bound, unit, args, kwargs, node)
-        if name == "train" and args and isinstance(args[0], Const) and args[0].literal is True:
-            engine.mode_switch(node)
-        return owner.bound
-    if isinstance(owner, (Const, Config)):
-        return CONFIG
     return UNKNOWN
 
 
-def _layer_method(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+def _of_shape(_engine: Interpreter, owner: Shape, name: str, *_: object) -> Value:
+    axes = owner.tensor.axes if name == "numel" else None
+    return Dim(axes, plain=False, trace=owner.trace) if axes else CONFIG
+
+
+def _of_array(_engine: Interpreter, owner: Array, name: str, *_: object) -> Value:
+    if name in ("item", "tolist"):
+        return Data(owner.site, owner.fixed)
+    return Array(owner.site, owner.fixed, owner.trace)
+
+
+def _of_dict(engine: Interpreter, owner: Dict, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    if name in ("get", "pop", "setdefault") and args:
+        pitfalls.looked_up(engine, owner, args[0], node, f".{name}()")
+    if name == "setdefault" and len(args) == 2 and isinstance(args[0], Const) and isinstance(node, ast.Call):
+        key = args[0].literal
+        if owner.get(key) is None:
+            _rebind(engine, node, Dict((*owner.items, (key, args[1])), owner.rest, owner.trace))
+    return _dict_method(owner, name, args)
+
+
+def _of_object(
+    engine: Interpreter, owner: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
+) -> Value:
+    if name == "to_onnx" and any("ightning" in b for b in owner.object.cls.external_bases()):
+        record_lightning(engine, owner, args, kwargs, node)
+    return engine.module_method(owner, name, args, kwargs, node)
+
+
+def _of_super(engine: Interpreter, owner: Super, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    if isinstance(owner.bound, Instance):
+        result = _inherited(engine, owner.bound, name, args, kwargs, node)
+        if result is not None:
+            return result
+    if name == "train" and args and isinstance(args[0], Const) and args[0].literal is True:
+        engine.mode_switch(node)
+    return owner.bound
+
+
+def _inherited(
+    engine: Interpreter, bound: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
+) -> Value | None:
+    """What a method of a base class outside of the project gives; None where it gives the object itself."""
+    cls = bound.object.cls
+    if name == "__init__" and (base := layer_base(cls)) is not None:
+        bound.object.attrs[ITEMS] = layers.build(base, args, kwargs)
+    if name.startswith("__get"):
+        return UNKNOWN
+    if name == "forward":
+        return as_layer(engine, bound, args, kwargs, node) or UNKNOWN
+    unit = cls.find_method("forward") if name == "__call__" else None
+    return engine.run_forward(bound, unit, args, kwargs, node) if unit is not None else None
+
+
+def _of_layer(engine: Interpreter, owner: Layer, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    handler = _LAYER_METHODS.get(name)
+    return handler(engine, owner, name, args, node) if handler is not None else UNKNOWN
+
+
+def _itself(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
     if name == "train" and not (args and isinstance(args[0], Const) and args[0].literal is False):
         engine.mode_switch(node)
-    if name in ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"):
-        return owner
-    if name in layers.HOOKS and args and isinstance(node, ast.Call):
-        _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
-        holder = engine.frames[-1].bound or special.only_model(engine.frames[-1])
-        if isinstance(holder, Instance) and name == "register_forward_hook":
-            special.hook_loosely(engine, holder, args[0], node)
-        return CONFIG
-    if name in ("forward", "__call__"):
-        if name == "forward":
-            hazards.bypassed(engine, owner, node)
-        return layers.call(engine, owner, args, {}, node)
-    if name == "items":
-        inner = owner.items
-        if isinstance(inner, Dict):
-            return (
-                Tuple(tuple(Tuple((Const(k), v)) for k, v in inner.items))
-                if inner.items
-                else Seq(Tuple((CONFIG, inner.rest or UNKNOWN)))
-            )
+    return owner
+
+
+def _hooked(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+    if not args or not isinstance(node, ast.Call):
+        return UNKNOWN
+    _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
+    holder = engine.frames[-1].bound or special.only_model(engine.frames[-1])
+    if isinstance(holder, Instance) and name == "register_forward_hook":
+        special.hook_loosely(engine, holder, args[0], node)
+    return CONFIG
+
+
+def _forward(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+    if name == "forward":
+        hazards.bypassed(engine, owner, node)
+    return layers.call(engine, owner, args, {}, node)
+
+
+def _named_layers(_engine: Interpreter, owner: Layer, *_: object) -> Value:
+    inner = owner.items
+    if not isinstance(inner, Dict):
         return Seq(Tuple((CONFIG, UNKNOWN)))
-    if name in ("values", "children", "modules") and owner.items is not None:
-        return Tuple(tuple(dict_values(owner.items))) if isinstance(owner.items, Dict) else owner.items
-    if name in ("append", "extend", "insert", "add_module") and args and isinstance(node, ast.Call):
-        item = args[-1]
-        if name == "extend" and isinstance(item, (Tuple, Seq)):
-            item = element(item)
-        grown: Tuple | Seq
-        if isinstance(owner.items, Tuple) and len(owner.items.items) < 8 and name == "append":
-            grown = Tuple((*owner.items.items, item), "list")
-        elif isinstance(owner.items, Tuple) and not owner.items.items:
-            grown = Seq(item)
-        else:
-            old = element(owner.items) if isinstance(owner.items, (Tuple, Seq)) else UNKNOWN
-            grown = Seq(join(old, item))
-        _rebind(engine, node, replace(owner, items=grown))
-        return NONE
-    return UNKNOWN
+    if inner.items:
+        return Tuple(tuple(Tuple((Const(k), v)) for k, v in inner.items))
+    return Seq(Tuple((CONFIG, inner.rest or UNKNOWN)))
+
+
+def _layers_within(_engine: Interpreter, owner: Layer, *_: object) -> Value:
+    if isinstance(owner.items, Dict):
+        return Tuple(tuple(dict_values(owner.items)))
+    return owner.items if owner.items is not None else UNKNOWN
+
+
+def _layer_added(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+    if not args or not isinstance(node, ast.Call):
+        return UNKNOWN
+    item = args[-1]
+    if name == "extend" and isinstance(item, (Tuple, Seq)):
+        item = element(item)
+    grown: Tuple | Seq
+    if isinstance(owner.items, Tuple) and len(owner.items.items) < 8 and name == "append":
+        grown = Tuple((*owner.items.items, item), "list")
+    elif isinstance(owner.items, Tuple) and not owner.items.items:
+        grown = Seq(item)
+    else:
+        old = element(owner.items) if isinstance(owner.items, (Tuple, Seq)) else UNKNOWN
+        grown = Seq(join(old, item))
+    _rebind(engine, node, replace(owner, items=grown))
+    return NONE
+
+
+_LAYER_METHODS: dict[str, Callable[[Interpreter, Layer, str, list[Value], ast.AST], Value]] = {
+    **dict.fromkeys(
+        ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"), _itself
+    ),
+    **dict.fromkeys(layers.HOOKS, _hooked),
+    **dict.fromkeys(("forward", "__call__"), _forward),
+    "items": _named_layers,
+    **dict.fromkeys(("values", "children", "modules"), _layers_within),
+    **dict.fromkeys(("append", "extend", "insert", "add_module"), _layer_added),
+}
 
 
 def _rebind(engine: Interpreter, node: ast.Call, v: Value) -> None:
@@ -203,7 +257,10 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
     return owner if name == "copy" else UNKNOWN
 
 
-def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: list[Value], node: ast.AST) -> Value:
+def _of_sequence(
+    engine: Interpreter, owner: Tuple | Seq, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
+) -> Value:
+    del kwargs
     if name in ("append", "appendleft", "extend", "insert", "add") and args and isinstance(node, ast.Call):
         item = args[-1]
         if name == "extend":
@@ -223,3 +280,20 @@ def _sequence_method(engine: Interpreter, owner: Tuple | Seq, name: str, args: l
     if name in ("index", "count"):
         return CONFIG
     return owner if name in ("copy", "__iter__") else UNKNOWN
+
+
+_METHODS: dict[type, Callable[..., Value]] = {
+    Tensor: _of_tensor,
+    Dim: _of_size,
+    Shape: _of_shape,
+    Array: _of_array,
+    Data: lambda engine, owner, *_: owner,
+    Layer: _of_layer,
+    Dict: _of_dict,
+    Tuple: _of_sequence,
+    Seq: _of_sequence,
+    Instance: _of_object,
+    Super: _of_super,
+    Const: lambda *_: CONFIG,
+    Config: lambda *_: CONFIG,
+}
