@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,9 @@ from onnxlint.flow.joins import element, join_all
 from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.modes import without_mode
 from onnxlint.flow.operators import HANDLERS
+from onnxlint.flow.ops import Op
 from onnxlint.flow.special import DECORATED
-from onnxlint.flow.transfer import Call, like, numpy_result, result_by_table
+from onnxlint.flow.transfer import Call, Handler, like, numpy_result, result_by_table
 
 if TYPE_CHECKING:
     from onnxlint.flow.interpret import Interpreter
@@ -63,14 +65,7 @@ _RANDOM = frozenset(
         "rrelu",
     ]
 )
-_DROPOUTS = {
-    "dropout": 2,
-    "alpha_dropout": 2,
-    "feature_alpha_dropout": 2,
-    "dropout1d": 2,
-    "dropout2d": 2,
-    "dropout3d": 2,
-}
+_DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
 _NO_OPERATORS = frozenset(
     [
         "cuda",
@@ -88,6 +83,10 @@ _NO_OPERATORS = frozenset(
         "copy",
         "range",
     ]
+)
+# Operators that take sizes as sizes, or read none.
+_KEEPS_SIZES = frozenset(
+    ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor", "arange", "zeros")
 )
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
@@ -111,131 +110,200 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         return torch_call(engine, name, args, kwargs, node)
     if name in engine.table.curated["clock"]:
         return Data(engine.site(node, f"{name}()"), True)
-    root = name.partition(".")[0]
-    if root == "math":
-        return frozen(engine, args, node, f"{name}()")
-    if root == "numpy":
-        if name.startswith("numpy.random.") and not name.endswith(("Generator", "default_rng", "seed", "RandomState")):
-            _drawn(engine, node, name, "python-random")
-            return CONFIG
-        return numpy_result(Call(engine, name.rpartition(".")[2], name, args, kwargs, node))
-    if root == "random" and name.count(".") == 1 and not name.endswith((".seed", ".Random")):
-        _drawn(engine, node, name, "python-random")
-        return args[0] if name == "random.choice" and args and isinstance(args[0], Tensor) else CONFIG
-    if name in ("functools.partial",) and args:
-        return Partial(args[0], tuple(args[1:]), tuple(sorted(kwargs.items())))
-    if name in ("dataclasses.field", "attrs.field", "attr.ib"):
-        made = kwargs.get("default_factory") or kwargs.get("factory")
-        return engine.apply(made, [], {}, node) if made is not None else kwargs.get("default", UNKNOWN)
-    if name in ("copy.deepcopy", "copy.copy", "typing.cast"):
-        return args[-1] if args else UNKNOWN
-    if name == "collections.deque":
-        return BUILTINS["list"](engine, args[:1], {}, node)
-    if name == "collections.OrderedDict":
-        return make_dict(engine, args, kwargs, node)
-    if name.startswith("einops.") or root == "einops":
-        engine.use_all([v for v in kwargs.values() if isinstance(v, (Dim, Data))], name)
-        return einops.call(name, args, kwargs)
-    if name in ("functools.reduce",) and len(args) >= 2:
-        first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN
-        return engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, node)
-    if root == "operator" and len(args) == 2:
-        return special.operator_function(engine, name, args, node)
-    if name == "collections.defaultdict":
-        made = args[0] if args else UNKNOWN
-        return Dict((), Tuple((), "list") if made == External("builtins.list") else None)
-    if name == "dataclasses.replace" and args and isinstance(args[0], Instance):
-        return special.replaced(args[0], kwargs)
-    if name in ("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"):
-        return Seq(join_all([element(a) for a in args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
-    return UNKNOWN
+    root, _, tail = name.rpartition(".")
+    function = _FUNCTIONS.get(name) or _PACKAGES.get(root.partition(".")[0] or name)
+    return function(Call(engine, tail, name, args, kwargs, node)) if function is not None else UNKNOWN
+
+
+def _numpy(call: Call) -> Value:
+    quiet = ("Generator", "default_rng", "seed", "RandomState")
+    if call.name.startswith("numpy.random.") and not call.name.endswith(quiet):
+        _drawn(call.engine, call.node, call.name, "python-random")
+        return CONFIG
+    return numpy_result(call)
+
+
+def _random(call: Call) -> Value:
+    if call.name.count(".") != 1 or call.op in ("seed", "Random"):
+        return UNKNOWN
+    _drawn(call.engine, call.node, call.name, "python-random")
+    return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], Tensor) else CONFIG
+
+
+def _einops(call: Call) -> Value:
+    call.engine.use_all([v for v in call.kwargs.values() if isinstance(v, (Dim, Data))], call.name)
+    return einops.call(call.name, call.args, call.kwargs)
+
+
+def _operator_function(call: Call) -> Value:
+    if len(call.args) != 2:
+        return UNKNOWN
+    return special.operator_function(call.engine, call.name, call.args, call.node)
+
+
+def _partial(call: Call) -> Value:
+    args = call.args
+    return Partial(args[0], tuple(args[1:]), tuple(sorted(call.kwargs.items()))) if args else UNKNOWN
+
+
+def _reduced(call: Call) -> Value:
+    args = call.args
+    if len(args) < 2:
+        return UNKNOWN
+    first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN
+    return call.engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, call.node)
+
+
+def _field(call: Call) -> Value:
+    made = call.kwargs.get("default_factory") or call.kwargs.get("factory")
+    return call.engine.apply(made, [], {}, call.node) if made is not None else call.kwargs.get("default", UNKNOWN)
+
+
+def _default_dict(call: Call) -> Value:
+    lists = bool(call.args) and call.args[0] == External("builtins.list")
+    return Dict((), Tuple((), "list") if lists else None)
+
+
+def _replaced(call: Call) -> Value:
+    record = call.args[0] if call.args else UNKNOWN
+    return special.replaced(record, call.kwargs) if isinstance(record, Instance) else UNKNOWN
+
+
+def _any_item(call: Call) -> Value:
+    return Seq(join_all([element(a) for a in call.args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
+
+
+def _constant(_call: Call) -> Value:
+    return CONFIG
+
+
+def _first(otherwise: Value) -> Handler:
+    """The handler of what gives back its first argument, and `otherwise` where there is none."""
+    return lambda call: call.args[0] if call.args else otherwise
+
+
+_PACKAGES: dict[str, Handler] = {
+    "math": lambda call: frozen(call.engine, call.args, call.node, f"{call.name}()"),
+    "numpy": _numpy,
+    "random": _random,
+    "einops": _einops,
+    "operator": _operator_function,
+}
+
+_FUNCTIONS: dict[str, Handler] = {
+    "functools.partial": _partial,
+    "functools.reduce": _reduced,
+    **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
+    "dataclasses.replace": _replaced,
+    **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [UNKNOWN])[-1]),
+    "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
+    "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
+    "collections.defaultdict": _default_dict,
+    **dict.fromkeys(("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"), _any_item),
+}
 
 
 def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of a function or class of torch."""
-    if name in exports.APIS:
-        return engine.export_call(name, args, kwargs, node)
-    if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
-        short = name.rpartition(".")[2]
-        if short == "Parameter":
-            given = args[0] if args else UNKNOWN
-            return (
-                replace(given, source="weight", made_at=None) if isinstance(given, Tensor) else Tensor(source="weight")
-            )
-        if engine.tracing and "Dropout" in short:
-            # A module made in forward never hears of eval().
-            engine.emit(facts.OpCall, node, op=name, hazard="dropout")
-        if name.count(".") > 2 and ".modules." in name:
-            name = f"torch.nn.{short}"
-        tracked = kwargs.get("track_running_stats")
-        if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, Const) and tracked.literal is False:
-            engine.emit(facts.OpCall, node, op=name, hazard="batch-norm", always=True)
-        return layers.build(name, args, kwargs)
-    if name == "torch.export.export":
-        exports.record_program(engine, args, kwargs, node)
-        return External("torch.export.ExportedProgram")
-    if name in ("torch.Size",):
-        return args[0] if args else Tuple(())
-    if name.startswith("torch.distributions."):
-        return _distribution(engine, name, node)
+    op = name.rpartition(".")[2]
+    function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
+    if function is not None:
+        return function(Call(engine, op, name, args, kwargs, node))
     layer = hazards.hooked(name, args)
     if layer is not None:
         return layer
-    tail = name.rpartition(".")[2]
-    if name in (
-        "torch.no_grad",
-        "torch.inference_mode",
-        "torch.autocast",
-        "torch.device",
-        "torch.Generator",
-        "torch.is_tensor",
-        "torch.manual_seed",
-        "torch.set_grad_enabled",
-        "torch.finfo",
-        "torch.iinfo",
-        "torch.promote_types",
-        "torch.get_default_dtype",
-        "torch.is_floating_point",
-        "torch.is_complex",
-        "torch.is_grad_enabled",
-        "torch.result_type",
-        "torch.is_autocast_enabled",
-    ) or name.startswith(
-        (
-            "torch.cuda.",
-            "torch.backends.",
-            "torch.amp.",
-            "torch.autograd.",
-            "torch.profiler.",
-            "torch.distributed.",
-            "torch.utils.",
-            "torch.library.",
-            "torch._check",
-        )
-    ):
+    if name.startswith(_NO_TENSORS):
         if name in engine.table.curated["check"] and engine.tracing:
             pitfalls.checked(engine, name, args, node)
-        if name == "torch.utils.checkpoint.checkpoint" and args:
-            return engine.apply(args[0], args[1:], {}, node)
         return CONFIG
-    if name in ("torch.jit.script", "torch.jit.trace", "torch.compile"):
-        hazards.compiled_part(engine, name, args, node)
-        if name == "torch.compile" and args and isinstance(args[0], Instance):
-            return replace(args[0], wrapping="compile")
-        return args[0] if args else CONFIG
-    if name in (
-        "torch.jit.ignore",
-        "torch.jit.unused",
-        "torch.jit.export",
-        "torch.compiler.disable",
-    ):
-        return args[0] if args else CONFIG
-    if name in ("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"):
-        dim = next((a for a in args if isinstance(a, Dim)), None)
-        return replace(dim, plain=False, example=None) if dim is not None else CONFIG
-    if name in ("torch.vmap", "torch.func.vmap"):
-        return args[0] if args else UNKNOWN
-    return operator(engine, tail, name, args, kwargs, node, method=False)
+    if name.startswith("torch.distributions."):
+        return _distribution(engine, name, node)
+    return operator(engine, op, name, args, kwargs, node, method=False)
+
+
+def _module(call: Call) -> Value:
+    """An instance of a class of torch.nn."""
+    engine, short, name = call.engine, call.op, call.name
+    if short == "Parameter":
+        data = call.args[0] if call.args else UNKNOWN
+        return replace(data, source="weight", made_at=None) if isinstance(data, Tensor) else Tensor(source="weight")
+    if engine.tracing and "Dropout" in short:
+        # A module made in forward never hears of eval().
+        engine.emit(facts.OpCall, call.node, op=name, hazard="dropout")
+    if name.count(".") > 2 and ".modules." in name:
+        name = f"torch.nn.{short}"
+    tracked = call.kwargs.get("track_running_stats")
+    if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, Const) and tracked.literal is False:
+        engine.emit(facts.OpCall, call.node, op=name, hazard="batch-norm", always=True)
+    return layers.build(name, call.args, call.kwargs)
+
+
+def _exported_program(call: Call) -> Value:
+    exports.record_program(call.engine, call.args, call.kwargs, call.node)
+    return External("torch.export.ExportedProgram")
+
+
+def _compiled(call: Call) -> Value:
+    hazards.compiled_part(call.engine, call.name, call.args, call.node)
+    part = call.args[0] if call.args else CONFIG
+    return replace(part, wrapping="compile") if call.op == "compile" and isinstance(part, Instance) else part
+
+
+def _symbolic_number(call: Call) -> Value:
+    dim = next((a for a in call.args if isinstance(a, Dim)), None)
+    return replace(dim, plain=False, example=None) if dim is not None else CONFIG
+
+
+def _checkpointed(call: Call) -> Value:
+    return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else CONFIG
+
+
+# Functions of torch that are no operators.
+_TORCH: dict[str, Handler] = {
+    **dict.fromkeys(exports.APIS, lambda call: call.engine.export_call(call.name, call.args, call.kwargs, call.node)),
+    "torch.export.export": _exported_program,
+    "torch.Size": _first(Tuple(())),
+    **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
+    **dict.fromkeys(
+        ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(CONFIG)
+    ),
+    **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
+    **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(UNKNOWN)),
+    "torch.utils.checkpoint.checkpoint": _checkpointed,
+    **dict.fromkeys(
+        (
+            "torch.no_grad",
+            "torch.inference_mode",
+            "torch.autocast",
+            "torch.device",
+            "torch.Generator",
+            "torch.is_tensor",
+            "torch.manual_seed",
+            "torch.set_grad_enabled",
+            "torch.finfo",
+            "torch.iinfo",
+            "torch.promote_types",
+            "torch.get_default_dtype",
+            "torch.is_floating_point",
+            "torch.is_complex",
+            "torch.is_grad_enabled",
+            "torch.result_type",
+            "torch.is_autocast_enabled",
+        ),
+        _constant,
+    ),
+}
+_NO_TENSORS = (
+    "torch.cuda.",
+    "torch.backends.",
+    "torch.amp.",
+    "torch.autograd.",
+    "torch.profiler.",
+    "torch.distributed.",
+    "torch.utils.",
+    "torch.library.",
+    "torch._check",
+)
 
 
 def operator(
@@ -253,33 +321,32 @@ def operator(
     handler = HANDLERS.get(bare)
     if handler is None and not method and entry is None:
         return UNKNOWN
-    if op not in ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor") and op not in (
-        "arange",
-        "zeros",
-    ):
+    if op not in _KEEPS_SIZES:
         engine.use_all([*args, *kwargs.values()], op)
-    writes = False
+    written: Value | None = None
     if bare != op:
         call = replace(call, op=bare)
-        writes = entry is not None and entry.inplace and op not in ("detach_", "requires_grad_")
-        if writes and isinstance(args[0] if args else None, Tensor):
-            inplace_write(engine, call, args[0])
-    if handler is not None:
-        result = handler(call)
-        # What an in-place operator gives back is the tensor that it wrote to.
-        written = args[0] if writes else None
-        if isinstance(result, Tensor) and isinstance(written, Tensor):
-            return replace(result, view=written.view)
-        return result
-    assert entry is not None or method
-    if entry is None:
-        return UNKNOWN
+        if args and entry is not None and entry.inplace and op not in ("detach_", "requires_grad_"):
+            written = args[0]
+        if isinstance(written, Tensor):
+            inplace_write(engine, call, written)
+    if handler is None:
+        return _by_table(call, entry, op) if entry is not None else UNKNOWN
+    result = handler(call)
+    # What an in-place operator gives back is the tensor that it wrote to.
+    if isinstance(result, Tensor) and isinstance(written, Tensor):
+        return replace(result, view=written.view)
+    return result
+
+
+def _by_table(call: Call, entry: Op, op: str) -> Value:
+    """The result of an operator that has no transfer function."""
     if entry.complex:
         return like(call, None, None, "complex")
     if entry.reads_data:
         t = call.tensor
         kind = Array if entry.returns == "array" else Data
-        site = engine.site(node, f".{op}()" if method else f"{name}()")
+        site = call.engine.site(call.node, f".{op}()" if call.method else f"{call.name}()")
         return kind(site, t.source != "input", trace=t.trace)
     return result_by_table(call, entry.returns)
 
@@ -327,81 +394,98 @@ def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:
         engine.written_in_place(target, call.node.func.value, call.node)
 
 
-def _inspect(engine: Interpreter, call: Call, entry: object) -> None:
+def _inspect(engine: Interpreter, call: Call, entry: Op | None) -> None:
     """Emit an OpCall where the operator or its arguments are worth a look."""
     if not engine.tracing:
         return
-    from onnxlint.flow.ops import Op
-
     op = call.op
-    trace = call.tensor.trace
     if op in _DROPOUTS and call.name.startswith("torch.nn.functional."):
-        training = call.arg(_DROPOUTS[op], "training")
-        p = call.arg(1, "p")
-        off = isinstance(p, Const) and p.literal in (0, 0.0)
-        if not off and (training is None or (isinstance(training, Const) and training.literal is True)):
-            engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
+        _dropout(call)
         return
-    if op == "scaled_dot_product_attention" and _drops(call):
-        engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
-    if op in ("batch_norm", "instance_norm") and call.name.startswith("torch.nn.functional."):
-        training = call.arg(5, "training") if op == "batch_norm" else None
-        # On weights (weight standardisation) the statistics are constants, and both exporters are right.
-        if isinstance(training, Const) and training.literal is True and call.tensor.source == "input":
-            engine.emit(facts.OpCall, call.node, trace, op=call.name, hazard="batch-norm")
-    if op == "squeeze" and call.arg(1, "dim") is None and isinstance(call.args[0] if call.args else None, Tensor):
-        t = call.tensor
-        dynamic = t.dims is None or any(isinstance(d, Dim) for d in t.dims)
-        if t.source == "input" and dynamic and not takes_item(call.node, engine.frames[-1].statement_node):
-            known = [d for d in t.dims or () if isinstance(d, Dim)]
-            engine.emit(
-                facts.OpCall,
-                call.node,
-                trace,
-                op=call.name,
-                about=t,
-                hazard="squeeze",
-                sure=any(d.sure for d in known) if t.dims is not None else engine.axes.declared is None,
-            )
-    if op in ("index_add", "index_add_"):
-        index = call.arg(2, "index")
-        # What `where` and `nonzero` give along an axis mostly has each index once.
-        sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
-        source = call.arg(3, "source")
-        if not (isinstance(index, Tensor) and index.distinct):
-            engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
+    inspect = _INSPECTED.get(op)
+    if inspect is not None:
+        inspect(call)
     if op in _RANDOM:
         _drawn(engine, call.node, call.name)
-    if pitfalls.operator(engine, call):
+    if not pitfalls.operator(engine, call) and not lowering.operator(engine, call, entry) and entry is not None:
+        _lowered(call, entry)
+
+
+def _dropout(call: Call) -> None:
+    training, p = call.arg(2, "training"), call.arg(1, "p")
+    off = isinstance(p, Const) and p.literal in (0, 0.0)
+    if not off and (training is None or (isinstance(training, Const) and training.literal is True)):
+        call.engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
+
+
+def _attention(call: Call) -> None:
+    if _drops(call):
+        call.engine.emit(facts.OpCall, call.node, op=call.name, hazard="dropout")
+
+
+def _batch_norm(call: Call) -> None:
+    training, t = call.arg(5, "training"), call.tensor
+    if not call.name.startswith("torch.nn.functional."):
         return
-    if lowering.operator(engine, call, entry if isinstance(entry, Op) else None):
+    # On weights (weight standardisation) the statistics are constants, and both exporters are right.
+    if isinstance(training, Const) and training.literal is True and t.source == "input":
+        call.engine.emit(facts.OpCall, call.node, t.trace, op=call.name, hazard="batch-norm")
+
+
+def _squeeze(call: Call) -> None:
+    engine, t = call.engine, call.tensor
+    if call.arg(1, "dim") is not None or not call.args or t.source != "input":
         return
-    if isinstance(entry, Op):
-        refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
-        detail = ""
-        for condition in entry.unless:
-            if (
-                condition.exporter in engine.exporters
-                and _holds(call, condition.when)
-                and condition.outcome == "refused"
-            ):
-                refused.append(condition.exporter)
-                detail = condition.when
-        # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
-        # An exported model computes no loss.
-        quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
-        if refused and not quiet:
-            engine.emit(
-                facts.OpCall,
-                call.node,
-                trace,
-                op=call.name,
-                hazard="unsupported",
-                refused_by=tuple(dict.fromkeys(refused)),
-                detail=detail,
-                since=entry.lowering.get("torchscript") or 0,
-                exporters=tuple(dict.fromkeys(refused)),
-            )
+    sizes = [d for d in t.dims or () if isinstance(d, Dim)]
+    if (t.dims is None or sizes) and not takes_item(call.node, engine.frames[-1].statement_node):
+        sure = any(d.sure for d in sizes) if t.dims is not None else engine.axes.declared is None
+        engine.emit(facts.OpCall, call.node, t.trace, op=call.name, about=t, hazard="squeeze", sure=sure)
+
+
+def _index_add(call: Call) -> None:
+    index, source = call.arg(2, "index"), call.arg(3, "source")
+    if isinstance(index, Tensor) and index.distinct:
+        return
+    # What `where` and `nonzero` give along an axis mostly has each index once.
+    sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
+    trace = call.tensor.trace
+    call.engine.emit(facts.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
+
+
+_INSPECTED: dict[str, Callable[[Call], None]] = {
+    "scaled_dot_product_attention": _attention,
+    "batch_norm": _batch_norm,
+    "squeeze": _squeeze,
+    "index_add": _index_add,
+    "index_add_": _index_add,
+}
+
+
+def _lowered(call: Call, entry: Op) -> None:
+    """Emit an OpCall where an exporter has no form of the operator, or none for these arguments."""
+    engine, op = call.engine, call.op
+    refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
+    detail = ""
+    for condition in entry.unless:
+        if condition.exporter in engine.exporters and condition.outcome == "refused" and _holds(call, condition.when):
+            refused.append(condition.exporter)
+            detail = condition.when
+    # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
+    # An exported model computes no loss.
+    quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
+    if refused and not quiet:
+        exporters = tuple(dict.fromkeys(refused))
+        engine.emit(
+            facts.OpCall,
+            call.node,
+            call.tensor.trace,
+            op=call.name,
+            hazard="unsupported",
+            refused_by=exporters,
+            detail=detail,
+            since=entry.lowering.get("torchscript") or 0,
+            exporters=exporters,
+        )
 
 
 def _distribution(engine: Interpreter, name: str, node: ast.AST) -> Value:
