@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -122,78 +122,102 @@ _STATIC_NAMES = frozenset(
 
 def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
-    if isinstance(owner, Tensor):
-        if name == "data":
-            lowering.data_attribute(engine, owner, node)
-        if name in ("mT", "mH", "H"):
-            lowering.matrix_transpose(engine, owner, name, node)
-        if name == "shape":
-            owner = unflattened.read_at(engine, owner, node)
-        return _tensor_attribute(owner, name)
-    if isinstance(owner, External):
-        return External(f"{owner.name}.{name}")
-    if isinstance(owner, Instance):
-        return engine.object_attribute(owner, name, node)
-    if isinstance(owner, PyModule):
-        return engine.global_value(owner.info, name, strict=True)
-    if isinstance(owner, ClassRef):
-        return engine.class_attribute(owner.info, name, owner)
-    if isinstance(owner, Layer):
-        if isinstance(owner.items, Dict) and any(k == name for k, _ in owner.items.items):
-            return owner.items.get(name) or UNKNOWN
-        if name in (
-            "train",
-            "eval",
-            "to",
-            "items",
-            "keys",
-            "values",
-            "append",
-            "extend",
-            "insert",
-            "forward",
-            "__call__",
-            "parameters",
-            "modules",
-            "children",
-            "named_children",
-            "named_modules",
-            "state_dict",
-            "register_forward_hook",
-            "get",
-            "update",
-            "pop",
-            "register_forward_pre_hook",
-            "apply",
-            "float",
-            "half",
-            "cuda",
-            "cpu",
-            "double",
-            "requires_grad_",
-            "load_state_dict",
-            "add_module",
-            "named_parameters",
-            "buffers",
-        ):
-            return Method(owner, name)
-        return layers.attribute(owner, name)
-    if isinstance(owner, Super):
-        unit = engine.super_method(owner, name)
-        return unit if unit is not None else Method(owner, name)
-    if isinstance(owner, Config):
-        return Method(owner, name) if name in _STRING_METHODS else Config(owner.trace)
-    if isinstance(owner, Tuple) and name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
+    handler = _ATTRIBUTES.get(type(owner))
+    return handler(engine, owner, name, node) if handler is not None else UNKNOWN
+
+
+def _of_tensor(engine: Interpreter, owner: Tensor, name: str, node: ast.AST) -> Value:
+    if name == "data":
+        lowering.data_attribute(engine, owner, node)
+    if name in ("mT", "mH", "H"):
+        lowering.matrix_transpose(engine, owner, name, node)
+    if name == "shape":
+        owner = unflattened.read_at(engine, owner, node)
+    return _tensor_attribute(owner, name)
+
+
+def _of_layer(_engine: Interpreter, owner: Layer, name: str, _node: ast.AST) -> Value:
+    if isinstance(owner.items, Dict) and any(k == name for k, _ in owner.items.items):
+        return owner.items.get(name) or UNKNOWN
+    return Method(owner, name) if name in _LAYER_METHODS else layers.attribute(owner, name)
+
+
+def _of_super(engine: Interpreter, owner: Super, name: str, _node: ast.AST) -> Value:
+    unit = engine.super_method(owner, name)
+    return unit if unit is not None else Method(owner, name)
+
+
+def _of_config(_engine: Interpreter, owner: Config, name: str, _node: ast.AST) -> Value:
+    return Method(owner, name) if name in _STRING_METHODS else Config(owner.trace)
+
+
+def _of_tuple(_engine: Interpreter, owner: Tuple, name: str, _node: ast.AST) -> Value:
+    if name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
         at = _FIELDS.index(name)
         return owner.items[at] if at < len(owner.items) else Method(owner, name)
-    if isinstance(owner, Data) and clock(engine.table, owner):
-        return owner
-    if isinstance(owner, (Shape, Data, Array, Tuple, Seq, Dict, Const, Dim, Lambda)):
-        if isinstance(owner, Array) and name in ("shape", "size", "ndim", "dtype"):
-            return CONFIG
-        return Method(owner, name)
-    return UNKNOWN
+    return Method(owner, name)
 
+
+def _of_data(engine: Interpreter, owner: Data, name: str, _node: ast.AST) -> Value:
+    return owner if clock(engine.table, owner) else Method(owner, name)
+
+
+def _of_array(_engine: Interpreter, owner: Array, name: str, _node: ast.AST) -> Value:
+    return CONFIG if name in ("shape", "size", "ndim", "dtype") else Method(owner, name)
+
+
+_ATTRIBUTES: dict[type, Callable[..., Value]] = {
+    Tensor: _of_tensor,
+    External: lambda engine, owner, name, node: External(f"{owner.name}.{name}"),
+    Instance: lambda engine, owner, name, node: engine.object_attribute(owner, name, node),
+    PyModule: lambda engine, owner, name, node: engine.global_value(owner.info, name, strict=True),
+    ClassRef: lambda engine, owner, name, node: engine.class_attribute(owner.info, name, owner),
+    Layer: _of_layer,
+    Super: _of_super,
+    Config: _of_config,
+    Tuple: _of_tuple,
+    Data: _of_data,
+    Array: _of_array,
+    **dict.fromkeys((Shape, Seq, Dict, Const, Dim, Lambda), lambda engine, owner, name, node: Method(owner, name)),
+}
+
+_LAYER_METHODS = frozenset(
+    [
+        "train",
+        "eval",
+        "to",
+        "items",
+        "keys",
+        "values",
+        "append",
+        "extend",
+        "insert",
+        "forward",
+        "__call__",
+        "parameters",
+        "modules",
+        "children",
+        "named_children",
+        "named_modules",
+        "state_dict",
+        "register_forward_hook",
+        "get",
+        "update",
+        "pop",
+        "register_forward_pre_hook",
+        "apply",
+        "float",
+        "half",
+        "cuda",
+        "cpu",
+        "double",
+        "requires_grad_",
+        "load_state_dict",
+        "add_module",
+        "named_parameters",
+        "buffers",
+    ]
+)
 
 _FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like give
 

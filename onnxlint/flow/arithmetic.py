@@ -47,6 +47,7 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
 }
+_WHOLE = frozenset(("+", "-", "*", "//", "%"))  # what gives whole numbers of whole numbers
 
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: lambda a, b: a == b,
@@ -119,45 +120,25 @@ class Arithmetic(Activation):
             if isinstance(x, Data):
                 return Data(x.site, x.fixed and not isinstance(y, Data), x.sized, x.trace)
         if ta is Dim or tb is Dim:
-            sequence = next((v for v in (a, b) if isinstance(v, (Tuple, Seq))), None)
-            dim = a if isinstance(a, Dim) else b
-            if sequence is not None and isinstance(dim, Dim) and operator == "*":  # [0] * n: the length is frozen
-                pitfalls.repeated(self.engine, dim, node, sequence is a)
-                item = (
-                    sequence.item if isinstance(sequence, Seq) else (sequence.items[0] if sequence.items else UNKNOWN)
-                )
-                return Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
-            if operator == "//" and isinstance(node, ast.BinOp):
-                pitfalls.negated_division(self.engine, node, a)
-            numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (a, b)]
-            folded = None
-            if (
-                operator in ("+", "-", "*", "//", "%")
-                and None not in numbers
-                and not (operator in "//%" and numbers[1] == 0)
-            ):
-                folded = int(_FOLD[operator](numbers[0], numbers[1]))
-            size = shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
-            if isinstance(size, Dim):
-                return replace(size, form="remainder" if operator == "%" else "", least=_least(operator, a, b))
-            return size
-        if ta in (Tuple, Seq) and tb in (Tuple, Seq) and operator == "+":
-            return _concatenate(a, b)
-        if ta is Tuple and tb is Const and operator == "*":
-            times = as_int(b)
-            assert isinstance(a, Tuple)
-            return (
-                Tuple(a.items * times, a.kind) if times is not None and 0 <= times * len(a.items) <= 32 else _loose(a)
-            )
-        if ta is Const and tb is Tuple and operator == "*":
-            return self.arithmetic(operator, b, a, node)
-        if ta is Tuple and operator == "*":
-            return _loose(a)
-        if ta is Shape or tb is Shape:
-            return Seq(CONFIG)
-        if isinstance(a, (Const, Config)) and isinstance(b, (Const, Config)):
-            return CONFIG
-        return UNKNOWN
+            return self._size_arithmetic(operator, a, b, node)
+        return _sequence_arithmetic(operator, a, b)
+
+    def _size_arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
+        dim, other = (a, b) if isinstance(a, Dim) else (b, a)
+        assert isinstance(dim, Dim)
+        if operator == "*" and isinstance(other, (Tuple, Seq)):  # [0] * n: the length is frozen
+            pitfalls.repeated(self.engine, dim, node, other is a)
+            item = other.item if isinstance(other, Seq) else other.items[0] if other.items else UNKNOWN
+            return Seq(item, replace(dim, site=dim.site or self.engine.site(node, "list repetition")))
+        if operator == "//" and isinstance(node, ast.BinOp):
+            pitfalls.negated_division(self.engine, node, a)
+        x, y = (v.example if isinstance(v, Dim) else as_int(v) for v in (a, b))
+        folds = operator in _WHOLE and x is not None and y is not None and (y or operator not in "//%")
+        folded = int(_FOLD[operator](x, y)) if folds else None
+        size = shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
+        if isinstance(size, Dim):
+            return replace(size, form="remainder" if operator == "%" else "", least=_least(operator, a, b))
+        return size
 
     def _tensor_arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
         for other in (a, b):
@@ -226,13 +207,9 @@ class Arithmetic(Activation):
 
     def _compare(self, operator: ast.cmpop, a: Value, b: Value, node: ast.Compare) -> Value:
         if isinstance(operator, (ast.Is, ast.IsNot)):
-            if is_none(a) and is_none(b):
-                return Const(isinstance(operator, ast.Is))
-            return CONFIG
-        if isinstance(a, Dim) and as_int(b) == 0:
-            counted = a.site is not None and a.site.how == "len()"
-            if counted or asks_for_elements(node.left):
-                return CONFIG  # no example is empty
+            return Const(isinstance(operator, ast.Is)) if is_none(a) and is_none(b) else CONFIG
+        if isinstance(a, Dim) and as_int(b) == 0 and (_is_length(a) or asks_for_elements(node.left)):
+            return CONFIG  # no example is empty
         if isinstance(node.left, ast.Attribute) and node.left.attr == "dtype":
             return _dtype_test(operator, b)
         if _asks_device(node.left):
@@ -240,39 +217,23 @@ class Arithmetic(Activation):
         if isinstance(operator, (ast.In, ast.NotIn)):
             return self._contains(a, b, node)
         if isinstance(a, Const) and isinstance(b, Const):
-            compare = _COMPARE.get(type(operator))
-            try:
-                return Const(compare(a.literal, b.literal)) if compare is not None else CONFIG
-            except TypeError:
-                return CONFIG
-        for x, y in ((a, b), (b, a)):
-            if isinstance(x, Tensor):
-                if is_none(y) or (isinstance(y, Const) and isinstance(y.literal, str)):
-                    return CONFIG
-                result = self._tensor_arithmetic("==", a, b, node)
-                assert isinstance(result, Tensor)
-                return replace(result, kind="bool")
-        for x in (a, b):
-            if isinstance(x, (Data, Array)):
-                return Data(x.site, x.fixed, isinstance(x, Data) and x.sized, x.trace)
-        axes: frozenset[str] = frozenset()
-        trace = None
+            return _compare_literals(operator, a, b)
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return self._compare_tensors(a, b, node)
+        data = a if isinstance(a, (Data, Array)) else b
+        if isinstance(data, (Data, Array)):
+            return Data(data.site, data.fixed, isinstance(data, Data) and data.sized, data.trace)
         if isinstance(a, Shape) and isinstance(b, Shape):
             a, b = self._unlike(a, b)
-        for x in (a, b):
-            for d in _sizes_in(x):
-                if isinstance(d, Dim):
-                    axes |= d.axes
-                    trace = trace or d.trace
-                elif isinstance(d, Data):
-                    return Data(d.site, d.fixed, True, d.trace)
-        if axes:
-            if any(isinstance(x, Dim) and x.least != REST and as_int(y) == 0 for x, y in ((a, b), (b, a))):
-                return CONFIG  # an axis without elements: no example has one
-            if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
-                return CONFIG  # the same axis of two tensors: always equal
-            return Dim(axes, None, None, False, trace, _form(operator, a, b))
-        return CONFIG if not isinstance(a, Unknown) or not isinstance(b, Unknown) else UNKNOWN
+        return _compare_sizes(operator, a, b)
+
+    def _compare_tensors(self, a: Value, b: Value, node: ast.Compare) -> Value:
+        other = b if isinstance(a, Tensor) else a
+        if is_none(other) or (isinstance(other, Const) and isinstance(other.literal, str)):
+            return CONFIG
+        result = self._tensor_arithmetic("==", a, b, node)
+        assert isinstance(result, Tensor)
+        return replace(result, kind="bool")
 
     def _unlike(self, a: Shape, b: Shape) -> tuple[Value, Value]:
         """The sizes in which two shapes may differ: not the same axis of both, and not two fixed numbers."""
@@ -298,6 +259,38 @@ class Arithmetic(Activation):
         if isinstance(a, Dim) and isinstance(b, (Tuple, Seq, Dict)):
             return Dim(a.axes, None, None, False, a.trace)
         return CONFIG
+
+
+def _is_length(dim: Dim) -> bool:
+    """True for `len(x)`."""
+    return dim.site is not None and dim.site.how == "len()"
+
+
+def _compare_literals(operator: ast.cmpop, a: Const, b: Const) -> Value:
+    compare = _COMPARE.get(type(operator))
+    try:
+        return Const(compare(a.literal, b.literal)) if compare is not None else CONFIG
+    except TypeError:
+        return CONFIG
+
+
+def _compare_sizes(operator: ast.cmpop, a: Value, b: Value) -> Value:
+    """The truth of a comparison of sizes, of single ones or of several: it is dynamic if one of them is."""
+    axes: frozenset[str] = frozenset()
+    trace = None
+    for d in (*_sizes_in(a), *_sizes_in(b)):
+        if isinstance(d, Data):
+            return Data(d.site, d.fixed, True, d.trace)
+        if isinstance(d, Dim):
+            axes |= d.axes
+            trace = trace or d.trace
+    if not axes:
+        return CONFIG if not isinstance(a, Unknown) or not isinstance(b, Unknown) else UNKNOWN
+    if any(isinstance(x, Dim) and x.least != REST and as_int(y) == 0 for x, y in ((a, b), (b, a))):
+        return CONFIG  # an axis without elements: no example has one
+    if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
+        return CONFIG  # the same axis of two tensors: always equal
+    return Dim(axes, None, None, False, trace, _form(operator, a, b))
 
 
 def _power(a: Value, b: Value) -> Value:
@@ -403,6 +396,20 @@ def _fold(operator: str, a: Value, b: Value) -> Value:
     except (ArithmeticError, ValueError):
         return CONFIG
     return Const(result) if not isinstance(result, int) or abs(result) < 1 << 62 else CONFIG
+
+
+def _sequence_arithmetic(operator: str, a: Value, b: Value) -> Value:
+    """`[a] + [b]`, `[a] * 2`, and what is left."""
+    if operator == "+" and isinstance(a, (Tuple, Seq)) and isinstance(b, (Tuple, Seq)):
+        return _concatenate(a, b)
+    if operator == "*" and isinstance(a, Const) and isinstance(b, Tuple):
+        a, b = b, a
+    if operator == "*" and isinstance(a, Tuple):
+        times = as_int(b)
+        return Tuple(a.items * times, a.kind) if times is not None and 0 <= times * len(a.items) <= 32 else _loose(a)
+    if isinstance(a, Shape) or isinstance(b, Shape):
+        return Seq(CONFIG)
+    return CONFIG if isinstance(a, (Const, Config)) and isinstance(b, (Const, Config)) else UNKNOWN
 
 
 def _loose(v: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -216,49 +217,69 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.A
 def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
-    if short == "Embedding":
-        width = layer.arg(1, "embedding_dim")
-        dims = (*x.dims, shapes.from_value(width) if width is not None else CONFIG) if x.dims is not None else None
-        return replace(x, dims=dims, kind="float")
+    dims_of = _DIMS.get(short)
+    if dims_of is not None:
+        return replace(x, dims=dims_of(layer, x))
     if short.startswith(("Conv", "LazyConv")):
         return _convolution(engine, layer, short, x, node)
     if "Pool" in short:
         return _pooling(layer, short, x)
-    if short == "Flatten":
-        start, end = as_int(layer.arg(0, "start_dim") or Const(1)), as_int(layer.arg(1, "end_dim") or Const(-1))
-        if x.dims is None or start is None or end is None or not x.dims:
-            return replace(x, dims=None)
-        first, last = start % len(x.dims), end % len(x.dims)
-        return replace(x, dims=(*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :]))
-    if short in ("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"):
-        if x.dims is None or len(x.dims) < 3:
-            return x
-        spatial = windows.resize(x.dims[2:], layer.arg(0, "size"), layer.arg(1, "scale_factor"))
-        return replace(x, dims=(*x.dims[:2], *spatial))
-    if short in ("PixelShuffle", "PixelUnshuffle"):
-        factor = as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
-        return replace(x, dims=windows.shuffle(x.dims, factor, short == "PixelShuffle"))
-    if short == "Unfold":
-        given = [layer.arg(i, n) for i, n in enumerate(("kernel_size", "dilation", "padding", "stride"))]
-        return replace(x, dims=windows.columns(x.dims, *given))
-    if short == "Fold":
-        return replace(x, dims=windows.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")))
     if short.endswith(("Pad1d", "Pad2d", "Pad3d")):
-        amount, rank = layer.arg(0, "padding"), int(short[-2])
-        amounts = Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, Tuple) else amount
-        mode = Const("circular" if short.startswith("Circular") else "constant")
-        return unflattened.padded(replace(x, dims=windows.pad(x.dims, amounts)), mode)
+        return _padding(layer, short, x)
+    if short == "Embedding":
+        width = layer.arg(1, "embedding_dim")
+        dims = (*x.dims, shapes.from_value(width) if width is not None else CONFIG) if x.dims is not None else None
+        return replace(x, dims=dims, kind="float")
     if short in ("CosineSimilarity", "PairwiseDistance"):
         axis = as_int(layer.arg(0, "dim") or Const(1)) if short == "CosineSimilarity" else -1
         return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)
-    if short == "GLU":
-        axis = as_int(layer.arg(0, "dim") or Const(-1))
-        return replace(x, dims=shapes.halved(x.dims, axis))
     if short == "Unflatten":
         axis, sizes = as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
         dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None)
         return unflattened.lost(engine, replace(x, dims=dims), x, node)
     return x
+
+
+def _flattened(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    start, end = as_int(layer.arg(0, "start_dim") or Const(1)), as_int(layer.arg(1, "end_dim") or Const(-1))
+    if not x.dims or start is None or end is None:
+        return None
+    first, last = start % len(x.dims), end % len(x.dims)
+    return (*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :])
+
+
+def _resized(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    if x.dims is None or len(x.dims) < 3:
+        return x.dims
+    return (*x.dims[:2], *windows.resize(x.dims[2:], layer.arg(0, "size"), layer.arg(1, "scale_factor")))
+
+
+def _shuffled(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    factor = as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
+    return windows.shuffle(x.dims, factor, layer.name.endswith("PixelShuffle"))
+
+
+def _columns(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    names = ("kernel_size", "dilation", "padding", "stride")
+    return windows.columns(x.dims, *(layer.arg(i, name) for i, name in enumerate(names)))
+
+
+# The dims that layers give which change nothing else.
+_DIMS: dict[str, Callable[[Layer, Tensor], shapes.Dims | None]] = {
+    "Flatten": _flattened,
+    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _resized),
+    **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), _shuffled),
+    "Unfold": _columns,
+    "Fold": lambda layer, x: windows.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")),
+    "GLU": lambda layer, x: shapes.halved(x.dims, as_int(layer.arg(0, "dim") or Const(-1))),
+}
+
+
+def _padding(layer: Layer, short: str, x: Tensor) -> Tensor:
+    amount, rank = layer.arg(0, "padding"), int(short[-2])
+    amounts = Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, Tuple) else amount
+    mode = Const("circular" if short.startswith("Circular") else "constant")
+    return unflattened.padded(replace(x, dims=windows.pad(x.dims, amounts)), mode)
 
 
 def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
