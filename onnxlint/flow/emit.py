@@ -271,25 +271,17 @@ class Emitter:
             axes = lead.axes if isinstance(lead, Dim) else frozenset()
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
         left = frozenset(a for a in axes if not a.startswith("?")) - named
-        if not left or (t.dims is not None and len(t.dims) < 2):
-            return
-        if all(as_int(s) == 1 for s in sizes):
-            return  # one element: eager itself takes nothing else
-        literals = [
-            (i, as_int(s)) for i, s in enumerate(sizes) if as_int(s) not in (None, -1) and (i == 0 or as_int(s) != 1)
-        ]
-        infers = any(as_int(s) == -1 for s in sizes)
-        if not literals or (named and infers):
+        numbers = [as_int(s) for s in sizes]
+        literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
+        infers = -1 in numbers
+        flat = t.dims is not None and len(t.dims) < 2
+        single = all(n == 1 for n in numbers)  # one element: eager itself takes nothing else
+        if not left or flat or single or not literals or (named and infers):
             return
         first = t.dims[0] if t.dims else t.lead
-        example = first.example if isinstance(first, Dim) else None
         position, number = literals[0]
-        if infers:
-            # -1 absorbs the batch: a mistake where the literal stands for it, an idiom (grouped convolution) elsewhere.
-            flat = len(sizes) == 2 and position == 0 and number == 1 and (t.dims is None or len(t.dims) > 2)
-            copied = position == 0 and number is not None and number > 1 and number == example
-            if not (flat or copied) or not isinstance(first, Dim):
-                return
+        if infers and not (position == 0 and _stands_for_batch(number, len(sizes), t)):
+            return
         axis = sorted(left)[0]
         self.emit(
             facts.ShapeLiteral,
@@ -300,7 +292,7 @@ class Emitter:
             literal=number,
             axis=axis,
             position=position,
-            example=example,
+            example=first.example if isinstance(first, Dim) else None,
         )
 
     def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
@@ -448,31 +440,28 @@ class Emitter:
         if not augmented and self._on_every_way() and not self._read_before(frame, name):
             self.renewed.add((owner.object, name))
         is_buffer = name in owner.object.buffers
-        sure = True
-        if is_buffer:
-            kind = "buffer"
-        elif augmented:
-            kind = "counter"
-        elif isinstance(v, Tensor):
-            dynamic = [d for d in v.dims or () if isinstance(d, Dim)]
-            if v.source == "input":
-                kind = "state" if self._read_before(frame, name) else "attribute"
-            elif dynamic:
-                kind, sure = "cache", any(d.sure for d in dynamic)
-            else:
-                return
-        elif isinstance(v, Dim):
-            kind, sure = "cache", v.sure
-        elif isinstance(v, (Data, Array)):
-            kind = "attribute"
-        elif isinstance(v, (Tuple, Dict)) and holds_input(v) and self._read_before(frame, name):
-            kind = "state"
-        else:
+        kind = "buffer" if is_buffer else "counter" if augmented else self._kind_of_state(frame, name, v)
+        if not kind:
             return
         if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
             return  # made anew before anything reads it
         read = is_buffer or self.reads.read_elsewhere(owner.object.cls, name)
+        sure = kind != "cache" or any(
+            d.sure for d in ((v.dims or ()) if isinstance(v, Tensor) else (v,)) if isinstance(d, Dim)
+        )
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+    def _kind_of_state(self, frame: Activation, name: str, v: Value) -> str:
+        """What `self.name = v` of no buffer keeps from one run to the next; nothing where the answer is empty."""
+        if isinstance(v, Tensor) and v.source != "input":
+            return "cache" if any(isinstance(d, Dim) for d in v.dims or ()) else ""
+        if isinstance(v, Tensor):
+            return "state" if self._read_before(frame, name) else "attribute"
+        if isinstance(v, Dim):
+            return "cache"
+        if isinstance(v, (Data, Array)):
+            return "attribute"
+        return "state" if isinstance(v, (Tuple, Dict)) and holds_input(v) and self._read_before(frame, name) else ""
 
     def _on_every_way(self) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`."""
@@ -489,6 +478,15 @@ class Emitter:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""
         first = self.reads.first_read(frame.unit, name) if frame.unit is not None else None
         return first is not None and first <= frame.line
+
+
+def _stands_for_batch(number: int | None, rank: int, t: Tensor) -> bool:
+    """Whether a literal in front stands for the batch, though -1 absorbs it: else an idiom (grouped convolution)."""
+    first = t.dims[0] if t.dims else t.lead
+    if not isinstance(first, Dim) or number is None:
+        return False
+    flat = rank == 2 and number == 1 and (t.dims is None or len(t.dims) > 2)
+    return flat or (number > 1 and number == first.example)
 
 
 def holds_input(v: Value) -> bool:

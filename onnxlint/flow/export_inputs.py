@@ -32,25 +32,36 @@ def fed(
 ) -> dict[str, Any]:
     """The example inputs: by position, with what is known of each, and by name."""
     inputs, by_name = given.get("args"), given.get("kwargs")
-    keywords: tuple[str, ...] | None = ()
-    if isinstance(by_name, Dict) and by_name.rest is None:
-        keywords = tuple(str(k) for k, _ in by_name.items)
-    elif by_name is not None and not is_none(by_name):
-        keywords = None
     site = _site(engine, node)
-    written_keywords = site.resolve(_argument(node, "kwargs", 2)) if site is not None else None
-    if by_name is not None and not is_none(by_name) and not isinstance(written_keywords, (ast.Dict, ast.Call)):
-        keywords = None  # it may be one dict or another
-    items = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else None
+    keywords: tuple[str, ...] | None = ()
+    if by_name is not None and not is_none(by_name):
+        written = site.resolve(_argument(node, "kwargs", 2)) if site is not None else None
+        # A variable may hold one dict or another.
+        keywords = _keys(by_name) if isinstance(written, (ast.Dict, ast.Call)) else None
+    items: list[Value] | None = (
+        list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else None
+    )
     if inputs is None and by_name is not None:
         items = []
     if items is not None and items and isinstance(items[-1], Dict) and by_name is None:
-        last = items.pop()
-        keywords = tuple(str(k) for k, _ in last.items) if isinstance(last, Dict) and last.rest is None else None
+        keywords = _keys(items.pop())
     if items is None:
         return {"examples": None, "keywords": keywords}
-    written = site.elements(_argument(node, "args", 1)) if site is not None else []
-    again = {i for i, _ in site.repeated(_argument(node, "args", 1))} if site is not None else set()
+    listed = isinstance(inputs, Tuple) and inputs.kind == "list"
+    return {"examples": _examples(engine, items, node, site, parameters), "keywords": keywords, "listed": listed}
+
+
+def _keys(v: Value) -> tuple[str, ...] | None:
+    return tuple(str(k) for k, _ in v.items) if isinstance(v, Dict) and v.rest is None else None
+
+
+def _examples(
+    engine: Interpreter, items: list[Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
+) -> tuple[facts.Example, ...]:
+    """What is known of each input that is fed by position."""
+    argument = _argument(node, "args", 1)
+    written = site.elements(argument) if site is not None else []
+    again = {i for i, _ in site.repeated(argument)} if site is not None else set()
     examples = []
     for i, v in enumerate(items):
         expression = written[i] if len(written) >= len(items) else None
@@ -64,8 +75,7 @@ def fed(
                 engine.place(expression).span if expression is not None else None,
             )
         )
-    listed = isinstance(inputs, Tuple) and inputs.kind == "list"
-    return {"examples": tuple(examples), "keywords": keywords, "listed": listed}
+    return tuple(examples)
 
 
 def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:

@@ -58,12 +58,10 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     if name.endswith("_export"):
         given.setdefault("dynamo", Const(name.endswith("dynamo_export")))
     model, inputs = given.get("model", Unknown()), given.get("args", given.get("kwargs", Unknown()))
-    dynamo_flag = given.get("dynamo")
+    flag = given.get("dynamo")
     dynamo: bool | None = name != "torch.onnx.utils.export"
-    if isinstance(dynamo_flag, Const):
-        dynamo = bool(dynamo_flag.literal)
-    elif dynamo_flag is not None or unknown:
-        dynamo = None
+    if flag is not None or unknown:
+        dynamo = bool(flag.literal) if isinstance(flag, Const) else None
     axes_value = given.get("dynamic_axes")
     shapes_value = given.get("dynamic_shapes")
     axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
@@ -73,8 +71,6 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, Instance) and known and axes:
         fixed = fixed_axes(engine, model, inputs, axes, names_of(given.get("input_names")), parameters)
-    has_axes = axes_value is not None and not (is_none(axes_value) and _says_none(node, "dynamic_axes"))
-    has_shapes = shapes_value is not None and not (is_none(shapes_value) and _says_none(node, "dynamic_shapes"))
     found = candidate(engine, model, inputs, given)
     if found is not None and isinstance(model, Instance):
         engine.exported.append(found)
@@ -90,8 +86,8 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         mode=_mode(model),
         mode_matters=_mode(model) != "train" or heeds_mode(model),
         model=_label(model),
-        has_dynamic_axes=has_axes or unknown,
-        has_dynamic_shapes=has_shapes,
+        has_dynamic_axes=unknown or _has(axes_value, node, "dynamic_axes"),
+        has_dynamic_shapes=_has(shapes_value, node, "dynamic_shapes"),
         axes_known=known,
         axes=axes,
         input_names=names_of(given.get("input_names")),
@@ -136,6 +132,11 @@ def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
         return False
     named = {keyword.arg for keyword in node.keywords}
     return None in named and kwargs.keys() <= named
+
+
+def _has(v: Value | None, node: ast.AST, name: str) -> bool:
+    """True for an argument that is given, and is not the literal None."""
+    return v is not None and not (is_none(v) and _says_none(node, name))
 
 
 def _says_none(node: ast.AST, name: str) -> bool:

@@ -214,27 +214,37 @@ def _first(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscri
 
 def _sliced(size: Extent, bounds: Tuple) -> Extent:
     """The size of an axis after a slice; of a dynamic one, fixed bounds cut a fixed part, as far as there is one."""
-    low, high, step = bounds.items
-    if is_none(low) and is_none(high) and is_none(step):
+    if all(is_none(b) for b in bounds.items):
         return size
-    symbolic = [b for b in (low, high, step) if isinstance(b, (Dim, Data))]
-    bound = [None if is_none(b) else as_int(b) for b in (low, high, step)]
-    known = all(n is not None or is_none(b) for n, b in zip(bound, (low, high, step), strict=True)) and bound[2] != 0
-    whole = size.example if isinstance(size, Dim) else as_int(size)
-    number = len(range(*slice(*bound).indices(whole))) if known and whole is not None and whole >= 0 else None
-    if symbolic:
-        return _between(size, low, high)
+    if any(isinstance(b, (Dim, Data)) for b in bounds.items):
+        return _between(size, bounds.items[0], bounds.items[1])
     if isinstance(size, Data):
         return size
+    cut = _literal_slice(bounds)
+    whole = size.example if isinstance(size, Dim) else as_int(size)
+    number = len(range(*cut.indices(whole))) if cut is not None and whole is not None and whole >= 0 else None
     if not isinstance(size, Dim):
         return Const(number) if number is not None else CONFIG
-    if known and bound[2] in (None, 1):
-        start, stop = bound[0] or 0, bound[1]
-        if stop is not None and start >= 0 and stop > 0 and (whole is None or stop <= whole):
-            return Const(max(stop - start, 0))
-        if start < 0 and (stop is None or start < stop < 0) and (whole is None or -start <= whole):
-            return Const((stop or 0) - start)
-    return replace(size, plain=False, example=number, least=REST)
+    fixed = _fixed_part(cut, whole) if cut is not None else None
+    return Const(fixed) if fixed is not None else replace(size, plain=False, example=number, least=REST)
+
+
+def _literal_slice(bounds: Tuple) -> slice | None:
+    numbers = [as_int(b) for b in bounds.items]
+    literal = all(n is not None or is_none(b) for n, b in zip(numbers, bounds.items, strict=True))
+    return slice(*numbers) if literal and numbers[2] != 0 else None
+
+
+def _fixed_part(cut: slice, whole: int | None) -> int | None:
+    """The length of a slice that is the same for every size of the axis; `whole` is that of the example."""
+    start, stop = cut.start or 0, cut.stop
+    if cut.step not in (None, 1):
+        return None
+    if stop is not None and start >= 0 and stop > 0 and (whole is None or stop <= whole):
+        return int(max(stop - start, 0))
+    if start < 0 and (stop is None or start < stop < 0) and (whole is None or -start <= whole):
+        return int((stop or 0) - start)
+    return None
 
 
 def _between(size: Extent, low: Value, high: Value) -> Extent:

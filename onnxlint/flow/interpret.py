@@ -182,25 +182,9 @@ class Interpreter(Objects):
         key: Any = None
         if fn.scope is None:
             key = _Call((unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing))
-            usual = self._summaries.setdefault((unit.key, False, False), {})
-            told = usual.get(key)
-            if told is not None:  # all that there is to tell
-                return told
-            known = self._summaries.setdefault((unit.key, self.asked, self.silent > 0), {})
-            told = known.get(key)
-            if told is not None:
-                return told
-            if key in self._running:
-                self._recursive.add(key)
-                return self._running[key]
-            if len(self.frames) >= DEPTH:
-                return UNKNOWN
-            contexts = CONTEXTS if self.tracing else 8 * CONTEXTS
-            if len(known) >= contexts:
-                alike = [result for other, result in known.items() if other.flags == key.flags]
-                known_so_far = join_returns(alike or list(known.values())) or UNKNOWN
-                # Other arguments may give a tuple where these gave a tensor.
-                return replace(known_so_far, guessed=True) if isinstance(known_so_far, Tensor) else known_so_far
+            recalled = self._recalled(unit, key)
+            if recalled is not None:
+                return recalled
         elif len(self.frames) >= DEPTH or self._recurs(unit):
             return UNKNOWN
         if not self.tracing and fn.scope is None:
@@ -230,6 +214,27 @@ class Interpreter(Objects):
             if not self.tracing:
                 habits.note(self, fn, result, written, changes == self.changes)
         return result
+
+    def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
+        """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
+        result = self._summaries.setdefault((unit.key, False, False), {}).get(key)
+        if result is not None:  # all that there is to tell
+            return result
+        summaries = self._summaries.setdefault((unit.key, self.asked, self.silent > 0), {})
+        result = summaries.get(key)
+        if result is not None:
+            return result
+        if key in self._running:
+            self._recursive.add(key)
+            return self._running[key]
+        if len(self.frames) >= DEPTH:
+            return UNKNOWN
+        if len(summaries) < (CONTEXTS if self.tracing else 8 * CONTEXTS):
+            return None
+        alike = [result for other, result in summaries.items() if other.flags == key.flags]
+        joined = join_returns(alike or list(summaries.values())) or UNKNOWN
+        # Other arguments may give a tuple where these gave a tensor.
+        return replace(joined, guessed=True) if isinstance(joined, Tensor) else joined
 
     def _recurs(self, unit: FunctionUnit) -> bool:
         """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
