@@ -149,15 +149,7 @@ class Arithmetic(Activation):
             if self.attempted is not None and all(t.source == "input" for t in tensors):
                 self.attempted.append(node)
             self.engine.check_operands(tensors[0], tensors[1])
-        lead: Extent | None
-        if operator == "@" and len(tensors) == 2 and all(t.dims is not None and len(t.dims) >= 2 for t in tensors):
-            x, y = tensors[0].dims or (), tensors[1].dims or ()
-            dims: shapes.Dims | None = (*(shapes.broadcast(x[:-2], y[:-2]) or ()), x[-2], y[-1])
-            lead = None
-        elif operator == "@":
-            dims, lead = None, shapes.elementwise(tensors)[1]
-        else:
-            dims, lead = shapes.elementwise(tensors)
+        dims, lead = _matrix_product(tensors) if operator == "@" else shapes.elementwise(tensors)
         source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
         trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
         kind = _kind(operator, a, b)
@@ -259,6 +251,14 @@ class Arithmetic(Activation):
         if isinstance(a, Dim) and isinstance(b, (Tuple, Seq, Dict)):
             return Dim(a.axes, None, None, False, a.trace)
         return CONFIG
+
+
+def _matrix_product(tensors: list[Tensor]) -> tuple[shapes.Dims | None, Extent | None]:
+    """Dims and first dim of `a @ b`."""
+    x, y = (tensors[0].dims or (), tensors[-1].dims or ())
+    if len(tensors) == 2 and len(x) >= 2 and len(y) >= 2:
+        return (*(shapes.broadcast(x[:-2], y[:-2]) or ()), x[-2], y[-1]), None
+    return None, shapes.elementwise(tensors)[1]
 
 
 def _is_length(dim: Dim) -> bool:
@@ -373,6 +373,10 @@ def _kind(operator: str, a: Value, b: Value) -> str | None:
         return None  # a difference with an offset, or what a division leaves
     if operator == "/" or not kinds <= {"int", "index", "bool"}:
         return kinds.pop() if len(kinds) == 1 and operator != "/" else None
+    return _kind_of_integers(operator, a, b, kinds)
+
+
+def _kind_of_integers(operator: str, a: Value, b: Value, kinds: set[str | None]) -> str:
     if kinds == {"bool"} and (operator in "&|^" or (isinstance(a, Tensor) and isinstance(b, Tensor))):
         return "bool"
     numbers = [v.literal for v in (a, b) if isinstance(v, Const) and isinstance(v.literal, (int, float))]

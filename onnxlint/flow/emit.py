@@ -265,12 +265,8 @@ class Emitter:
         """`view`/`reshape` with a literal where the batch of the example stood."""
         if t.source != "input" or not self.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
             return
-        axes = t.axes
-        if t.dims is None:
-            lead = t.lead if t.lead is not None else self.axes.extent(0)
-            axes = lead.axes if isinstance(lead, Dim) else frozenset()
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
-        left = frozenset(a for a in axes if not a.startswith("?")) - named
+        left = self._sure_axes(t) - named
         numbers = [as_int(s) for s in sizes]
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
@@ -294,6 +290,12 @@ class Emitter:
             position=position,
             example=first.example if isinstance(first, Dim) else None,
         )
+
+    def _sure_axes(self, t: Tensor) -> frozenset[str]:
+        """The dynamic axes of a tensor; of one of unknown rank, those of its first."""
+        lead = t.lead if t.lead is not None else self.axes.extent(0)
+        axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, Dim) else ()
+        return frozenset(a for a in axes if not a.startswith("?"))
 
     def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""

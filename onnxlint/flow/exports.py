@@ -58,10 +58,7 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
     if name.endswith("_export"):
         given.setdefault("dynamo", Const(name.endswith("dynamo_export")))
     model, inputs = given.get("model", Unknown()), given.get("args", given.get("kwargs", Unknown()))
-    flag = given.get("dynamo")
-    dynamo: bool | None = name != "torch.onnx.utils.export"
-    if flag is not None or unknown:
-        dynamo = bool(flag.literal) if isinstance(flag, Const) else None
+    dynamo = _dynamo(name, given.get("dynamo"), unknown)
     axes_value = given.get("dynamic_axes")
     shapes_value = given.get("dynamic_shapes")
     axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
@@ -80,7 +77,7 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         node,
         None,
         always=True,
-        exporters=tuple(e for e in engine.all_exporters if dynamo is None or dynamo == (e == "dynamo")),
+        exporters=tuple(e for e in engine.all_exporters if dynamo in (None, e == "dynamo")),
         api=name,
         dynamo=dynamo,
         mode=_mode(model),
@@ -132,6 +129,13 @@ def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
         return False
     named = {keyword.arg for keyword in node.keywords}
     return None in named and kwargs.keys() <= named
+
+
+def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
+    """Whether a call exports with dynamo; None where that is not known."""
+    if flag is None and not unknown:
+        return name != "torch.onnx.utils.export"
+    return bool(flag.literal) if isinstance(flag, Const) else None
 
 
 def _has(v: Value | None, node: ast.AST, name: str) -> bool:

@@ -127,10 +127,9 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
     if short in ("LSTM", "GRU", "RNN"):
         return _recurrent(engine, layer, args, node)
     if short in ("LSTMCell", "GRUCell", "RNNCell"):
-        for state in args[1].items if len(args) > 1 and isinstance(args[1], Tuple) else args[1:]:
-            batch = x.dims[0] if x.dims else x.lead
-            if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == 2 and batch is not None:
-                engine.check_fixed_batch(state, 0, batch)
+        batch = x.dims[0] if x.dims else x.lead
+        if batch is not None:
+            _check_states(engine, args, 0, 2, batch)
         one = _with_last(x, layer.arg(1, "hidden_size"))
         return Tuple((one, one)) if short == "LSTMCell" else one
     if short == "MultiheadAttention":
@@ -190,28 +189,31 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.A
     assert isinstance(x, Tensor)
     hidden = layer.arg(1, "hidden_size")
     double = layer.arg(6, "bidirectional")
-    two = isinstance(double, Const) and double.literal is True
+    two = lowering.literal_true(double)
     width = shapes.from_value(hidden) if hidden is not None else CONFIG
     wide = shapes.fold((Const(2), width)) if two else width if double is None else CONFIG
     output = _with_last(x, wide)
     first = layer.arg(4, "batch_first")
-    batch_axis = 0 if isinstance(first, Const) and first.literal is True else 1
+    batch_axis = 0 if lowering.literal_true(first) else 1
     batch: Extent = CONFIG
     if x.dims is not None and len(x.dims) == 3:
         batch = x.dims[batch_axis]
     elif x.dims is None and batch_axis == 0:
         batch = shapes.extent_of(x, 0, engine.axes)
-    if len(args) > 1:
-        states = args[1].items if isinstance(args[1], Tuple) else (args[1],)
-        for state in states:
-            if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == 3:
-                engine.check_fixed_batch(state, 1, batch)
+    _check_states(engine, args[:2], 1, 3, batch)
     layers_ = shapes.from_value(layer.arg(2, "num_layers") or Const(1))
     count = shapes.fold((Const(2), layers_)) if two else layers_ if double is None else CONFIG
     dims = (count, batch, width) if x.dims is None or len(x.dims) == 3 else (count, width)
     state = Tensor(dims, None, x.source, "float", None, None, x.trace)
     short = layer.name.rpartition(".")[2]
     return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
+
+
+def _check_states(engine: Interpreter, args: list[Value], axis: int, rank: int, batch: Extent) -> None:
+    """The states that a recurrent layer is given: none may have the batch of the example."""
+    for state in args[1].items if len(args) > 1 and isinstance(args[1], Tuple) else args[1:]:
+        if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == rank:
+            engine.check_fixed_batch(state, axis, batch)
 
 
 def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:

@@ -41,20 +41,25 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
     if op in curated["input-reshaped"] and t.given:
         refused = curated["input-reshaped"][op].outcomes
         emit(engine, call.node, "input-reshaped", call.name, refused, trace=t.trace, detail=t.given)
-    if entry is not None:
-        wrong = _wrong(engine, call, entry)
-        if wrong:
-            emit(engine, call.node, "wrong", call.name, wrong[0], trace=t.trace, detail=wrong[1])
-        if op == "cdist":
-            _distances(engine, call)
-            return True
-        back = entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real"))
-        if back or entry.complex:
-            _complex(engine, call, entry)
-            return True
+    if entry is not None and _by_table(engine, call, entry):
+        return True
     real = curated["complex: real"].get(op)
     if real is not None and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
         emit(engine, call.node, "complex", call.name, real.outcomes, trace=t.trace, detail=op)
+    return False
+
+
+def _by_table(engine: Interpreter, call: Call, entry: Op) -> bool:
+    """Look at what the operator table says of an operator; True where that is all there is to say."""
+    wrong = _wrong(engine, call, entry)
+    if wrong:
+        emit(engine, call.node, "wrong", call.name, wrong[0], trace=call.tensor.trace, detail=wrong[1])
+    if call.op == "cdist":
+        _distances(engine, call)
+        return True
+    if entry.complex or entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real")):
+        _complex(engine, call, entry)
+        return True
     return False
 
 

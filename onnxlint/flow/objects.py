@@ -59,6 +59,46 @@ _MODE_METHODS = frozenset(
     ]
 )
 
+_MODULE_METHODS = frozenset(
+    [
+        "eval",
+        "train",
+        "register_buffer",
+        "register_parameter",
+        "add_module",
+        "register_module",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "modules",
+        "children",
+        "named_modules",
+        "named_children",
+        "parameters",
+        "forward",
+        "__call__",
+        "state_dict",
+        "load_state_dict",
+        "cpu",
+        "cuda",
+        "to",
+        "half",
+        "float",
+        "double",
+        "apply",
+        "requires_grad_",
+        "get_submodule",
+        "named_parameters",
+        "buffers",
+        "zero_grad",
+        "compile",
+        "bfloat16",
+        "post_init",
+        "init_weights",
+        "to_onnx",
+    ]
+)
+_REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
+
 
 class Objects(Emitter):
     """The part of the interpreter that builds and reads objects."""
@@ -279,54 +319,19 @@ class Objects(Emitter):
             if isinstance(v, Function) and v.bound is None and v.unit.cls is None:
                 return Function(v.unit, owner, v.scope)  # a function of the class body is a method
             return v
-        if info.find_method("__getattr__") is not None:
-            fallback = special.fallback_attribute(self, owner, name, node)
-            if fallback is not None:
-                return fallback
-        if info.is_module():
-            if name in ("device", "dtype", "config", "hparams"):
-                return CONFIG
-            if name in ("items", "keys", "values") and any("Module" in b or "Seq" in b for b in info.external_bases()):
-                return Method(owner, name)
-            if name in (
-                "eval",
-                "train",
-                "register_buffer",
-                "register_parameter",
-                "add_module",
-                "register_module",
-                "register_forward_hook",
-                "register_forward_pre_hook",
-                "modules",
-                "children",
-                "named_modules",
-                "named_children",
-                "parameters",
-                "forward",
-                "__call__",
-                "state_dict",
-                "load_state_dict",
-                "cpu",
-                "cuda",
-                "to",
-                "half",
-                "float",
-                "double",
-                "apply",
-                "requires_grad_",
-                "get_submodule",
-                "named_parameters",
-                "buffers",
-                "zero_grad",
-                "compile",
-                "bfloat16",
-                "post_init",
-                "init_weights",
-                "to_onnx",
-            ):
-                return Method(owner, name)
-            return obj.attrs.get("*", UNKNOWN)
-        return UNKNOWN
+        fallback = special.fallback_attribute(self, owner, name, node)
+        if fallback is not None:
+            return fallback
+        return self._inherited_attribute(owner, name) if info.is_module() else UNKNOWN
+
+    def _inherited_attribute(self, owner: Instance, name: str) -> Value:
+        """What a module of the project has from torch.nn.Module."""
+        if name in ("device", "dtype", "config", "hparams"):
+            return CONFIG
+        bases = owner.object.cls.external_bases() if name in ("items", "keys", "values") else ()
+        if name in _MODULE_METHODS or any("Module" in b or "Seq" in b for b in bases):
+            return Method(owner, name)
+        return owner.object.attrs.get("*", UNKNOWN)
 
     def bind_method(self, owner: Value, unit: FunctionUnit, node: ast.AST) -> Value:
         """A method as the attribute of an object: a property is called at once."""
@@ -425,17 +430,8 @@ class Objects(Emitter):
         first = args[0] if args else None
         if name in ("forward", "__call__"):
             return self.apply(owner, args, kwargs, node)
-        if name in ("register_buffer", "register_parameter", "add_module", "register_module") and isinstance(
-            first, Const
-        ):
-            v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
-            key = str(first.literal)
-            v = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
-            self.changes += obj.attrs.get(key) != v
-            obj.attrs[key] = v
-            if name == "register_buffer":
-                obj.buffers.add(key)
-            return CONFIG
+        if name in _REGISTER:
+            return self._register(obj, name, args, kwargs)
         self.changes += name in ("eval", "train") or name.startswith(("register_", "add_module"))
         if name == "eval":
             return self.in_mode(owner, "eval", node)
@@ -444,9 +440,6 @@ class Objects(Emitter):
             if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
                 self.mode_switch(node)
             return self.in_mode(owner, "eval" if off else "train", node)
-        if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
-            self.set_attribute(obj, "*", args[1] if len(args) > 1 else UNKNOWN)
-            return CONFIG
         if name in ("register_forward_hook", "register_forward_pre_hook"):
             obj.attrs.setdefault(f"<{name}>", first or UNKNOWN)
             return CONFIG
@@ -461,6 +454,21 @@ class Objects(Emitter):
         if name in _MODE_METHODS:
             return owner
         return Config()
+
+    def _register(self, obj: Object, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """`self.register_buffer(name, tensor)` and its like."""
+        if not args or not isinstance(args[0], Const):
+            self.changes += 1
+            self.set_attribute(obj, "*", args[1] if len(args) > 1 else UNKNOWN)
+            return CONFIG
+        v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
+        key = str(args[0].literal)
+        v = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
+        self.changes += obj.attrs.get(key) != v
+        obj.attrs[key] = v
+        if name == "register_buffer":
+            obj.buffers.add(key)
+        return CONFIG
 
 
 def _fields(info: ClassInfo) -> list[str]:

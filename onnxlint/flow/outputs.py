@@ -73,12 +73,17 @@ def _look(frame: Frame, node: ast.expr, v: Value, found: list[Given], holder: as
         _look(frame, node, v.item, found, node)
     elif isinstance(v, Const) and not is_none(v):
         _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), found)
-    elif isinstance(v, Array) and not v.fixed:
-        _note(frame, node, "array", v.site.how, found)
-    elif isinstance(v, Data) and not v.fixed and v.site.how:
-        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, found)
+    elif isinstance(v, (Array, Data)) and not v.fixed:
+        _look_numbers(frame, node, v, found)
     elif isinstance(v, Instance):
         _look_record(frame, node, v, found)
+
+
+def _look_numbers(frame: Frame, node: ast.expr, v: Array | Data, found: list[Given]) -> None:
+    if isinstance(v, Array):
+        _note(frame, node, "array", v.site.how, found)
+    elif v.site.how:
+        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, found)
 
 
 def _look_record(frame: Frame, node: ast.expr, v: Instance, found: list[Given]) -> None:

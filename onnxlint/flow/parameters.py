@@ -362,16 +362,7 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace, module:
     ):
         return _jaxtyped(parts[1].value, name, trace)
     if name in ("Optional", "Union", "Annotated"):
-        sides = [by_annotation(engine, p, trace, module) for p in parts]
-        sequences = [s for s in sides if isinstance(s, Seq)]
-        if len(sequences) > 1 and sequences[0] != sequences[1]:
-            return Seq(UNKNOWN)
-        if {type(s) for s in sides if s is not None} >= {Tensor, Seq}:
-            return Tensor(None, None, "input", None, None, None, trace, guessed=True)
-        return next(
-            (s for s in sides if isinstance(s, Tensor)),
-            next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
-        )
+        return _united([by_annotation(engine, p, trace, module) for p in parts], trace)
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
         inner = by_annotation(engine, parts[0], trace, module)
         if len(parts) > 1 and any(type(by_annotation(engine, p, trace, module)) is not type(inner) for p in parts[1:]):
@@ -383,6 +374,19 @@ def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace, module:
     if name in ("Callable", "Literal", "type", "Type"):
         return CONFIG
     return UNKNOWN
+
+
+def _united(sides: list[Value | None], trace: Trace) -> Value:
+    """What a parameter is that may be of several types: a tensor, if one of them is."""
+    sequences = [s for s in sides if isinstance(s, Seq)]
+    if len(sequences) > 1 and sequences[0] != sequences[1]:
+        return Seq(UNKNOWN)
+    if {type(s) for s in sides if s is not None} >= {Tensor, Seq}:
+        return Tensor(None, None, "input", None, None, None, trace, guessed=True)
+    return next(
+        (s for s in sides if isinstance(s, Tensor)),
+        next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
+    )
 
 
 def _jaxtyped(text: str, kind: str, trace: Trace) -> Tensor:

@@ -244,7 +244,6 @@ def _cat(call: Call) -> Value:
     tensors = call.tensors()
     axis = call.int_arg(1, "dim", "axis", default={"hstack": 1, "dstack": 2}.get(call.op, 0))
     first = call.args[0] if call.args else None
-    grown = first.size if isinstance(first, Seq) else None
     if not tensors or axis is None or any(t.dims is None or len(t.dims) != len(tensors[0].dims or ()) for t in tensors):
         lead = next((t.lead or (t.dims[0] if t.dims else None) for t in tensors if t.source == "input"), None)
         return like(call, None, lead if axis else None, tensors[0].kind if tensors else None)
@@ -259,14 +258,19 @@ def _cat(call: Call) -> Value:
         if i != at:
             dims.append(next((d for d in column if isinstance(d, (Dim, Data))), column[0]))
             continue
-        total = column[0]
-        for d in column[1:]:
-            x, y = as_int(total), as_int(d)
-            total = shapes.combine(total, d, x + y if x is not None and y is not None else None)
-        if grown is not None or isinstance(first, Seq):
-            total = shapes.combine(total, shapes.from_value(grown) if grown is not None else CONFIG)
+        total = _sum(column)
+        if isinstance(first, Seq):
+            total = shapes.combine(total, shapes.from_value(first.size) if first.size is not None else CONFIG)
         dims.append(total)
     return like(call, tuple(dims), None, tensors[0].kind)
+
+
+def _sum(sizes: list[Extent]) -> Extent:
+    total = sizes[0]
+    for d in sizes[1:]:
+        x, y = as_int(total), as_int(d)
+        total = shapes.combine(total, d, x + y if x is not None and y is not None else None)
+    return total
 
 
 @handles("stack")
