@@ -96,8 +96,8 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
     if name == DECORATED:
         here = engine.frames[-1].symbol
         # What the wrapper made a number of on the way in, the function computes with.
-        given = (v for v in (*args, *kwargs.values()) if isinstance(v, (Dim, Data)) and v.site is not None)
-        engine.use_all([v for v in given if v.site is not None and v.site.place.symbol == here], "an argument")
+        sizes = (v for v in (*args, *kwargs.values()) if isinstance(v, (Dim, Data)) and v.site is not None)
+        engine.use_all([v for v in sizes if v.site is not None and v.site.place.symbol == here], "an argument")
         return engine.decorated[-1] if engine.decorated else UNKNOWN
     if engine.tracing:
         hazards.library(engine, name, args, kwargs, node)

@@ -28,10 +28,10 @@ def signature(model: Value) -> dict[str, Any]:
 
 
 def fed(
-    engine: Interpreter, given: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
+    engine: Interpreter, arguments: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
 ) -> dict[str, Any]:
     """The example inputs: by position, with what is known of each, and by name."""
-    inputs, by_name = given.get("args"), given.get("kwargs")
+    inputs, by_name = arguments.get("args"), arguments.get("kwargs")
     site = _site(engine, node)
     keywords: tuple[str, ...] | None = ()
     if by_name is not None and not is_none(by_name):
@@ -126,8 +126,8 @@ def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
     """The expression of one argument of a call."""
     if not isinstance(node, ast.Call):
         return None
-    told = next((k.value for k in node.keywords if k.arg == name), None)
-    return told if told is not None else node.args[position] if position < len(node.args) else None
+    named = next((k.value for k in node.keywords if k.arg == name), None)
+    return named if named is not None else node.args[position] if position < len(node.args) else None
 
 
 def outputs(engine: Interpreter, model: Value, inputs: Value) -> int | None:

@@ -52,26 +52,26 @@ APIS = frozenset(
 
 def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
-    given: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
-    given.update(kwargs)
-    unknown = "**" in given or _spreads_nothing(node, kwargs)
+    arguments: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
+    arguments.update(kwargs)
+    unknown = "**" in arguments or _spreads_nothing(node, kwargs)
     if name.endswith("_export"):
-        given.setdefault("dynamo", Const(name.endswith("dynamo_export")))
-    model, inputs = given.get("model", Unknown()), given.get("args", given.get("kwargs", Unknown()))
-    dynamo = _dynamo(name, given.get("dynamo"), unknown)
-    axes_value = given.get("dynamic_axes")
-    shapes_value = given.get("dynamic_shapes")
+        arguments.setdefault("dynamo", Const(name.endswith("dynamo_export")))
+    model, inputs = arguments.get("model", Unknown()), arguments.get("args", arguments.get("kwargs", Unknown()))
+    dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
+    axes_value = arguments.get("dynamic_axes")
+    shapes_value = arguments.get("dynamic_shapes")
     axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
     parameters = _parameters(model)
-    opset = _number(given.get("opset_version"))
-    training = given.get("training")
+    opset = _number(arguments.get("opset_version"))
+    training = arguments.get("training")
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, Instance) and known and axes:
-        fixed = fixed_axes(engine, model, inputs, axes, names_of(given.get("input_names")), parameters)
-    found = candidate(engine, model, inputs, given)
-    if found is not None and isinstance(model, Instance):
-        engine.exported.append(found)
-        engine.exported_models.append((model, found))
+        fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
+    exported = candidate(engine, model, inputs, arguments)
+    if exported is not None and isinstance(model, Instance):
+        engine.exported.append(exported)
+        engine.exported_models.append((model, exported))
     engine.emit(
         facts.ExportCall,
         node,
@@ -87,10 +87,10 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         has_dynamic_shapes=_has(shapes_value, node, "dynamic_shapes"),
         axes_known=known,
         axes=axes,
-        input_names=names_of(given.get("input_names")),
-        output_names=names_of(given.get("output_names")),
+        input_names=names_of(arguments.get("input_names")),
+        output_names=names_of(arguments.get("output_names")),
         parameters=parameters,
-        dict_argument=_dict_argument(given.get("args"), parameters),
+        dict_argument=_dict_argument(arguments.get("args"), parameters),
         training=_training(training),
         opset=opset,
         too_new=_too_new(engine, model, inputs, opset) if dynamo is False and opset is not None else (),
@@ -98,14 +98,14 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         axes_spans=_axes_spans(engine, axes),
         fixed_axes=fixed,
         # A call that is given no inputs at all is one with a program, which brings inputs and their axes along.
-        tensor_inputs=(unknown or bool({"args", "kwargs"} & given.keys())) and _feeds_tensors(inputs),
-        arguments=tuple(n for n in given if n != "**"),
+        tensor_inputs=(unknown or bool({"args", "kwargs"} & arguments.keys())) and _feeds_tensors(inputs),
+        arguments=tuple(n for n in arguments if n != "**"),
         positional=len(args),
-        settings={n: _setting(v) for n, v in given.items() if _setting(v) is not None},
-        outputs=outputs(engine, model, inputs) if given.get("output_names") is not None else None,
+        settings={n: _setting(v) for n, v in arguments.items() if _setting(v) is not None},
+        outputs=outputs(engine, model, inputs) if arguments.get("output_names") is not None else None,
         **signature(model),
-        **fed(engine, given, node, parameters),
-        **around(engine, given, node),
+        **fed(engine, arguments, node, parameters),
+        **around(engine, arguments, node),
     )
 
 

@@ -244,8 +244,8 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
     if name in ("get", "pop", "setdefault"):
         key = args[0] if args else UNKNOWN
         default = args[1] if len(args) > 1 else NONE
-        found = owner.get(key.literal) if isinstance(key, Const) else join_all(dict_values(owner))
-        return found if found is not None else default
+        value = owner.get(key.literal) if isinstance(key, Const) else join_all(dict_values(owner))
+        return value if value is not None else default
     if name == "items":
         if owner.rest is None and owner.items:
             return Tuple(tuple(Tuple((Const(k), v)) for k, v in owner.items))

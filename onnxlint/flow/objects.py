@@ -311,9 +311,9 @@ class Objects(Emitter):
         unit = info.find_method(name)
         if unit is not None:
             return self.bind_method(owner, unit, node)
-        found = info.find_attribute(name)
-        if found is not None:
-            v = self.evaluate_in_class(*found)
+        definition = info.find_attribute(name)
+        if definition is not None:
+            v = self.evaluate_in_class(*definition)
             if name in info.written_outside_init() and isinstance(v, Const):
                 return UNKNOWN if is_none(v) else CONFIG
             if isinstance(v, Function) and v.bound is None and v.unit.cls is None:

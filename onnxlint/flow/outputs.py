@@ -54,48 +54,48 @@ def report(engine: Interpreter) -> None:
     engine.exits.clear()
 
 
-def _look(frame: Frame, node: ast.expr, v: Value, found: list[Given], holder: ast.expr | None = None) -> None:
+def _look(frame: Frame, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
     """Note what a value holds. `holder` is the expression that gave what holds the value."""
     if isinstance(v, Tensor):
         if v.given:
-            _note(frame, node, "input", v.given, found, inside=node is holder)
+            _note(frame, node, "input", v.given, outputs, inside=node is holder)
     elif isinstance(v, Tuple):
         whole = isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == len(v.items)
         nodes = node.elts if whole and isinstance(node, (ast.Tuple, ast.List)) else [node] * len(v.items)
         for inner, item in zip(nodes, v.items, strict=True):
-            _look(frame, inner, item, found, node)
+            _look(frame, inner, item, outputs, node)
     elif isinstance(v, Dict):
         named = dict(zip(node.keys, node.values, strict=True)) if isinstance(node, ast.Dict) else {}
         places: dict[Hashable, ast.expr] = {k.value: n for k, n in named.items() if isinstance(k, ast.Constant)}
         for key, item in v.items:
-            _look(frame, places.get(key, node), item, found, node)
+            _look(frame, places.get(key, node), item, outputs, node)
     elif isinstance(v, Seq):
-        _look(frame, node, v.item, found, node)
+        _look(frame, node, v.item, outputs, node)
     elif isinstance(v, Const) and not is_none(v):
-        _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), found)
+        _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), outputs)
     elif isinstance(v, (Array, Data)) and not v.fixed:
-        _look_numbers(frame, node, v, found)
+        _look_numbers(frame, node, v, outputs)
     elif isinstance(v, Instance):
-        _look_record(frame, node, v, found)
+        _look_record(frame, node, v, outputs)
 
 
-def _look_numbers(frame: Frame, node: ast.expr, v: Array | Data, found: list[Given]) -> None:
+def _look_numbers(frame: Frame, node: ast.expr, v: Array | Data, outputs: list[Given]) -> None:
     if isinstance(v, Array):
-        _note(frame, node, "array", v.site.how, found)
+        _note(frame, node, "array", v.site.how, outputs)
     elif v.site.how:
-        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, found)
+        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, outputs)
 
 
-def _look_record(frame: Frame, node: ast.expr, v: Instance, found: list[Given]) -> None:
+def _look_record(frame: Frame, node: ast.expr, v: Instance, outputs: list[Given]) -> None:
     cls = v.object.cls
     if cls.is_module():
         return
     bases = [b.rpartition(".")[2] for b in cls.external_bases()]
     if any(b in _RECORDS or b.endswith("Output") for b in bases):
         for item in v.object.attrs.values():
-            _look(frame, node, item, found, node)
+            _look(frame, node, item, outputs, node)
     elif cls.base_names in ((), ("object",)) and not any(name in cls.module.source.text for name in _REGISTERS):
-        _note(frame, node, "object", cls.name, found)
+        _note(frame, node, "object", cls.name, outputs)
 
 
 def _note(frame: Frame, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
