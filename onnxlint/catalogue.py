@@ -162,10 +162,10 @@ def read_rule(path: Path) -> Rule:
 def _shipped() -> Path:
     """The contracts: package data in a wheel, the repository's own folder in an editable checkout."""
     package = Path(__file__).resolve().parent
-    for folder in (package / "rules", package.parent / "rules"):
+    for folder in (package / "contracts", package.parent / "rules"):
         if folder.is_dir():
             return folder
-    raise CatalogueError(f"{package / 'rules'}: the rules' contracts are not there; the installation is incomplete")
+    raise CatalogueError(f"{package / 'contracts'}: the rules' contracts are not there; the installation is incomplete")
 
 
 def _front_matter(path: Path, lines: list[str]) -> tuple[dict[str, tuple[str, int]], int]:

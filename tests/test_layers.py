@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("source",),
     ("project", "scopes", "changed"),
     ("flow",),
+    ("rules",),
     ("report", "verdicts", "probes", "checks", "fix"),
     ("probing",),
     ("pipeline",),

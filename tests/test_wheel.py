@@ -77,7 +77,7 @@ def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: Path) -> N
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {"onnxlint/py.typed", "onnxlint/flow/ops-2.14.json", "onnxlint/report/schema.json"} <= package
-    contracts = {f"onnxlint/rules/{path.name}" for path in (ROOT / "rules").iterdir()}
+    contracts = {f"onnxlint/contracts/{path.name}" for path in (ROOT / "rules").iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == package | contracts
 
 

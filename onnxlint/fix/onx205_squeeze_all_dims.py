@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
-from onnxlint.fix.calls import argument
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.values import sizes_of
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, argument, elements, keywords, literal
+from onnxlint.rules.values import sizes_of
 
 
 @remedy("ONX205", Safety.UNSAFE)
 def name_the_axes(site: Site) -> Fix | None:
     """Unsafe: with a batch of one the output keeps an axis that it used to lose."""
-    call = site.at_span(ast.Call)
-    if call is None or call.keywords:
+    call = site.at_span(cst.Call)
+    if call is None or keywords(call):
         return None
-    method = isinstance(call.func, ast.Attribute) and len(call.args) == 0
-    axes = _unit_axes(site) or (_kept_axes(site, call) if method else None)
+    method = isinstance(call.func, cst.Attribute) and not call.args
+    axes = _unit_axes(site) or (_kept_axes(call) if method else None)
     if axes is None:
         return None
-    told = str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
-    end = site.page.range(call)[1] - 1
-    edit = site.splice(end, end, told if method else f", {told}")
-    return site.fix(f"name the axes: `squeeze({told})`", Safety.UNSAFE, edit)
+    code = str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
+    new = call.with_changes(args=[*call.args, cst.Arg(cst.parse_expression(code))], lpar=(), rpar=())
+    return site.fix(f"name the axes: `squeeze({code})`", Safety.UNSAFE, site.replace(call, new))
 
 
 def _unit_axes(site: Site) -> list[int] | None:
@@ -38,18 +37,13 @@ def _unit_axes(site: Site) -> list[int] | None:
     return axes or None
 
 
-def _kept_axes(site: Site, call: ast.Call) -> list[int] | None:
+def _kept_axes(call: cst.Call) -> list[int] | None:
     """`x.mean(dim=(2, 3), keepdim=True).squeeze()`: the axes that were kept on purpose."""
-    inner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    if not isinstance(inner, ast.Call) or not isinstance(inner.func, ast.Attribute):
+    inner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute):
         return None
-    keep = argument(inner, "keepdim")
-    dims = argument(inner, "dim", 0)
-    if not (isinstance(keep, ast.Constant) and keep.value is True) or dims is None:
+    keep, dims = argument(inner, "keepdim"), argument(inner, "dim", 0)
+    if keep is None or dims is None or not m.matches(keep, m.Name("True")):
         return None
-    try:
-        found = ast.literal_eval(dims)
-    except ValueError:
-        return None
-    axes = [found] if isinstance(found, int) else list(found) if isinstance(found, (tuple, list)) else []
-    return axes if axes and all(type(a) is int for a in axes) else None
+    axes = [literal(axis) for axis in elements(dims) or [dims]]
+    return [axis for axis in axes if axis is not None] if None not in axes else None

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, call_name, dotted, has_star, keywords, positional
+
+_TITLE = 'write `torch.div(..., rounding_mode="floor")`'
+_DIVISION = 'torch.div({left}, {right}, rounding_mode="floor")'
 
 
 @remedy("ONX413", Safety.SAFE)
 def say_how_to_round(site: Site) -> Fix | None:
     """Safe: it is what `//` means for tensors."""
-    node = next((n for n in site.inside(ast.BinOp) if isinstance(n.op, ast.FloorDiv)), None)
+    node = next((n for n in site.inside(cst.BinaryOperation) if isinstance(n.operator, cst.FloorDivide)), None)
     if node is not None:
-        text = f'torch.div({site.source(node.left)}, {site.source(node.right)}, rounding_mode="floor")'
-        return site.fix('write `torch.div(..., rounding_mode="floor")`', Safety.SAFE, site.replace(node, text))
-    call = site.at_span(ast.Call)
-    if call is None or not ast.unparse(call.func).endswith("floor_divide") or call.keywords:
+        new = site.expression(_DIVISION, left=node.left, right=node.right)
+        return site.fix(_TITLE, Safety.SAFE, site.replace(node, new))
+    call = site.at_span(cst.Call)
+    if call is None or call_name(call) != "floor_divide" or keywords(call) or has_star(call):
         return None
-    given = [site.source(a) for a in call.args]
-    if isinstance(call.func, ast.Attribute) and site.source(call.func.value) != "torch":
-        given.insert(0, site.source(call.func.value))
-    if len(given) != 2:
+    operands = positional(call)
+    if isinstance(call.func, cst.Attribute) and dotted(call.func.value) != "torch":
+        operands.insert(0, call.func.value)
+    if len(operands) != 2:
         return None
-    text = f'torch.div({given[0]}, {given[1]}, rounding_mode="floor")'
-    return site.fix('write `torch.div(..., rounding_mode="floor")`', Safety.SAFE, site.replace(call, text))
+    new = site.expression(_DIVISION, left=operands[0], right=operands[1])
+    return site.fix(_TITLE, Safety.SAFE, site.replace(call, new))

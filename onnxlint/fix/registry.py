@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 import pkgutil
+import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
+
+import libcst as cst
 
 from onnxlint.fix.pieces import check
-from onnxlint.fix.site import LeftOut, Page, Site
+from onnxlint.fix.site import Site
 from onnxlint.records import Diagnostic, Finding, Fix, Safety, described
+from onnxlint.rules.page import LeftOut, Page
+from onnxlint.rules.site import Site as TreeSite
 
 log = logging.getLogger(__name__)
 
-Write = Callable[[Site], Fix | None]
+Write = Callable[[Any], Fix | None]  # its parameter is annotated with the kind of site that it takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,7 @@ class Remedy:
     code: str
     safety: Safety
     write: Write
+    site: type[Site] | type[TreeSite]
     changes_output: bool = False
 
 
@@ -45,7 +53,8 @@ def remedy(code: str, safety: Safety, *, changes_output: bool = False) -> Callab
             raise TypeError(f"the remedy of {code} writes nothing: leave it out")
         if changes_output and safety is Safety.SAFE:
             raise TypeError(f"the remedy of {code} changes what eager computes: it is not safe")
-        _REMEDIES[code] = Remedy(code, safety, function, changes_output)
+        (site,) = (typing.get_type_hints(function)[name] for name in inspect.signature(function).parameters)
+        _REMEDIES[code] = Remedy(code, safety, function, site, changes_output)
         return function
 
     return register
@@ -104,11 +113,11 @@ def with_fixes(
 def _written(known: Remedy, finding: Finding, page: Page) -> Fix | None:
     """The fix, if it fits and what it leaves parses; edits are of the finding's own file."""
     try:
-        fix = known.write(Site(finding, page))
+        fix = known.write(known.site(finding, page))
         if fix is None or not fix.edits:
             return None
         check(page, fix, finding.span.line)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, ValueError, RecursionError) as error:
         log.debug("no fix for %s at %s:%s: %s", finding.code, finding.span.path, finding.span.line, error)
         return None
     return fix

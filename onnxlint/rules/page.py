@@ -1,0 +1,242 @@
+"""A file as text, and the classes and functions in it that somebody asks for, parsed."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+from onnxlint.edits import Lines, apply_edits
+from onnxlint.records import Edit
+from onnxlint.rules.tree import Tree
+
+N = TypeVar("N", bound=ast.AST)
+T = TypeVar("T")
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+_HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
+_TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
+
+
+class LeftOut(Exception):
+    """A fix is not written, since what it stands in is too long for that."""
+
+
+class Page:
+    """One file as text. What a finding stands in is parsed when it is looked at: a class, a function, or all of it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.lines = Lines(text)
+        self.parsed = 0  # characters that were parsed to see whether fixes fit
+        self._ascii = text.isascii()
+        self.sound: set[Edit] = set()  # edits that the file is known to parse after
+        self._regions: dict[int, Region] = {}  # by the head they begin with
+
+    def region(self, line: int) -> Region:
+        """The class or function at top level that holds a line. Raises SyntaxError, ValueError or RecursionError."""
+        head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
+        known = self._regions.get(head)
+        if known is None or not known.first <= line <= known.last:
+            known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
+            self._regions[head] = known
+        return known
+
+    @cached_property
+    def _whole(self) -> Region:
+        return Region(1, len(self.lines), parsed(self.text), self.text, self.column)
+
+    @cached_property
+    def _heads(self) -> list[int]:
+        return [found.start() for found in _HEAD.finditer(self.text)]
+
+    def _cut(self, line: int, head: int) -> Region | None:
+        """The lines from the last `class` or `def` at the margin to the next thing there, if they parse alone."""
+        first = self.lines.place(head)[0]
+        found = _TOP.search(self.text, self.lines.start(first + 1))
+        end = found.start() if found else len(self.text)
+        last = self.lines.place(end - 1)[0]
+        if not first <= line <= last:
+            return None
+        try:
+            tree = parsed(self.text[head:end])
+        except SyntaxError:
+            return None  # the margin lies within a string, say
+        return Region(first, last, tree, self.text[head:end], self.column)
+
+    @cached_property
+    def import_of_torch(self) -> Edit:
+        """The line that imports torch, where libcst puts it: behind the docstring and `__future__`."""
+        import libcst as cst  # few files lack the import, and the others need not wait for libcst
+        from libcst.codemod import CodemodContext
+        from libcst.codemod.visitors import AddImportsVisitor
+
+        context = CodemodContext()
+        AddImportsVisitor.add_needed_import(context, "torch")
+        before = self.text.splitlines(keepends=True)
+        after = AddImportsVisitor(context).transform_module(cst.parse_module(self.text)).code
+        added = after.splitlines(keepends=True)
+        line = next((i for i, (old, new) in enumerate(zip(before, added, strict=False)) if old != new), len(before))
+        row = "".join(x.rstrip("\r\n") + "\n" for x in added[line : line + len(added) - len(before)])
+        place = self.lines.place(self.lines.start(line + 1))
+        edit = Edit(self.path, place, place, row)
+        parsed(apply_edits(self.text, [edit]))
+        self.sound.add(edit)
+        return edit
+
+    def offset(self, line: int, byte: int) -> int:
+        """The offset in the text of an `ast` position (line from 1, UTF-8 byte from 0)."""
+        start = self.lines.start(line)
+        if self._ascii:
+            return start + byte
+        row = self.text[start : self.lines.start(line + 1)]
+        return start + len(row.encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace"))
+
+    def column(self, line: int, byte: int) -> int:
+        """The column, from 1 and in characters, of an `ast` position."""
+        return self.offset(line, byte) - self.lines.start(line) + 1
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The `ast` position of an offset."""
+        line, column = self.lines.place(offset)
+        row = self.text[offset - column + 1 : offset]
+        return line, column - 1 if self._ascii else len(row.encode("utf-8", "surrogatepass"))
+
+    def range(self, node: ast.AST) -> tuple[int, int]:
+        """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
+        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
+        decorators = getattr(node, "decorator_list", ())
+        if decorators:
+            line, column = decorators[0].lineno, decorators[0].col_offset - 1
+        return self.offset(line, column), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def line(self, number: int) -> str:
+        """A line without its end; an empty one where there is none of that number."""
+        return self.text[self.lines.start(number) : self.lines.start(number + 1)].rstrip("\r\n") if number > 0 else ""
+
+    def source(self, node: ast.AST) -> str:
+        """The exact text of a node."""
+        start, end = self.range(node)
+        return self.text[start:end]
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """What the file imports at its top level, by full name: the name it is known by there."""
+        found: dict[str, str] = {}
+        for row in _IMPORT.findall(self.text):
+            try:
+                (node,) = parsed(row).body
+            except (SyntaxError, ValueError):
+                continue
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    found.setdefault(alias.name, alias.asname or alias.name)
+                    if alias.asname is None:
+                        head = alias.name.partition(".")[0]
+                        found.setdefault(head, head)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    found.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
+        return found
+
+
+class Region:
+    """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above.
+
+    `parents` holds every node's parent, and `blocks` the list that each statement stands in.
+    """
+
+    def __init__(self, first: int, last: int, tree: ast.Module, text: str, column: Callable[[int, int], int]) -> None:
+        self.first = first
+        self.last = last
+        self.tree = tree
+        self._text = text
+        self._column = column
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self._places: list[tuple[int, int, int]] = []  # of each node that has one, with its number in the queue
+        self.blocks: dict[ast.AST, list[ast.stmt]] = {}
+        self._kept: dict[tuple[object, ast.AST], object] = {}
+        queue: list[ast.AST] = [tree]
+        for number, node in enumerate(queue):  # which grows meanwhile
+            if hasattr(node, "lineno"):
+                node.lineno += first - 1
+                node.end_lineno += first - 1  # type: ignore[attr-defined]  # what has one has the other
+                self._places.append((node.lineno, node.col_offset, number))  # type: ignore[attr-defined]
+            for name in node._fields:
+                held = getattr(node, name, None)
+                if isinstance(held, list):
+                    if held and isinstance(held[0], ast.stmt):
+                        self.blocks.update(dict.fromkeys(held, held))
+                    children = [child for child in held if isinstance(child, ast.AST)]
+                else:
+                    children = [held] if isinstance(held, ast.AST) else []
+                self.parents.update(dict.fromkeys(children, node))
+                queue += children
+        self._places.sort()
+        self._queue = queue
+
+    @cached_property
+    def cst(self) -> Tree:
+        """The same piece as a libcst tree. Raises libcst.ParserSyntaxError where libcst does not read it."""
+        return Tree(self._text, self.tree, self._column)
+
+    def between(self, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:
+        """The nodes that begin from one `ast` position up to another, line by line, outermost first in each."""
+        low, high = bisect.bisect_left(self._places, start), bisect.bisect_left(self._places, end)
+        found = sorted((line, number) for line, _, number in self._places[low:high])
+        return [self._queue[number] for _, number in found]
+
+    def innermost(self, place: tuple[int, int]) -> ast.AST | None:
+        """The node that holds an `ast` position, or else the last one before it."""
+        at = bisect.bisect_left(self._places, (place[0], place[1] + 1))
+        return self._queue[self._places[at - 1][2]] if at else None
+
+    def once(self, of: Callable[[N], T], root: N) -> T:
+        """What a function gives for a class or function of this piece; kept, since every fix in it asks."""
+        if (of, root) not in self._kept:
+            self._kept[of, root] = of(root)
+        return self._kept[of, root]  # type: ignore[return-value]  # it is what that function gave
+
+    def uses(self, root: ast.AST, name: str) -> list[ast.Name]:
+        """Where a name stands in a class or function, in the order of `ast.walk`."""
+        return self.once(_names, root).get(name, [])
+
+    def bindings(self, root: ast.AST, name: str) -> list[ast.AST]:
+        """The assignments, loops and comprehensions of a function that bind a name, in the order of `ast.walk`."""
+        return self.once(_bindings, root).get(name, [])
+
+
+def _names(root: ast.AST) -> dict[str, list[ast.Name]]:
+    found: dict[str, list[ast.Name]] = {}
+    for node in ast.walk(root):
+        if isinstance(node, ast.Name):
+            found.setdefault(node.id, []).append(node)
+    return found
+
+
+def _bindings(root: ast.AST) -> dict[str, list[ast.AST]]:
+    found: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(root):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for name in {n.id for t in targets if t is not None for n in ast.walk(t) if isinstance(n, ast.Name)}:
+            found.setdefault(name, []).append(node)
+    return found
+
+
+def many_lines(node: ast.AST) -> bool:
+    """Whether a text in a node goes over several lines: those cannot be indented otherwise."""
+    return any(isinstance(n, (ast.Constant, ast.JoinedStr)) and n.end_lineno != n.lineno for n in ast.walk(node))
+
+
+def parsed(text: str) -> ast.Module:
+    """Parse without warnings. Raises SyntaxError, ValueError or RecursionError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
