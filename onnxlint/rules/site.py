@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from os.path import commonprefix
 from typing import TypeVar
 
 import libcst as cst
@@ -146,8 +147,8 @@ class Site:
 
     def replace(self, node: cst.CSTNode, new: cst.CSTNode | str) -> Edit:
         """Put a node in the place of another, which keeps its own parentheses. A text has to parse as one."""
-        start, end = self.tree.range(node)
-        return Edit(self.page.path, start, end, self._code(new, isinstance(node, cst.BaseExpression)))
+        start, end = (self.page.lines.offset(place) for place in self.tree.range(node))
+        return self._edit(start, end, self._code(new, isinstance(node, cst.BaseExpression)))
 
     def replace_whole(self, node: cst.BaseExpression, new: cst.CSTNode | str) -> Edit:
         """As `replace`, and what stood in parentheses for its operator alone loses them."""
@@ -159,8 +160,18 @@ class Site:
             if not (text[:low].endswith(before) and text.startswith(after, high)):
                 break
             low, high = low - len(before), high + len(after)
-        place = self.page.lines.place
-        return Edit(self.page.path, place(low), place(high), self._code(new, True))
+        return self._edit(low, high, self._code(new, True))
+
+    def _edit(self, start: int, end: int, code: str) -> Edit:
+        """Change the text between two offsets, without the words at both ends that stay."""
+        text, place = self.page.text[start:end], self.page.lines.place
+        first = len(commonprefix((text, code)))
+        while first and (text[first - 1].isalnum() or text[first - 1] in "_.\r"):
+            first -= 1
+        last = min(len(commonprefix((text[::-1], code[::-1]))), len(text) - first, len(code) - first)
+        while last and (text[-last].isalnum() or text[-last] in "_.\n"):
+            last -= 1
+        return Edit(self.page.path, place(start + first), place(end - last), code[first : len(code) - last])
 
     def splice(self, start: tuple[int, int], end: tuple[int, int], text: str) -> Edit:
         """Put `text` in the place of what stands between two places (line and column, from 1)."""
