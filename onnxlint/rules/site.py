@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from os.path import commonprefix
 from typing import TypeVar
 
 import libcst as cst
@@ -165,10 +164,10 @@ class Site:
     def _edit(self, start: int, end: int, code: str) -> Edit:
         """Change the text between two offsets, without the words at both ends that stay."""
         text, place = self.page.text[start:end], self.page.lines.place
-        first = len(commonprefix((text, code)))
+        first = _shared(text, code)
         while first and (text[first - 1].isalnum() or text[first - 1] in "_.\r"):
             first -= 1
-        last = min(len(commonprefix((text[::-1], code[::-1]))), len(text) - first, len(code) - first)
+        last = _shared(text[first:][::-1], code[first:][::-1])
         while last and (text[-last].isalnum() or text[-last] in "_.\n"):
             last -= 1
         return Edit(self.page.path, place(start + first), place(end - last), code[first : len(code) - last])
@@ -221,6 +220,11 @@ class Site:
         else:
             cst.parse_module(new + "\n")
         return new
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def tight(node: cst.BaseExpression) -> cst.BaseExpression:
