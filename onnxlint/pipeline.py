@@ -17,7 +17,6 @@ import onnxlint
 from onnxlint import workers
 from onnxlint.cache import Store, default_folder
 from onnxlint.catalogue import Rule, load_catalogue
-from onnxlint.checks.registry import run_checks
 from onnxlint.config import TYPED, Settings
 from onnxlint.fix.kept import with_kept_fixes
 from onnxlint.flow.analysis import Request, analyse_files
@@ -34,6 +33,7 @@ from onnxlint.probing import Probing, Watcher, open_pool, recalled
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
+from onnxlint.rules.engine import run_rules
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
@@ -82,7 +82,15 @@ def run_check(
             probing.warm()
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
         analysis = _analyse(sources, settings, store, dynamic or recall, captured is not None)
-        findings, broken = run_checks(analysis.facts, catalogue, settings.exporters, settings.selection.matches)
+        findings, broken = run_rules(
+            analysis.facts,
+            catalogue,
+            settings.exporters,
+            settings.selection.matches,
+            sources.text,
+            store,
+            workers.processes(settings.jobs),
+        )
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
         if store.problem:
             diagnostics.append(Diagnostic("warning", f"nothing is kept for the next run: {store.problem}"))

@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("project", "scopes", "changed"),
     ("flow",),
     ("rules",),
-    ("report", "verdicts", "probes", "checks", "fix"),
+    ("report", "verdicts", "probes", "fix"),
     ("probing",),
     ("pipeline",),
     ("session", "declare"),

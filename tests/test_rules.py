@@ -10,10 +10,10 @@ import pytest
 from contracts import HEADER_KEYS, LINK_KEYS, RULES, SECTIONS, Contract, contracts, marks, probe_options, write_case
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.checks.registry import all_checks
 from onnxlint.config import ModelConfig, Settings
 from onnxlint.pipeline import run_check
 from onnxlint.records import Finding, Outcome, Safety, Severity
+from onnxlint.rules.registry import all_rules
 
 FOUND_BY_RUNNING = ("ONX7",)  # dynamic evidence: a contract, and no check
 ABOUT_THE_SIZE = ("ONX711", "ONX712", "ONX713")  # the export is right, and larger than it had to be
@@ -72,15 +72,15 @@ def test_codes_checks_and_contracts_are_one_to_one() -> None:
     assert len(codes) == len(set(codes))
     assert sorted(load_catalogue()) == sorted(codes)
     static = [code for code in codes if not code.startswith(FOUND_BY_RUNNING + ABOUT_THE_RUN)]
-    assert sorted(all_checks()) == sorted(static)
+    assert sorted(all_rules()) == sorted(static)
 
 
-@pytest.mark.parametrize("code", sorted(all_checks()))
-def test_a_check_stands_in_a_file_of_its_rule_s_name(code: str) -> None:
+@pytest.mark.parametrize("code", sorted(all_rules()))
+def test_a_rule_stands_in_a_file_of_its_rule_s_name(code: str) -> None:
     contract = next(c for c in ALL if c.code == code)
     name = contract.header["name"]
-    module = all_checks()[code].run.__module__
-    assert module == f"onnxlint.checks.{code.lower()}_{name.replace('-', '_')}"
+    module = all_rules()[code].__module__
+    assert module == f"onnxlint.rules.{code.lower()}_{name.replace('-', '_')}"
 
 
 def test_the_folder_holds_contracts_only() -> None:

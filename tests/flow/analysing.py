@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.checks.registry import run_checks
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import Function, Value
 from onnxlint.flow.entries import Analysis, analyse
@@ -17,6 +16,7 @@ from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parts import Declared
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, Outcome, Severity
+from onnxlint.rules.engine import run_rules
 from onnxlint.source.parse import SourceFile, parse_source
 
 PRELUDE = """\
@@ -115,7 +115,7 @@ def result_of(source: str, *args: Value, name: str = "f", axes: shapes.Axes | No
 def findings_of(source: str) -> set[tuple[str, int, tuple[str, ...]]]:
     """The findings of a source with the usual imports in front: code, line in the source, exporters that suffer."""
     text = PRELUDE + textwrap.dedent(source)
-    found, broken = run_checks(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda code, name: True)
+    found, broken = run_rules(facts_of(project_of(text)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
     assert broken == ()
     head = PRELUDE.count("\n")
     return {

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from limited import limit
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.checks.registry import run_checks
 from onnxlint.fix.registry import with_fixes
 from onnxlint.flow import results
 from onnxlint.flow.entries import analyse
 from onnxlint.records import EXPORTERS
+from onnxlint.rules.engine import run_rules
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SECONDS = 10  # of processor time for one program: a thousand times what most take
@@ -262,7 +262,7 @@ def outcome(text: str) -> list[object]:
     record = results.Outcome(written, found.problems, found.candidates, (), (), {}, {}, {}, ({}, (), ()))
     with contextlib.suppress(UnicodeEncodeError):  # a name that is no text: nothing is kept for the next run
         results.encode(record)
-    findings, broken = run_checks(found.facts, load_catalogue(), EXPORTERS, lambda code, name: True)
+    findings, broken = run_rules(found.facts, load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
     assert broken == ()
     assert not any(problem.internal for problem in found.problems)
     return [*with_fixes(findings, lambda _: text), *found.problems, *found.candidates]

@@ -8,8 +8,8 @@ import pytest
 from analysing import PRELUDE, facts_of, project_of
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.checks.registry import run_checks
 from onnxlint.records import EXPORTERS
+from onnxlint.rules.engine import run_rules
 
 MODELS = """
 import collections
@@ -45,7 +45,9 @@ def codes(body: str, before: str = "") -> set[tuple[str, int]]:
     """The codes of the findings in a function with this body, each with its line there (the first one is 1)."""
     head = PRELUDE + MODELS + before + "def main(path):\n"
     source = head + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
-    found, broken = run_checks(facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda code, name: True)
+    found, broken = run_rules(
+        facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: source
+    )
     assert broken == ()
     return {(f.code, f.span.line - head.count("\n")) for f in found if f.code.startswith("ONX5")}
 
@@ -350,7 +352,7 @@ def test_an_arm_that_the_exported_model_does_not_take_needs_no_opset() -> None:
 def test_the_newest_operator_is_named_with_its_place() -> None:
     head = PRELUDE + MODELS + WARPING
     source = f"{head}{call('Warp().eval()', WARPED, f'{OLD}, opset_version=11')}"
-    found, _ = run_checks(facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda code, name: True)
+    found, _ = run_rules(facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: source)
     (message,) = [f.message for f in found if f.code == "ONX520"]
     line = head[: head.index("F.grid_sample")].count("\n") + 1
     assert "grid_sample` (" in message

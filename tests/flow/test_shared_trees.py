@@ -10,10 +10,10 @@ import pytest
 from analysing import PRELUDE, expected_of, facts_of, project_of, written
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.checks.registry import run_checks
 from onnxlint.flow.facts import Branch, ExportCall
 from onnxlint.flow.tree import body_of
 from onnxlint.records import EXPORTERS, Severity
+from onnxlint.rules.engine import run_rules
 
 # Above the code that two files share, so that it stands at other lines in each.
 ABOVE = {"a.py": PRELUDE, "b.py": PRELUDE + "\n\n# further down\nLIMIT = 3\n\n"}
@@ -151,8 +151,12 @@ SHARED = {
 
 def found(files: Mapping[str, str], folder: Path) -> dict[str, set[tuple[str, int]]]:
     """Codes and lines of what is found in each file."""
-    findings, broken = run_checks(
-        facts_of(written(files, folder)), load_catalogue(), EXPORTERS, lambda code, name: True
+    findings, broken = run_rules(
+        facts_of(written(files, folder)),
+        load_catalogue(),
+        EXPORTERS,
+        lambda *_: True,
+        lambda path: Path(path).read_text(),
     )
     assert broken == ()
     result: dict[str, set[tuple[str, int]]] = {name: set() for name in files}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from onnxlint.cache import version
 from onnxlint.catalogue import load_catalogue
-from onnxlint.checks.registry import all_checks
 from onnxlint.fix.registry import all_remedies
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.versions import shipped
 from onnxlint.integrations.server import processes
+from onnxlint.rules.registry import all_rules
 
 load_catalogue()
-all_checks()
+all_rules()
 all_remedies()
 for torch in shipped():
     OpTable.load(torch)

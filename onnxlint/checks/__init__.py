@@ -1,1 +1,0 @@
-"""Facts → findings: one file per rule, registered by code, subscribed by annotation."""

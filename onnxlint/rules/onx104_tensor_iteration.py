@@ -1,0 +1,23 @@
+"""ONX104 tensor-iteration. Contract: rules/ONX104-tensor-iteration.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import Loop
+from onnxlint.rules.rule import Objection, Rule
+
+
+class TensorIteration(Rule):
+    """Object to Python iteration over a tensor along an axis that may change its size."""
+
+    code = "ONX104"
+
+    def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
+        if loop.over == "tensor":
+            yield Objection(
+                f"a Python loop runs over the tensor `{loop.text}`: it is unrolled for the size of the example",
+                "work on the whole tensor at once (batched operators, `torch.vmap`) instead of item by item",
+            )

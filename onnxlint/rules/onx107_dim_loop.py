@@ -1,0 +1,24 @@
+"""ONX107 dim-loop. Contract: rules/ONX107-dim-loop.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import Loop
+from onnxlint.rules.rule import Objection, Rule
+
+
+class DimLoop(Rule):
+    """Object to a loop that runs as often as a dynamic axis is long."""
+
+    code = "ONX107"
+
+    def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
+        if loop.over == "dim":
+            yield Objection(
+                f"the loop runs once per element of a dynamic axis: `{loop.text}`; it is unrolled for the"
+                " example's size",
+                "index or reduce the whole axis with tensor operators instead of looping over it",
+            )

@@ -1,0 +1,22 @@
+"""ONX108 frozen-argument. Contract: rules/ONX108-frozen-argument.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow import facts
+from onnxlint.rules.rule import Objection, Rule
+
+
+class FrozenArgument(Rule):
+    """Object to a Python number or bool among the example's inputs."""
+
+    code = "ONX108"
+
+    def on_frozen_argument(self, node: cst.CSTNode, argument: facts.FrozenArgument) -> Iterator[Objection]:
+        yield Objection(
+            f"the example passes the Python value {argument.value} for `{argument.parameter}`; the export freezes it",
+            f"make `{argument.parameter}` a constructor argument, or pass a tensor and choose with `torch.where`",
+        )

@@ -1,0 +1,24 @@
+"""ONX111 data-chosen-item. Contract: rules/ONX111-data-chosen-item.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class DataChosenItem(Rule):
+    """Object to a Python container whose item tensor data chooses."""
+
+    code = "ONX111"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "item":
+            yield Objection(
+                f"the value of a tensor chooses an item of a Python container: `{fact.text}`; the example's is kept",
+                "keep the items in one tensor and index that; of modules compute all, and select by `index_select`",
+                effects=fact.effects,
+            )

@@ -1,0 +1,24 @@
+"""ONX117 size-type-test. Contract: rules/ONX117-size-type-test.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class SizeTypeTest(Rule):
+    """Object to a test whether a dynamic size is an `int`."""
+
+    code = "ONX117"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "type":
+            yield Objection(
+                f"`{fact.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export",
+                "do without the test, or ask for what is no number: `isinstance(size, (tuple, list))`",
+                effects=fact.effects,
+            )

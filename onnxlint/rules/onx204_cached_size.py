@@ -1,0 +1,23 @@
+"""ONX204 cached-size. Contract: rules/ONX204-cached-size.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import StateWrite
+from onnxlint.rules.rule import Objection, Rule
+
+
+class CachedSize(Rule):
+    """Object to something kept on the module at the size of the input that came by."""
+
+    code = "ONX204"
+
+    def on_state_write(self, node: cst.CSTNode, write: StateWrite) -> Iterator[Objection]:
+        if write.kind == "cache" and write.read_back:
+            yield Objection(
+                f"`self.{write.name}` caches what was made at the size of one input; the export keeps that size",
+                "make it in every forward (it is cheap), or register it once at the largest size and slice",
+            )

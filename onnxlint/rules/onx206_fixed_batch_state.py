@@ -1,0 +1,25 @@
+"""ONX206 fixed-batch-state. Contract: rules/ONX206-fixed-batch-state.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ShapeLiteral
+from onnxlint.rules.onx201_literal_batch import literal_hints
+from onnxlint.rules.rule import Objection, Rule
+
+
+class FixedBatchState(Rule):
+    """Object to a state that is made with the batch of the example."""
+
+    code = "ONX206"
+
+    def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
+        if shape.call == "fixed state":
+            yield Objection(
+                f"the state has the literal size {shape.literal} on the dynamic axis `{shape.axis}`: `{shape.text}`",
+                "take the size from the input: `x.shape[0]` or `x.new_zeros(..., x.shape[0], ...)`",
+                hints=literal_hints(shape),
+            )

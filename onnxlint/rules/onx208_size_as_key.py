@@ -1,0 +1,24 @@
+"""ONX208 size-as-key. Contract: rules/ONX208-size-as-key.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class SizeAsKey(Rule):
+    """Object to a Python container that is asked for the item of a size."""
+
+    code = "ONX208"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "key":
+            yield Objection(
+                f"a dynamic size looks up a Python container: `{fact.text}`; in an export it is no such key",
+                "keep the items in a tensor and index that, or compute the value from the size each time",
+                effects=fact.effects,
+            )

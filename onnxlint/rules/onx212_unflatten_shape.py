@@ -1,0 +1,25 @@
+"""ONX212 unflatten-shape. Contract: rules/ONX212-unflatten-shape.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import Escape
+from onnxlint.records import Outcome
+from onnxlint.rules.rule import Objection, Rule
+
+
+class UnflattenShape(Rule):
+    """Object to a size read after `unflatten`, which TorchScript's trace takes for a number."""
+
+    code = "ONX212"
+
+    def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
+        if escape.source == "dim" and escape.how == "a size after unflatten":
+            yield Objection(
+                f"a size read after `unflatten` is the example's number in TorchScript's trace: `{escape.text}`",
+                "read the sizes before `unflatten`, or write `view(..., -1, ...)` instead of it",
+                effects={"torchscript": Outcome.SHAPE_ERROR},
+            )

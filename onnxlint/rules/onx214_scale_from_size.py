@@ -1,0 +1,24 @@
+"""ONX214 scale-from-size. Contract: rules/ONX214-scale-from-size.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class ScaleFromSize(Rule):
+    """Object to a resize by a factor that was computed from a size."""
+
+    code = "ONX214"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "scale":
+            yield Objection(
+                f"the `scale_factor` of `{fact.op}` is computed from a dynamic size: `{fact.text}`",
+                "say the size instead: `F.interpolate(x, size=(h, w))`",
+                effects=fact.effects,
+            )

@@ -1,0 +1,25 @@
+"""ONX218 stride-arithmetic. Contract: rules/ONX218-stride-arithmetic.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class StrideArithmetic(Rule):
+    """Object to strides that the trace takes for numbers."""
+
+    code = "ONX218"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "strides":
+            yield Objection(
+                f"`{fact.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's:"
+                f" `{fact.text}`",
+                "say which elements: an index of `starts[:, None] + torch.arange(size)`, `reshape`, a convolution",
+                effects=fact.effects,
+            )

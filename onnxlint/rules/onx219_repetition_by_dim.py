@@ -1,0 +1,24 @@
+"""ONX219 repetition-by-dim. Contract: rules/ONX219-repetition-by-dim.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class RepetitionByDim(Rule):
+    """Object to something repeated as often as a size says, where the count has to be a number."""
+
+    code = "ONX219"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "repetition":
+            yield Objection(
+                f"repeated by a dynamic size, which has to be a number for that: `{fact.text}`",
+                "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`",
+                effects=fact.effects,
+            )

@@ -1,0 +1,24 @@
+"""ONX221 attention-length. Contract: rules/ONX221-attention-length.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import SizeHazard
+from onnxlint.rules.rule import Objection, Rule
+
+
+class AttentionLength(Rule):
+    """Object to an attention of torch.nn over a dynamic length, which TorchScript's exporter fixes."""
+
+    code = "ONX221"
+
+    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
+        if fact.hazard == "attention":
+            yield Objection(
+                f"`{fact.op}` over a dynamic length: the TorchScript export takes the example's length alone",
+                "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",
+                effects=fact.effects,
+            )

@@ -1,0 +1,26 @@
+"""ONX304 state-in-forward. Contract: rules/ONX304-state-in-forward.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import StateWrite
+from onnxlint.records import Severity
+from onnxlint.rules.rule import Objection, Rule
+
+
+class StateInForward(Rule):
+    """Object to a buffer, counter, attribute or container of the module that forward writes and reads again."""
+
+    code = "ONX304"
+
+    def on_state_write(self, node: cst.CSTNode, write: StateWrite) -> Iterator[Objection]:
+        if write.kind in ("cache", "global", "class") or not write.read_back:
+            return
+        yield Objection(
+            f"forward writes `self.{write.name}`: an ONNX graph keeps no state from one run to the next",
+            "pass the state in as an input and return the new one as an output",
+            severity=Severity.NOTE if write.kind == "attribute" else None,
+        )

@@ -1,0 +1,25 @@
+"""ONX308 global-state. Contract: rules/ONX308-global-state.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import StateWrite
+from onnxlint.rules.rule import Objection, Rule
+
+
+class GlobalState(Rule):
+    """Object to state that outlives the call in a global, a class or a container of the module's file."""
+
+    code = "ONX308"
+
+    def on_state_write(self, node: cst.CSTNode, write: StateWrite) -> Iterator[Objection]:
+        if write.kind in ("global", "class") and write.read_back:
+            owner = "the global" if write.kind == "global" else "the class attribute"
+            yield Objection(
+                f"forward changes {owner} `{write.name}`, which the next call reads: a graph keeps nothing"
+                " between runs",
+                "pass the state in as an input and return the new one as an output",
+            )

@@ -1,0 +1,23 @@
+"""ONX312 gradient-in-forward. Contract: rules/ONX312-gradient-in-forward.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import OpCall
+from onnxlint.rules.rule import Objection, Rule
+
+
+class GradientInForward(Rule):
+    """Object to autograd in what is exported."""
+
+    code = "ONX312"
+
+    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        if call.hazard == "gradient":
+            yield Objection(
+                f"`{call.text}` takes a gradient in forward, which no graph holds",
+                "write the derivative out, or export what it is taken of and differentiate outside",
+            )

@@ -1,0 +1,23 @@
+"""ONX313 autocast-in-forward. Contract: rules/ONX313-autocast-in-forward.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import OpCall
+from onnxlint.rules.rule import Objection, Rule
+
+
+class AutocastInForward(Rule):
+    """Object to autocast that is on inside of the model."""
+
+    code = "ONX313"
+
+    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        if call.hazard == "autocast":
+            yield Objection(
+                f"`{call.text}` writes the precision of the exporting machine into the graph",
+                "put autocast around the call of the model, in the training loop, and export in full precision",
+            )

@@ -1,0 +1,29 @@
+"""ONX408 operator-lowered-wrong. Contract: rules/ONX408-operator-lowered-wrong.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import OpCall
+from onnxlint.records import Outcome
+from onnxlint.rules.rule import Objection, Rule
+
+WHO = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
+
+
+class OperatorLoweredWrong(Rule):
+    """Object to an operator that an exporter translates to something else."""
+
+    code = "ONX408"
+
+    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        if call.hazard == "wrong":
+            who = " and ".join(WHO[e] for e in call.refused_by)
+            how = f" with `{call.detail}`" if call.detail else ""
+            yield Objection(
+                f"{who} translates `{call.op}`{how} to something that computes other values",
+                "say it with other operators (see the rule), and compare the file with PyTorch",
+                effects=dict.fromkeys(call.refused_by, Outcome.WRONG_VALUES),
+            )

@@ -1,0 +1,23 @@
+"""ONX409 custom-operator. Contract: rules/ONX409-custom-operator.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import OpCall
+from onnxlint.rules.rule import Objection, Rule
+
+
+class CustomOperator(Rule):
+    """Object to a kernel or an operator of one's own, which no exporter can translate."""
+
+    code = "ONX409"
+
+    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        if call.hazard == "custom":
+            yield Objection(
+                f"`{call.op}` is a custom operator or kernel: neither exporter has a translation for it",
+                "keep a plain PyTorch version beside it for the export, or register a translation with the exporter",
+            )

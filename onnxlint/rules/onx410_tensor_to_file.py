@@ -1,0 +1,23 @@
+"""ONX410 tensor-to-file. Contract: rules/ONX410-tensor-to-file.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import OpCall
+from onnxlint.rules.rule import Objection, Rule
+
+
+class TensorToFile(Rule):
+    """Object to a tensor that forward stores or plots."""
+
+    code = "ONX410"
+
+    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        if call.hazard == "file":
+            yield Objection(
+                f"`{call.op}` stores a tensor in forward: while dynamo exports, the tensor has no data",
+                "return the tensor as an output, or store it in a hook that is not there during the export",
+            )

@@ -1,0 +1,40 @@
+"""ONX416 non-tensor-output. Contract: rules/ONX416-non-tensor-output.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import Output
+from onnxlint.records import Outcome
+from onnxlint.rules.rule import Objection, Rule
+
+WORDS = {
+    "number": "the Python number {}",
+    "text": "the string {}",
+    "scalar": "a Python number read by `{}`",
+    "list": "a Python list made by `{}`",
+    "array": "a numpy array made by `{}`",
+    "object": "an object of the class `{}`",
+}
+# Measured: a lone string passes TorchScript, which drops it; dynamo follows a number read by `.item()`.
+EFFECTS = {
+    "text": {"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
+    "scalar": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.OK},
+    "array": {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.SHAPE_ERROR},
+}
+
+
+class NonTensorOutput(Rule):
+    """Object to an output that is no tensor, and holds none in a form that exporters know."""
+
+    code = "ONX416"
+
+    def on_output(self, node: cst.CSTNode, output: Output) -> Iterator[Objection]:
+        if output.what in WORDS:
+            yield Objection(
+                f"forward returns {WORDS[output.what].format(output.name)}: outputs of a graph are tensors",
+                "return tensors (in a tuple, a dict or a named tuple), and convert after the graph has run",
+                effects=EFFECTS.get(output.what),
+            )

@@ -1,0 +1,25 @@
+"""ONX418 packed-sequence. Contract: rules/ONX418-packed-sequence.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import OpCall
+from onnxlint.records import Outcome
+from onnxlint.rules.rule import Objection, Rule
+
+
+class PackedSequence(Rule):
+    """Object to packing by lengths."""
+
+    code = "ONX418"
+
+    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        if call.hazard == "packed":
+            yield Objection(
+                f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses",
+                "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
+                effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+            )

@@ -1,0 +1,56 @@
+"""ONX506 opset-out-of-range. Contract: rules/ONX506-opset-out-of-range.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+# Measured with torch 2.13 and onnxruntime 1.31.
+DYNAMO = range(18, 27)  # below, the file is converted down afterwards, or left as it is; above, the runtime refuses it
+TORCHSCRIPT = range(9, 24)  # below, initializers become inputs; above, the exporter raises
+
+
+class OpsetOutOfRange(Rule):
+    """Object to an opset that the exporter does not write, or that no runtime reads."""
+
+    code = "ONX506"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        opset, span = call.opset, call.argument_spans.get("opset_version")
+        if opset is None:
+            return
+        if call.dynamo and opset < DYNAMO.start:
+            yield Objection(
+                f"the dynamo exporter writes opset 18 and converts it to {opset} afterwards, which fails for many"
+                " operators: the file keeps opset 18, or holds nodes that its opset does not know",
+                "ask for opset 18 or later, or for the TorchScript exporter with `dynamo=False`",
+                span=span,
+                effects={"dynamo": Outcome.RUNTIME_ERROR},
+            )
+        elif call.dynamo and opset >= DYNAMO.stop:
+            yield Objection(
+                f"no released ONNX Runtime loads opset {opset}",
+                "leave `opset_version` out, or ask for one from 18 to 26",
+                span=span,
+                effects={"dynamo": Outcome.RUNTIME_ERROR},
+            )
+        elif call.dynamo is False and opset >= TORCHSCRIPT.stop:
+            yield Objection(
+                f"the TorchScript exporter knows opsets up to 20 and refuses {opset}",
+                "ask for opset 20 or below, or use the dynamo exporter",
+                span=span,
+                severity=Severity.ERROR,
+                effects={"torchscript": Outcome.EXPORT_ERROR},
+            )
+        elif call.dynamo is False and opset < TORCHSCRIPT.start:
+            yield Objection(
+                f"at opset {opset} every weight becomes an input of the graph, and runtimes lack old operator versions",
+                "ask for opset 9 at the least; 17 or later covers most operators",
+                span=span,
+                effects={"torchscript": Outcome.RUNTIME_ERROR},
+            )

@@ -1,0 +1,59 @@
+"""ONX507 removed-export-argument. Contract: rules/ONX507-removed-export-argument.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.rules.rule import Objection, Rule
+
+# What torch 2.13 answers with a TypeError, and what to write instead.
+ARGUMENTS = {
+    "example_outputs": "leave it out: the outputs come from running the model",
+    "enable_onnx_checker": "leave it out, and run `onnx.checker.check_model` on the file",
+    "use_external_data_format": "leave it out; the dynamo exporter takes `external_data=`",
+    "strip_doc_string": "leave it out; `verbose=True` keeps the source locations",
+    "_retain_param_name": "leave it out: names are kept",
+    "aten": "leave it out",
+    "export_raw_ir": "leave it out",
+    "fallback": "leave it out: choose the exporter with `dynamo=`",
+    "export_options": "give `dynamic_shapes`, `opset_version` and the like to `torch.onnx.export` itself",
+    "propagate": "leave it out",
+    "defer_weight_export": "leave it out",
+}
+FUNCTIONS = {
+    "torch.onnx.dynamo_export": "`torch.onnx.export(..., dynamo=True)`",
+    "torch.onnx._export": "`torch.onnx.export`",
+    "torch.onnx.export_to_pretty_string": "`torch.onnx.export` and `onnx.printer.to_text`",
+}
+BY_POSITION = 3  # model, args, f
+
+
+class RemovedExportArgument(Rule):
+    """Object to functions and arguments that torch no longer has."""
+
+    code = "ONX507"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        if call.api == "torch.export.export" or call.for_a_version:
+            return
+        if call.api in FUNCTIONS:
+            yield Objection(f"torch no longer has `{call.api}`", f"call {FUNCTIONS[call.api]}")
+            return
+        for name in call.arguments:
+            if name in ARGUMENTS:
+                yield Objection(
+                    f"`torch.onnx.export` no longer takes `{name}`: the call raises a TypeError",
+                    ARGUMENTS[name],
+                    span=call.argument_spans.get(name),
+                )
+        if call.positional > BY_POSITION and call.api == "torch.onnx.export":
+            name = call.arguments[BY_POSITION] if len(call.arguments) > BY_POSITION else "export_params"
+            yield Objection(
+                f"`torch.onnx.export` takes the model, its inputs and the file by position, and no more: this call"
+                f" gives {call.positional}",
+                f"name the rest: `{name}=...`",
+                span=call.argument_spans.get(name),
+            )

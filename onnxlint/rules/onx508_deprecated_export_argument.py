@@ -1,0 +1,60 @@
+"""ONX508 deprecated-export-argument. Contract: rules/ONX508-deprecated-export-argument.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+IGNORED_BY_DYNAMO = ("operator_export_type", "custom_opsets", "export_modules_as_functions", "autograd_inlining")
+ONLY_DYNAMO = {
+    "verify": ("the file is compared with nothing", Outcome.WRONG_VALUES),
+    "custom_translation_table": ("your operators are not translated", Outcome.EXPORT_ERROR),
+}
+
+
+class DeprecatedExportArgument(Rule):
+    """Object to arguments that the exporter in use ignores, and to operators left untranslated."""
+
+    code = "ONX508"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        kind = call.settings.get("operator_export_type")
+        if call.dynamo is False and isinstance(kind, str) and kind.startswith(("ONNX_", "RAW")):
+            yield Objection(
+                f"`OperatorExportTypes.{kind}` puts PyTorch operators in the file that no runtime knows",
+                "leave `operator_export_type` out; an operator that cannot be lowered is then an error of the export",
+                span=call.argument_spans.get("operator_export_type"),
+                effects={"torchscript": Outcome.RUNTIME_ERROR},
+            )
+        if call.dynamo:
+            for name in (n for n in IGNORED_BY_DYNAMO if n in call.arguments and call.settings.get(n) != "ONNX"):
+                yield Objection(
+                    f"`{name}` is deprecated: the dynamo exporter ignores it, and a later torch refuses it",
+                    "leave it out",
+                    span=call.argument_spans.get(name),
+                    severity=Severity.NOTE,
+                    effects={"dynamo": Outcome.EXPORT_ERROR},
+                )
+            if call.settings.get("do_constant_folding") is False:
+                yield Objection(
+                    "`do_constant_folding=False` is deprecated: the dynamo exporter folds constants all the same, and a"
+                    " later torch refuses it",
+                    "leave it out; `optimize=False` keeps the graph as it was captured",
+                    span=call.argument_spans.get("do_constant_folding"),
+                    severity=Severity.NOTE,
+                    effects={"dynamo": Outcome.EXPORT_ERROR},
+                )
+        if call.dynamo is False:
+            for name in (n for n in ONLY_DYNAMO if n in call.arguments and call.settings.get(n) is not False):
+                what, outcome = ONLY_DYNAMO[name]
+                yield Objection(
+                    f"the TorchScript exporter ignores `{name}`: {what}",
+                    "leave it out, or use the dynamo exporter",
+                    span=call.argument_spans.get(name),
+                    effects={"torchscript": outcome},
+                )

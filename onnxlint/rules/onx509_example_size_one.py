@@ -1,0 +1,47 @@
+"""ONX509 example-size-one. Contract: rules/ONX509-example-size-one.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import AskedDim, Example, ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+
+class ExampleSizeOne(Rule):
+    """Object to a dynamic axis of size 1 in the example, where the exporter makes a constant of it."""
+
+    code = "ONX509"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        program = call.api == "torch.export.export"
+        if not program and call.dynamo is False:
+            return
+        for dim in call.asked:
+            if dim.kind not in (("Dim", "AUTO", "DYNAMIC") if program else ("Dim",)):
+                continue
+            example = _fed(call, dim)
+            if example is None or example.sizes is None or not -len(example.sizes) <= dim.axis < len(example.sizes):
+                continue
+            if example.sizes[dim.axis] == 1:
+                refused = program and dim.kind != "AUTO"
+                yield Objection(
+                    f"axis {dim.axis} of `{dim.input}` is asked for as dynamic, but its size is 1 in the example, which"
+                    + (" `torch.export.export` refuses" if refused else " torch.export may take for a constant"),
+                    "give the example two rows or more"
+                    + ("" if program else f', or name the axis by a string: `{{{dim.axis}: "batch"}}`'),
+                    span=example.span,
+                    severity=Severity.ERROR if refused else None,
+                    effects={"dynamo": Outcome.EXPORT_ERROR if refused else Outcome.SHAPE_ERROR},
+                )
+
+
+def _fed(call: ExportCall, dim: AskedDim) -> Example | None:
+    """The example input that a dim speaks of."""
+    examples = call.examples or ()
+    if isinstance(dim.input, int):
+        return examples[dim.input] if dim.input < len(examples) else None
+    return next((e for e in examples if e.parameter == dim.input), None)

@@ -1,0 +1,25 @@
+"""ONX511 weights-loaded-after-export. Contract: rules/ONX511-weights-loaded-after-export.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.rules.rule import Objection, Rule
+
+
+class WeightsLoadedAfterExport(Rule):
+    """Object to weights that the model gets when the file is already written."""
+
+    code = "ONX511"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        for span, what in call.later_loads:
+            yield Objection(
+                f"`{what}` gives the model weights after its export in line {call.span.line}: the file has the"
+                " old ones",
+                "load the weights first, then export",
+                span=span,
+            )

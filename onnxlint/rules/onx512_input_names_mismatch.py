@@ -1,0 +1,84 @@
+"""ONX512 input-names-mismatch. Contract: rules/ONX512-input-names-mismatch.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+
+class InputNamesMismatch(Rule):
+    """Object to names of inputs and outputs that the graph cannot take as they are."""
+
+    code = "ONX512"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        for argument, names in (("input_names", call.input_names), ("output_names", call.output_names)):
+            span = call.argument_spans.get(argument)
+            if isinstance(call.settings.get(argument), str):
+                yield Objection(
+                    f"`{argument}` is a string: each of its letters is taken for a name",
+                    f'write a list: `{argument}=["{call.settings[argument]}"]`',
+                    span=span,
+                    severity=Severity.ERROR,
+                    effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR},
+                )
+            twice = next((n for i, n in enumerate(names or ()) if n in (names or ())[:i]), None)
+            if twice is not None:
+                yield Objection(
+                    f"`{argument}` has `{twice}` twice: dynamo refuses it, TorchScript renames one of the two",
+                    "give every input and output a name of its own",
+                    span=span,
+                    effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.EXPORT_ERROR},
+                )
+        both = sorted(set(call.input_names or ()) & set(call.output_names or ()))
+        if both:
+            yield Objection(
+                f"`{both[0]}` names an input and an output: dynamo's file cannot be loaded, TorchScript renames"
+                " the input",
+                "give the output another name",
+                span=call.argument_spans.get("output_names"),
+                effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
+            )
+        known = call.examples is not None and call.keywords is not None
+        fed = len(call.examples or ()) + len(call.keywords or ()) if known else None
+        plain = call.examples is not None and all(e.sizes is not None for e in call.examples) and not call.keywords
+        if plain and fed and call.input_names is not None and len(call.input_names) > fed and not call.variadic:
+            surplus = call.input_names[fed]
+            yield Objection(
+                f"{len(call.input_names)} input names for {fed} inputs: TorchScript gives `{surplus}` to a weight, or"
+                " raises; dynamo drops it",
+                "name the inputs of the example, and nothing else",
+                span=call.argument_spans.get("input_names"),
+                effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
+            )
+        swapped = _out_of_order(call)
+        if swapped is not None:
+            yield Objection(
+                f"`input_names` has `{swapped[0]}` before `{swapped[1]}`, forward takes them the other way round:"
+                " names go by place, and the file takes what it is fed as one for the other",
+                "list the names, and the inputs of the example, in the order of forward's parameters",
+                span=call.argument_spans.get("input_names"),
+                severity=Severity.ERROR,
+                effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.WRONG_VALUES},
+            )
+        if call.outputs is not None and call.output_names is not None and len(call.output_names) > call.outputs:
+            yield Objection(
+                f"{len(call.output_names)} output names for {call.outputs} output{'s' if call.outputs > 1 else ''}:"
+                " TorchScript raises, dynamo drops the rest",
+                "name the outputs that forward returns, and nothing else",
+                span=call.argument_spans.get("output_names"),
+            )
+
+
+def _out_of_order(call: ExportCall) -> tuple[str, str] | None:
+    """Two neighbours among the names that are both parameters of forward, which takes the second one first."""
+    names, parameters = call.input_names, call.parameters
+    if names is None or parameters is None or call.keywords or not set(names) <= set(parameters):
+        return None
+    return next(((a, b) for a, b in pairwise(names) if parameters.index(a) > parameters.index(b)), None)

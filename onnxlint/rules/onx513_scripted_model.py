@@ -1,0 +1,44 @@
+"""ONX513 scripted-model. Contract: rules/ONX513-scripted-model.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+
+class ScriptedModel(Rule):
+    """Object to a scripted, traced or compiled model given to an exporter that does not take it."""
+
+    code = "ONX513"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        span = call.argument_spans.get("model")
+        if call.wrapping in ("script", "trace") and call.dynamo is not False:
+            yield Objection(
+                f"the dynamo exporter refuses the ScriptModule that `torch.jit.{call.wrapping}` made",
+                "export the model itself, or use the TorchScript exporter with `dynamo=False`",
+                span=span,
+                effects={"dynamo": Outcome.EXPORT_ERROR},
+            )
+        elif call.wrapping == "compile" and call.dynamo is False:
+            yield Objection(
+                "the TorchScript exporter cannot trace what `torch.compile` made",
+                "export the model as it was before `torch.compile`",
+                span=span,
+                effects={"torchscript": Outcome.EXPORT_ERROR},
+            )
+        elif call.wrapping == "compile":
+            named = call.has_dynamic_axes or call.has_dynamic_shapes
+            yield Objection(
+                "`torch.compile` hides the parameters of forward from the exporter"
+                + (": the dynamic axes do not match, and the export fails" if named else ""),
+                "export the model as it was before `torch.compile`",
+                span=span,
+                severity=None if named else Severity.NOTE,
+                effects={"dynamo": Outcome.EXPORT_ERROR},
+            )

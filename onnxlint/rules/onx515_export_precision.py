@@ -1,0 +1,42 @@
+"""ONX515 export-precision. Contract: rules/ONX515-export-precision.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+
+class ExportPrecision(Rule):
+    """Object to an example of another precision than the model's, and to bfloat16."""
+
+    code = "ONX515"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        if call.api == "torch.export.export":
+            return
+        bfloat = call.precision == "bfloat16" or call.autocast == "bfloat16"
+        if bfloat:
+            where = "the model is in bfloat16" if call.precision == "bfloat16" else "autocast computes in bfloat16"
+            yield Objection(
+                f"{where}, for which ONNX Runtime has few operators on the CPU: no Gemm, no MatMul, no Conv",
+                "export in float32 or float16",
+                span=call.argument_spans.get("model"),
+                severity=Severity.WARNING,
+                effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
+            )
+        if call.precision is None or call.autocast is not None or bfloat:
+            return
+        for example in call.examples or ():
+            if example.dtype is not None and example.dtype != call.precision:
+                name = f"`{example.parameter}`" if example.parameter is not None else "an input"
+                yield Objection(
+                    f"{name} is {example.dtype} in the example, and the model is {call.precision}: TorchScript raises,"
+                    " and ONNX Runtime refuses dynamo's file",
+                    f"make the example {call.precision}",
+                    span=example.span,
+                )

@@ -1,0 +1,150 @@
+"""ONX516 dynamic-shapes-structure. Contract: rules/ONX516-dynamic-shapes-structure.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import AskedDim, Example, ExportCall
+from onnxlint.records import Outcome, Severity
+from onnxlint.rules.rule import Objection, Rule
+
+REFUSED = {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
+
+
+class DynamicShapesStructure(Rule):
+    """Object to dynamic shapes that do not fit the inputs, and to dynamic axes that have no names to hold on to."""
+
+    code = "ONX516"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        at = call.argument_spans.get("dynamic_shapes")
+        if call.has_dynamic_shapes and call.dynamo is False:
+            yield Objection(
+                "the TorchScript exporter takes no `dynamic_shapes`",
+                "pass `dynamic_axes`, or use the dynamo exporter",
+                span=at,
+                effects={"torchscript": Outcome.EXPORT_ERROR},
+            )
+            return
+        if call.has_dynamic_axes and call.dynamo is False and "dynamic_axes" in call.arguments:
+            yield from _axes(call)
+        if not call.has_dynamic_shapes or call.dict_argument or call.model.startswith("torch.export"):
+            return
+        yield from _inputs(call)
+        yield from _sizes(call)
+
+
+def _axes(call: ExportCall) -> Iterator[Objection]:
+    """`dynamic_axes` as the TorchScript exporter reads them."""
+    at = call.argument_spans.get("dynamic_axes")
+    if "input_names" not in call.arguments and call.axes and call.axes_known:
+        yield Objection(
+            "`dynamic_axes` goes by the names of `input_names`, which the call does not give: the axes stay fixed",
+            "give `input_names`",
+            span=at,
+            effects={"torchscript": Outcome.SHAPE_ERROR},
+        )
+    for name, axes in call.axes:
+        if any(a < 0 for a in axes):
+            yield Objection(
+                f"the TorchScript exporter does not count axes of `{name}` from the end: another axis becomes dynamic",
+                "count from 0",
+                span=call.axes_spans.get(name, at),
+                effects={"torchscript": Outcome.SHAPE_ERROR},
+            )
+
+
+def _inputs(call: ExportCall) -> Iterator[Objection]:
+    """As many entries as inputs, under the names of forward's parameters."""
+    at = call.argument_spans.get("dynamic_shapes")
+    if call.examples is None or call.keywords is None or call.variadic or call.required is None:
+        return
+    fed = len(call.examples) + len(call.keywords)
+    if call.shapes_form == "tuple" and call.shapes_size != fed:
+        yield Objection(
+            f"`dynamic_shapes` has {call.shapes_size} entries for {fed} inputs",
+            "give one entry per input, None for an input without dynamic axes",
+            span=at,
+            effects=REFUSED,
+        )
+    if call.shapes_form == "dict" and call.parameters is not None:
+        names = [e.parameter for e in call.examples if e.parameter is not None] + list(call.keywords)
+        missing = [n for n in names if n not in call.shapes_keys]
+        surplus = [n for n in call.shapes_keys if n in call.parameters and n not in names]
+        if missing and all(n in call.parameters for n in call.shapes_keys):
+            yield Objection(
+                f"`dynamic_shapes` lacks {_list(missing)}: torch.export wants an entry for every input",
+                f'add `"{missing[0]}": None`',
+                span=at,
+                effects=REFUSED,
+            )
+        if surplus:
+            yield Objection(
+                f"`dynamic_shapes` names {_list(surplus)}, which the example does not give",
+                "give it in the example, or leave it out of `dynamic_shapes`",
+                span=at,
+                effects=REFUSED,
+            )
+
+
+def _sizes(call: ExportCall) -> Iterator[Objection]:
+    """What is asked of single axes against the sizes of the example."""
+    at = call.argument_spans.get("dynamic_shapes")
+    first: dict[str, tuple[AskedDim, int]] = {}
+    for dim in call.asked:
+        where = f"axis {dim.axis} of `{dim.input}`"
+        example = _fed(call, dim)
+        rank = len(example.sizes) if example is not None and example.sizes is not None else None
+        if rank is not None and not -rank <= dim.axis < rank:
+            yield Objection(
+                f"{where} does not exist: the example has {rank} axes", "count axes from 0", span=at, effects=REFUSED
+            )
+            continue
+        if dim.kind == "name" and call.api == "torch.export.export":
+            yield Objection(
+                f"`torch.export.export` takes no string for {where}",
+                f'write `Dim("{dim.label}")`',
+                span=at,
+                effects=REFUSED,
+            )
+        elif dim.kind == "name" and dim.axis < 0:
+            yield Objection(
+                f"a string for {where}, counted from the end, is passed over without a word: the axis stays fixed",
+                "count from 0",
+                span=at,
+                effects={"dynamo": Outcome.SHAPE_ERROR},
+            )
+        size = example.sizes[dim.axis] if example is not None and example.sizes is not None else None
+        if size is None or dim.kind != "Dim":
+            continue
+        low, high = dim.low, dim.high
+        if (low is not None and size < low) or (high is not None and size > high):
+            yield Objection(
+                f"{where} is {size} in the example, outside of the range of its `Dim`",
+                "choose an example inside of the range",
+                span=at,
+                effects=REFUSED,
+            )
+        before = first.setdefault(dim.label, (dim, size))
+        if before[1] != size:
+            yield Objection(
+                f"{where} shares one `Dim` with axis {before[0].axis} of `{before[0].input}`, but they are {size} and"
+                f" {before[1]} in the example",
+                "make a `Dim` for each, or an example in which they are equal",
+                span=at,
+                severity=Severity.ERROR,
+                effects=REFUSED,
+            )
+
+
+def _fed(call: ExportCall, dim: AskedDim) -> Example | None:
+    examples = call.examples or ()
+    if isinstance(dim.input, int):
+        return examples[dim.input] if dim.input < len(examples) else None
+    return next((e for e in examples if e.parameter == dim.input), None)
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(f"`{n}`" for n in names)

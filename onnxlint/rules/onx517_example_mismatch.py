@@ -1,0 +1,51 @@
+"""ONX517 example-mismatch. Contract: rules/ONX517-example-mismatch.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Outcome
+from onnxlint.rules.rule import Objection, Rule
+
+
+class ExampleMismatch(Rule):
+    """Object to example inputs that forward does not take."""
+
+    code = "ONX517"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        span = call.argument_spans.get("args")
+        if call.listed:
+            yield Objection("`args` is a list, which is taken for one input", "write a tuple", span=span)
+            return
+        if call.examples is None or call.keywords is None or call.required is None or call.parameters is None:
+            return
+        if call.dict_argument:
+            return
+        given, names = len(call.examples), set(call.keywords)
+        unknown = sorted(names - set(call.parameters))
+        if unknown and not call.variadic:
+            yield Objection(
+                f"forward has no parameter `{unknown[0]}`: dynamo raises, TorchScript drops the input without a word",
+                f"use the names of forward: {', '.join(f'`{p}`' for p in call.parameters)}",
+                span=call.argument_spans.get("kwargs", span),
+                effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR},
+            )
+            return
+        if given > len(call.parameters) and not call.variadic:
+            yield Objection(
+                f"the example has {given} inputs, and forward takes {len(call.parameters)}",
+                "give what forward takes; tensors in one list or tuple are one input",
+                span=span,
+            )
+            return
+        missing = [p for p in call.parameters[given : call.required] if p not in names]
+        if missing:
+            yield Objection(
+                f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs",
+                "give every parameter of forward that has no default",
+                span=span,
+            )

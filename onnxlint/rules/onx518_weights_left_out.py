@@ -1,0 +1,24 @@
+"""ONX518 weights-left-out. Contract: rules/ONX518-weights-left-out.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.rules.rule import Objection, Rule
+
+
+class WeightsLeftOut(Rule):
+    """Object to a file without weights."""
+
+    code = "ONX518"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        if call.settings.get("export_params") is False:
+            yield Objection(
+                "`export_params=False` leaves the weights out: the file does not run by itself",
+                "leave the argument out; large weights go to a second file with `external_data=True`, the default",
+                span=call.argument_spans.get("export_params"),
+            )

@@ -1,0 +1,31 @@
+"""ONX520 opset-too-low. Contract: rules/ONX520-opset-too-low.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from onnxlint.flow.facts import ExportCall
+from onnxlint.paths import package_path
+from onnxlint.records import Outcome
+from onnxlint.rules.rule import Objection, Rule
+
+
+class OpsetTooLow(Rule):
+    """Object to an opset at which the TorchScript exporter refuses operators that it lowers at later ones."""
+
+    code = "ONX520"
+
+    def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
+        if not call.too_new:
+            return
+        newest, *others = call.too_new
+        more = f", and {len(others)} more" if others else ""
+        yield Objection(
+            f"the TorchScript exporter lowers `{newest.op}` ({package_path(newest.span.path)}:{newest.span.line}{more})"
+            f" from opset {newest.since} on, and is asked for {call.opset}",
+            f"ask for opset {newest.since} or later",
+            span=call.argument_spans.get("opset_version"),
+            effects={"torchscript": Outcome.EXPORT_ERROR},
+        )

@@ -1,0 +1,29 @@
+"""Every rule by its code: those beside this module, and those of installed distributions."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+
+from onnxlint.rules.rule import Rule
+
+
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """Every rule by code; a module beside this one that starts with `onx` holds one. Raises TypeError for twins."""
+    package = importlib.import_module(__package__)
+    rules: dict[str, Rule] = {}
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.name.startswith("onx"):
+            module = importlib.import_module(f"{__package__}.{found.name}")
+            for _, kind in inspect.getmembers(module, inspect.isclass):
+                if issubclass(kind, Rule) and kind.__module__ == module.__name__:
+                    if kind.code in rules:
+                        raise TypeError(
+                            f"{kind.code} is the code of {kind.__name__} and {type(rules[kind.code]).__name__}"
+                        )
+                    rules[kind.code] = kind()
+    return dict(sorted(rules.items()))
