@@ -14,10 +14,11 @@ from onnxlint.catalogue import Rule as Contract
 from onnxlint.catalogue import speakers
 from onnxlint.flow.facts import ExportCall, Fact
 from onnxlint.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described
-from onnxlint.rules.observations import observations
-from onnxlint.rules.page import Page, Region
+from onnxlint.rules.observations import ObservationProvider
+from onnxlint.rules.page import Page
 from onnxlint.rules.registry import all_rules
 from onnxlint.rules.rule import Handler, Objection, Rule
+from onnxlint.rules.tree import Tree
 
 KIND = "findings"
 WORTH_PROCESSES = 40  # files to look through before other processes are worth their start
@@ -112,19 +113,16 @@ def look_through(
 
 
 def _visited(page: Page, facts: Sequence[Fact], broken: list[Diagnostic]) -> Iterator[tuple[cst.CSTNode, Fact]]:
-    """The observations of a file with their nodes, piece by piece; a piece is a class or function at top level."""
-    pieces: dict[int, tuple[Region, list[Fact]]] = {}
+    """The observations of a file with their nodes, function by function; of those functions alone."""
+    trees: dict[Tree, list[Fact]] = {}
     for fact in facts:
-        region = page.region(fact.span.line)
-        pieces.setdefault(id(region), (region, []))[1].append(fact)
-    for region, own in pieces.values():
+        line = fact.span.line
         try:
-            nodes = observations(region.cst, own)
-        except (cst.ParserSyntaxError, RecursionError) as error:
-            what = f"libcst does not read what stands from line {region.first} to {region.last}: {described(error)}"
-            broken.append(Diagnostic("error", what, page.path, region.first))
-            continue
-        yield from ((node, fact) for node, seen in nodes.items() for fact in seen)
+            trees.setdefault(page.region(line).around(line), []).append(fact)
+        except Exception as error:  # noqa: BLE001 - what libcst does not read must not lose what else is in the file
+            broken.append(Diagnostic("error", f"`{fact.text}` is not checked: {described(error)}", page.path, line))
+    for tree, own in trees.items():
+        yield from ((node, fact) for node, seen in ObservationProvider(tree, own).by_node().items() for fact in seen)
 
 
 def _key(path: str, text: str, asked: bytes, facts: Sequence[Fact]) -> bytes:

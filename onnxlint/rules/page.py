@@ -158,6 +158,7 @@ class Region:
         self.last = last
         self.tree = tree
         self._text = text
+        self._functions: dict[ast.AST, Tree] = {}
         self._column = column
         self.parents: dict[ast.AST, ast.AST] = {}
         self._places: list[tuple[int, int, int]] = []  # of each node that has one, with its number in the queue
@@ -185,7 +186,25 @@ class Region:
     @cached_property
     def cst(self) -> Tree:
         """The same piece as a libcst tree. Raises libcst.ParserSyntaxError where libcst does not read it."""
-        return Tree(self._text, self.tree, self._column)
+        return Tree(self._text, self.tree.body, self._column)
+
+    def around(self, line: int) -> Tree:
+        """The function at top level, or the method, that a line is of; else the whole piece. Raises as `cst` does."""
+        body: list[ast.stmt] = self.tree.body
+        while body:
+            node = next((n for n in body if _first_line(n) <= line <= (n.end_lineno or 0)), None)
+            if isinstance(node, FunctionNode):
+                return self._function(node)
+            body = node.body if isinstance(node, ast.ClassDef) else []
+        return self.cst
+
+    def _function(self, node: FunctionNode) -> Tree:
+        if node not in self._functions:
+            lines = Lines(self._text)
+            first, last = _first_line(node) - self.first + 1, (node.end_lineno or 0) - self.first + 1
+            text = self._text[lines.start(first) : lines.start(last + 1)]
+            self._functions[node] = Tree(text, [node], self._column)
+        return self._functions[node]
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:
         """The nodes that begin from one `ast` position up to another, line by line, outermost first in each."""
@@ -228,6 +247,11 @@ def _bindings(root: ast.AST) -> dict[str, list[ast.AST]]:
         for name in {n.id for t in targets if t is not None for n in ast.walk(t) if isinstance(n, ast.Name)}:
             found.setdefault(name, []).append(node)
     return found
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def many_lines(node: ast.AST) -> bool:

@@ -11,7 +11,7 @@ import bisect
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import libcst as cst
 from libcst.metadata import BaseMetadataProvider, CodeRange
@@ -35,19 +35,22 @@ _BLOCKS = (*_SUITES, cst.Else, cst.Finally)
 class Tree:
     """A piece of a file: its nodes, their parents and their places.
 
-    `tree` is what `ast` makes of the same text, with the lines of the file; `column(line, byte)` gives the column, from
-    1 and in characters, of an offset in bytes. Raises libcst.ParserSyntaxError where libcst does not read the text.
+    `statements` are what `ast` makes of the same text, with the lines of the file; `column(line, byte)` gives the
+    column, from 1 and in characters, of an offset in bytes. A text may be indented as a whole. Raises
+    libcst.ParserSyntaxError where libcst does not read the text.
     """
 
-    def __init__(self, text: str, tree: ast.Module, column: Callable[[int, int], int]) -> None:
-        self.module = parsed(text)
+    def __init__(self, text: str, statements: Sequence[ast.stmt], column: Callable[[int, int], int]) -> None:
+        indented = text[:1].isspace() and statements[0].col_offset > 0
+        self.module = parsed(f"if 1:\n{text}" if indented else text)
+        self.outside: set[cst.CSTNode] = {self.module, *(self.module.body if indented else ())}  # of what the file has
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, tuple[Place, Place]] = {}
         self._starts: dict[cst.CSTNode, Place] = {}  # of what has a header of its own
         self._known: dict[tuple[object, cst.CSTNode], object] = {}
         self._set_parents()
         self._column = column
-        self._align(self.module.body, tree.body)
+        self._align(self.module.body[0].body.body if indented else self.module.body, statements)  # type: ignore[union-attr]
         order = sorted((place, at) for at, place in enumerate(self._starts.values()))
         self._heads = [place for place, _ in order]
         headed = list(self._starts)
@@ -198,7 +201,7 @@ class Tree:
         inner = [n for n in self._under(head) if self.range(n)[0] <= place < self.range(n)[1]]
         yield from reversed(inner)
         for outer in self.around(inner[0] if inner else head):
-            if not isinstance(outer, cst.Module) and self.range(outer)[0] <= place < self.range(outer)[1]:
+            if outer not in self.outside and self.range(outer)[0] <= place < self.range(outer)[1]:
                 yield outer
 
     def innermost_head(self, place: Place) -> cst.CSTNode | None:
@@ -282,17 +285,26 @@ def _parts(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith(_FORMAT))
 
 
+@cache
+def _is_node(kind: type[Any]) -> bool:
+    return isinstance(kind, type) and issubclass(
+        kind, cst.CSTNode
+    )  # asked of each class once: libcst's are abstract ones, which takes its time
+
+
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes that a node holds, without those of formatting, in source order."""
+    kind = type(node)
+    if kind is cst.IfExp or kind is cst.CompFor:
+        return _in_order(node)  # type: ignore[arg-type]  # it is one of these
     found: list[cst.CSTNode] = []
-    for name in _parts(type(node)):
-        held = getattr(node, name)
-        if isinstance(held, cst.CSTNode):
-            found.append(held)
-        elif isinstance(held, (tuple, list)):
-            found += [h for h in held if isinstance(h, cst.CSTNode)]
-    if isinstance(node, (cst.IfExp, cst.CompFor)):
-        return _in_order(node)
+    for name in _parts(kind):
+        part = getattr(node, name)
+        held = type(part)
+        if held is tuple or held is list:
+            found += [child for child in part if _is_node(type(child))]  # type: ignore[arg-type]
+        elif _is_node(held):  # type: ignore[arg-type]  # classes are hashable
+            found.append(part)
     return found
 
 
