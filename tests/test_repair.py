@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from onnxlint.atomic import replace_file
 from onnxlint.cli import init, main
 from onnxlint.fix import registry
-from onnxlint.fix.site import Site
 from onnxlint.fix.write import Change, write
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site
 
 MODEL = """\
 import torch
@@ -421,12 +421,9 @@ def broken_remedy(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Let the remedy of ONX411 write `text` in the place of the span."""
 
     def wrong(site: Site) -> Fix:
-        span = site.finding.span
-        lines = site.page.lines
-        ends = lines.offset((span.line, span.column)), lines.offset((span.end_line, span.end_column))
-        return site.fix("wrong", Safety.SAFE, site.splice(*ends, text))
+        return site.fix("wrong", Safety.SAFE, site.splice(site.start, site.end, text))
 
-    remedies = {**registry.all_remedies(), "ONX411": registry.Remedy("ONX411", Safety.SAFE, wrong)}
+    remedies = {**registry.all_remedies(), "ONX411": registry.Remedy("ONX411", Safety.SAFE, wrong, site=Site)}
     monkeypatch.setattr(registry, "all_remedies", lambda: remedies)
 
 

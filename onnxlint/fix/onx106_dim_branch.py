@@ -2,75 +2,68 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.guards import crops_only, pads_only, without_question
-from onnxlint.fix.onx101_tensor_branch import branch_of
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.sizes import axis_of, literal
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import branch_of, crops_only, only_assignment, pads_only, without_question
+from onnxlint.rules.site import Site, indices, literal, same
+from onnxlint.rules.sizes import Axis, axis_of, same_axis
 
 
 @remedy("ONX106", Safety.SAFE)
 def slice_always(site: Site) -> Fix | None:
     """Safe: a slice that ends behind the last element, or begins before the first one, is the tensor itself."""
     branch = branch_of(site)
-    if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1:
+    statement = only_assignment(branch) if isinstance(branch, cst.If) else None
+    if not isinstance(branch, cst.If) or statement is None:
         return None
     if pads_only(site, branch):
         return without_question(site, branch, "pad always, by an amount that may be zero", Safety.SAFE)
     if crops_only(branch):
         return without_question(site, branch, "cut always: to its own size it changes nothing", Safety.UNSAFE)
-    asked = _longer_than(site, branch.test)
-    cut = _cut(branch.body[0])
-    if asked is None or cut is None:
+    asked, cut = _longer_than(site, branch.test), _cut(statement)
+    if asked is None or cut is None or not same_axis(asked[0], cut[0]) or not same(asked[1], cut[1]):
         return None
-    (tensor, axis), bound = asked
-    name, at, limit = cut
-    if name != tensor or at != axis or site.source(bound) != site.source(limit).removeprefix("-"):
-        return None
-    number = literal(bound)
+    number = literal(asked[1])
     if number is not None and number < 1:
         return None
     return without_question(site, branch, "slice always: it keeps what there is", Safety.SAFE)
 
 
-def _longer_than(site: Site, test: ast.expr) -> tuple[tuple[str, int], ast.expr] | None:
+def _longer_than(site: Site, test: cst.BaseExpression) -> tuple[Axis, cst.BaseExpression] | None:
     """`x.shape[1] > n`, either way round."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return None
-    left, right = test.left, test.comparators[0]
-    if isinstance(test.ops[0], (ast.Lt, ast.LtE)):
-        left, right = right, left
-    elif not isinstance(test.ops[0], (ast.Gt, ast.GtE)):
-        return None
+    match test:
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.GreaterThan() | cst.GreaterThanEqual(), right)]):
+            pass
+        case cst.Comparison(right, [cst.ComparisonTarget(cst.LessThan() | cst.LessThanEqual(), left)]):
+            pass
+        case _:
+            return None
     axis = axis_of(site, left)
     return None if axis is None or axis_of(site, right) is not None else (axis, right)
 
 
-def _cut(statement: ast.stmt) -> tuple[str, int, ast.expr] | None:
-    """`x = x[:, :n]` or `x = x[:, -n:]`: the variable, the axis, and the one bound."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+def _cut(statement: cst.Assign) -> tuple[Axis, cst.BaseExpression] | None:
+    """`x = x[:, :n]` or `x = x[:, -n:]`: the variable, the axis, and the one bound, without its sign."""
+    value = statement.value
+    if not (isinstance(value, cst.Subscript) and isinstance(value.value, cst.Name)):
         return None
-    target, value = statement.targets[0], statement.value
-    if not (isinstance(target, ast.Name) and isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name)):
+    if not same(value.value, statement.targets[0].target):
         return None
-    if target.id != value.value.id:
-        return None
-    parts = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
-    found: list[tuple[int, ast.expr]] = []
-    for at, part in enumerate(parts):
-        if not isinstance(part, ast.Slice) or part.step is not None:
-            return None
-        if part.lower is None and part.upper is not None and not _negative(part.upper):
-            found.append((at, part.upper))
-        elif part.upper is None and part.lower is not None and _negative(part.lower):
-            found.append((at, part.lower))
-        elif part.lower is not None or part.upper is not None:
-            return None
-    return (target.id, *found[0]) if len(found) == 1 else None
+    bounds: list[tuple[Axis, cst.BaseExpression]] = []
+    for at, part in enumerate(indices(value)):
+        match part:
+            case cst.Slice(None, None, step=None):
+                continue
+            case cst.Slice(None, cst.BaseExpression() as end, step=None) if not _negative(end):
+                bounds.append(((value.value, at), end))
+            case cst.Slice(cst.UnaryOperation(cst.Minus(), amount), None, step=None):
+                bounds.append(((value.value, at), amount))
+            case _:
+                return None
+    return bounds[0] if len(bounds) == 1 else None
 
 
-def _negative(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+def _negative(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)

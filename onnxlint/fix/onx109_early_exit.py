@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint.fix.onx101_tensor_branch import branch_of, without_guard
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import branch_of, without_guard
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX109", Safety.UNSAFE)

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
-from onnxlint.fix.guards import without_question
-from onnxlint.fix.onx101_tensor_branch import branch_of
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import branch_of, only_assignment, without_question
+from onnxlint.rules.site import Site, call_name, keywords, positional, same
+
+_SIZES_DIFFER = m.Comparison(comparisons=[m.ComparisonTarget(m.NotEqual())])
 
 
 @remedy("ONX114", Safety.UNSAFE)
 def resize_always(site: Site) -> Fix | None:
     """Unsafe by a last digit: a resize to the same size computes what it could have left alone."""
     branch = branch_of(site)
-    if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1:
+    if not isinstance(branch, cst.If) or not m.matches(branch.test, _SIZES_DIFFER):
         return None
-    test, body = branch.test, branch.body[0]
-    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.NotEq)):
+    statement = only_assignment(branch)
+    call = statement.value if statement is not None else None
+    if not isinstance(call, cst.Call) or call_name(call) not in ("interpolate", "resize"):
         return None
-    if not (isinstance(body, ast.Assign) and len(body.targets) == 1 and isinstance(body.value, ast.Call)):
-        return None
-    call, target = body.value, body.targets[0]
-    if site.source(call.func).rpartition(".")[2] not in ("interpolate", "resize") or not call.args:
-        return None
-    if site.source(call.args[0]) != site.source(target) or not any(k.arg == "size" for k in call.keywords):
+    resized = statement is not None and any(same(i, statement.targets[0].target) for i in positional(call)[:1])
+    if not resized or "size" not in keywords(call):
         return None
     return without_question(site, branch, "resize always: to its own size it changes nothing", Safety.UNSAFE)

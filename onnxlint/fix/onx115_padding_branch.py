@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.guards import pads_only, without_question
-from onnxlint.fix.onx101_tensor_branch import branch_of
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.values import assigned
-from onnxlint.records import Edit, Fix, Safety
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import asked_for, branch_of, pad_in, pads_only, without_question
+from onnxlint.rules.site import Site, same, tight, variables
+from onnxlint.rules.tree import walk
+from onnxlint.rules.values import assigned
 
 _TITLE = "pad always, by an amount that may be zero"
 
@@ -18,56 +18,38 @@ _TITLE = "pad always, by an amount that may be zero"
 def pad_always(site: Site) -> Fix | None:
     """Safe: the amount is zero exactly where the question was answered with no."""
     branch = branch_of(site)
-    if not isinstance(branch, ast.If) or branch.orelse or len(branch.body) != 1:
+    if not isinstance(branch, cst.If):
         return None
     if pads_only(site, branch):
         return without_question(site, branch, _TITLE, Safety.SAFE)
-    statement = branch.body[0]
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+    padding, asked = pad_in(branch), asked_for(branch.test)
+    if padding is None or asked is None:
         return None
-    call = statement.value
-    if site.source(call.func).rpartition(".")[2] != "pad" or len(call.args) < 2:
-        return None
-    asked = _asked(branch.test)
-    if asked is None:
-        return None
-    return _rest(site, branch, asked, call)
+    body = _by_rest(site, branch, asked, padding)
+    return without_question(site, branch, _TITLE, Safety.SAFE, body) if body is not None else None
 
 
-def _asked(test: ast.expr) -> ast.expr | None:
-    """What is asked for being other than zero: `n`, `n != 0`, `n > 0`."""
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
-        right = test.comparators[0]
-        return test.left if isinstance(right, ast.Constant) and right.value == 0 else None
-    return test if isinstance(test, (ast.Name, ast.BinOp)) else None
-
-
-def _rest(site: Site, branch: ast.If, asked: ast.expr, call: ast.Call) -> Fix | None:
+def _by_rest(
+    site: Site, branch: cst.If, asked: cst.BaseExpression, padding: cst.BaseExpression
+) -> cst.BaseSuite | None:
     """`if n % k: pad by k - n % k`: pad by `-n % k`."""
-    rest = asked
-    if isinstance(asked, ast.Name):
+    rest: cst.BaseExpression | None = asked
+    if isinstance(asked, cst.Name):
         values = list(assigned(site, asked))
-        if len(values) != 1 or values[0] is None:
-            return None
-        rest = values[0]
-    if not (isinstance(rest, ast.BinOp) and isinstance(rest.op, ast.Mod)):
+        rest = values[0] if len(values) == 1 else None
+    if not (isinstance(rest, cst.BinaryOperation) and isinstance(rest.operator, cst.Modulo)):
         return None
-    divisor, text = site.source(rest.right), site.source(asked)
-    found = [
+    missing = [
         n
-        for n in ast.walk(call.args[1])
-        if isinstance(n, ast.BinOp)
-        and isinstance(n.op, ast.Sub)
-        and site.source(n) in (f"{divisor} - {text}", f"{divisor} - ({text})")
+        for n in walk(padding)
+        if isinstance(n, cst.BinaryOperation)
+        and isinstance(n.operator, cst.Subtract)
+        and same(n.left, rest.right)
+        and same(n.right, asked)
     ]
-    if len(found) != 1 or any(isinstance(n, ast.Name) and n not in ast.walk(found[0]) for n in ast.walk(call.args[1])):
+    if len(missing) != 1 or len([*variables(padding)]) != len([*variables(missing[0])]):
         return None
-    fix = without_question(site, branch, _TITLE, Safety.SAFE)
-    if fix is None:
-        return None
-    (edit,) = fix.edits
-    amount = f"-{site.operand(rest.left)} % {divisor}"
-    if edit.text.count(site.source(found[0])) != 1:
-        return None
-    told = edit.text.replace(site.source(found[0]), amount)
-    return site.fix(_TITLE, Safety.SAFE, Edit(edit.path, edit.start, edit.end, told))
+    amount = site.expression("-{length} % {parts}", length=tight(rest.left), parts=tight(rest.right))
+    amount = amount.with_changes(lpar=missing[0].lpar, rpar=missing[0].rpar)
+    body = branch.body.deep_replace(missing[0], amount)
+    return body if isinstance(body, cst.BaseSuite) else None

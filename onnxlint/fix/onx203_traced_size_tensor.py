@@ -2,91 +2,87 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.values import Values
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import set_argument
+from onnxlint.rules.site import Site, argument, bare, call_name, dotted, has_star, keywords, positional
+from onnxlint.rules.values import Values, parameters
 
+Made = tuple[str, list[cst.BaseExpression]]
 _WRAPPERS = ("list", "tuple", "np.array", "numpy.array", "np.asarray", "numpy.asarray")
+_PLAIN_LOOP = m.ListComp(for_in=m.CompFor(ifs=[], inner_for_in=None))
+_LITERAL = m.OneOf(m.Integer(), m.Float(), m.Imaginary(), m.SimpleString(), m.Name("True"), m.Name("False"))
 
 
 @remedy("ONX203", Safety.SAFE)
 def make_it_with_an_operator(site: Site) -> Fix | None:
     """Safe: `torch.arange` and `torch.full` give the numbers that the list holds, in the same dtype."""
-    call = site.at_span(ast.Call)
-    if call is None or not call.args or isinstance(call.args[0], ast.Starred):
+    call = site.at_span(cst.Call)
+    if call is None or has_star(call) or len(positional(call)) != 1 or set(keywords(call)) - {"dtype", "device"}:
         return None
-    name = site.source(call.func).rpartition(".")[2]
-    kept = {k.arg: site.source(k.value) for k in call.keywords}
-    if None in kept or set(kept) - {"dtype", "device"} or len(call.args) != 1:
+    name, data = call_name(call), call.args[0].value
+    if name not in ("tensor", "as_tensor", "from_numpy", "LongTensor"):
         return None
-    if name == "LongTensor":
-        kept["dtype"] = "torch.long"
-    elif name not in ("tensor", "as_tensor", "from_numpy"):
-        return None
-    data = call.args[0]
-    while (
-        isinstance(data, ast.Call) and site.source(data.func) in _WRAPPERS and len(data.args) == 1 and not data.keywords
-    ):
-        data = data.args[0]
+    while isinstance(data, cst.Call) and dotted(data.func) in _WRAPPERS and _is_plain(data) and len(data.args) == 1:
+        data = data.args[0].value
     made = _arange(site, data) or _full(site, data)
     if made is None:
         return None
-    function, arguments = made
-    if "device" not in kept and name != "from_numpy":
-        device = _device(site)
-        if device:
-            kept["device"] = device
-    options = "".join(f", {key}={value}" for key, value in kept.items())
-    text = f"{function}({arguments}{options})"
-    return site.fix(f"make it with an operator: `{function}(...)`", Safety.SAFE, site.replace(call, text))
-
-
-def _arange(site: Site, data: ast.expr) -> tuple[str, str] | None:
-    if isinstance(data, ast.ListComp) and len(data.generators) == 1:
-        loop = data.generators[0]
-        same = isinstance(data.elt, ast.Name) and isinstance(loop.target, ast.Name) and data.elt.id == loop.target.id
-        data = loop.iter if same and not loop.ifs else data
-    if isinstance(data, ast.List) and len(data.elts) == 1 and isinstance(data.elts[0], ast.Starred):
-        data = data.elts[0].value
-    if not isinstance(data, ast.Call) or data.keywords or any(isinstance(a, ast.Starred) for a in data.args):
+    function, (*values, last) = made
+    args = [*map(cst.Arg, values), call.args[0].with_changes(value=last), *call.args[1:]]
+    new: cst.Call | None = call.with_changes(func=cst.parse_expression(function), args=args, lpar=(), rpar=())
+    if new is not None and name == "LongTensor":
+        new = set_argument(new, "dtype", cst.parse_expression("torch.long"))
+    device = _device(site, call) if name != "from_numpy" and argument(call, "device") is None else None
+    if new is not None and device is not None:
+        new = set_argument(new, "device", cst.parse_expression(device))
+    if new is None:
         return None
-    name = site.source(data.func)
-    if name not in ("range", "np.arange", "numpy.arange") or not all(Values(site).is_size(a) for a in data.args):
+    return site.fix(f"make it with an operator: `{function}(...)`", Safety.SAFE, site.replace(call, new))
+
+
+def _is_plain(call: cst.Call) -> bool:
+    return not keywords(call) and not has_star(call)
+
+
+def _arange(site: Site, data: cst.BaseExpression) -> Made | None:
+    match data:
+        case cst.ListComp(elt=cst.Name(value=item), for_in=cst.CompFor(target=cst.Name(value=target), iter=loop)):
+            data = loop if item == target and m.matches(data, _PLAIN_LOOP) else data
+        case cst.List(elements=[cst.StarredElement(value=listed)]):
+            data = listed
+    if not isinstance(data, cst.Call) or not _is_plain(data):
         return None
-    return "torch.arange", ", ".join(site.source(a) for a in data.args)
+    limits = positional(data)
+    if dotted(data.func) not in ("range", "np.arange", "numpy.arange") or not all(map(Values(site).is_size, limits)):
+        return None
+    return "torch.arange", [bare(limit) for limit in limits]
 
 
-def _full(site: Site, data: ast.expr) -> tuple[str, str] | None:
+def _full(site: Site, data: cst.BaseExpression) -> Made | None:
     """`[value] * n`, `[value for _ in range(n)]`."""
-    if isinstance(data, ast.BinOp) and isinstance(data.op, ast.Mult) and isinstance(data.left, ast.List):
-        items, count = data.left.elts, data.right
-        value = items[0] if len(items) == 1 else None
-    elif isinstance(data, ast.ListComp) and len(data.generators) == 1 and not data.generators[0].ifs:
-        loop = data.generators[0].iter
-        count = (
-            loop.args[0]
-            if isinstance(loop, ast.Call) and site.source(loop.func) == "range" and len(loop.args) == 1
-            else data
-        )
-        value = data.elt
-    elif Values(site).is_size(data):
-        return "torch.full", f"(), {site.source(data)}"
-    else:
+    values = Values(site)
+    match data:
+        case cst.BinaryOperation(left=cst.List(elements=[cst.Element(value=value)]), operator=cst.Multiply()):
+            count = data.right
+        case cst.ListComp(elt=value, for_in=cst.CompFor(iter=cst.Call() as loop)) if m.matches(data, _PLAIN_LOOP):
+            if dotted(loop.func) != "range" or len(positional(loop)) != 1 or not _is_plain(loop):
+                return None
+            count = positional(loop)[0]
+        case _ if values.is_size(data):
+            return "torch.full", [cst.Tuple([]), bare(data)]
+        case _:
+            return None
+    if not m.matches(value, _LITERAL) or not values.is_size(count):
         return None
-    if not isinstance(value, ast.Constant) or not Values(site).is_size(count):
-        return None
-    return "torch.full", f"({site.source(count)},), {site.source(value)}"
+    return "torch.full", [site.expression("({count},)", count=bare(count)), bare(value)]
 
 
-def _device(site: Site) -> str | None:
+def _device(site: Site, call: cst.Call) -> str | None:
     """`x.device` of a tensor in scope that depends on the inputs."""
-    node = site.at_span(ast.expr)
-    function = site.function(node) if node is not None else None
-    if node is None or function is None:
-        return None
-    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    known = [p for p in parameters if site.hint(f"${p}").startswith("tensor")]
-    return f"{known[0]}.device" if known else None
+    function = site.function(call)
+    names = parameters(function) if function is not None else []
+    return next((f"{name}.device" for name in names if site.hint(f"${name}").startswith("tensor")), None)

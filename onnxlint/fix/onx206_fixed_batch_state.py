@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onnxlint.fix.onx201_literal_batch import take_the_size
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX206", Safety.SAFE)

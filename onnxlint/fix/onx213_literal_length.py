@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.onx201_literal_batch import argument_list
+from onnxlint.fix.onx201_literal_batch import size_arguments
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.sizes import literal, size_named
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, literal
+from onnxlint.rules.sizes import size_named
 
 
 @remedy("ONX213", Safety.SAFE)
 def take_the_length(site: Site) -> Fix | None:
     """Safe: eager takes no other length with the literal."""
-    call = site.at_span(ast.Call)
+    call = site.at_span(cst.Call)
     size = size_named(site, site.hint("axis"))
     if call is None or size is None:
         return None
-    found = [a for a in argument_list(call) if literal(a) == site.number("literal")]
-    if len(found) != 1:
+    literals = [s.value for s in size_arguments(call) if literal(s.value) == site.number("literal")]
+    if len(literals) != 1:
         return None
-    return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, site.replace(found[0], size))
+    return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, site.replace(literals[0], size))

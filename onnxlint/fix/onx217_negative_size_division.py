@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.sizes import literal
-from onnxlint.fix.values import Values
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, literal
+from onnxlint.rules.sizes import rounded_up
+from onnxlint.rules.values import Values
+
+_NEGATED = m.UnaryOperation(operator=m.Minus())
+_ROUNDED_UP = m.UnaryOperation(
+    operator=m.Minus(), expression=m.BinaryOperation(left=_NEGATED, operator=m.FloorDivide())
+)
 
 
 @remedy("ONX217", Safety.SAFE)
 def round_up_from_above(site: Site) -> Fix | None:
     """Safe: the same number for every size."""
-    for node in (*site.inside(ast.UnaryOp), *site.inside(ast.BinOp)):
-        outer = node if isinstance(node, ast.UnaryOp) else site.region.parents.get(node)
-        if not (isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.USub)):
+    for node in (*site.inside(cst.UnaryOperation), *site.inside(cst.BinaryOperation)):
+        outer = site.parent(node) if isinstance(node, cst.BinaryOperation) else node
+        if outer is None or not m.matches(outer, _ROUNDED_UP):
             continue
-        inner = outer.operand
-        if not (isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.FloorDiv)):
-            continue
-        left, parts = inner.left, literal(inner.right)
-        if not (isinstance(left, ast.UnaryOp) and isinstance(left.op, ast.USub)) or parts is None or parts < 1:
-            continue
-        if not Values(site).is_size(left.operand):
-            continue
-        start, end = site.page.range(outer)
-        text = f"({site.operand(left.operand)} + {parts - 1}) // {parts}"
-        return site.fix(f"round up with a positive sum: `{text}`", Safety.SAFE, site.splice(start, end, text))
+        division = cst.ensure_type(cst.ensure_type(outer, cst.UnaryOperation).expression, cst.BinaryOperation)
+        size = cst.ensure_type(division.left, cst.UnaryOperation).expression
+        new = rounded_up(Values(site), size, division.right) if literal(division.right) is not None else None
+        if new is not None:
+            title = f"round up with a positive sum: `{site.tree.code(new)}`"
+            return site.fix(title, Safety.SAFE, site.replace(outer, new))
     return None

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.calls import set_argument
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import set_argument
+from onnxlint.rules.site import Site, call_name, keywords, tight
 
 
 @remedy("ONX302", Safety.UNSAFE, changes_output=True)
 def tie_to_mode(site: Site) -> Fix | None:
     """Pass `training=self.training`; outside of a module's method there is no mode to pass."""
-    call = site.at_span(ast.Call)
-    if call is None or not site.is_module(call):
-        return None
-    owner = site.owner(call)
-    if owner is None:
-        return None
-    name = ast.unparse(call.func).rpartition(".")[2]
-    if name[:1].isupper():
-        return None  # a module made in forward: it belongs in `__init__`
+    call = site.at_span(cst.Call)
+    owner = site.owner(call) if call is not None and site.is_module(call) else None
+    name = call_name(call)
+    if call is None or owner is None or not name or name[0].isupper():
+        return None  # in upper case it is a module made in forward: it belongs in `__init__`
     if name == "scaled_dot_product_attention":
-        given = next((k.value for k in call.keywords if k.arg == "dropout_p"), None)
-        if given is None:
+        rate = keywords(call).get("dropout_p")
+        if rate is None:
             return None
-        text = f"{site.operand(given)} if {owner}.training else 0.0"
-        return site.fix(
-            "drop only in training: `dropout_p=… if self.training else 0.0`", Safety.UNSAFE, site.replace(given, text)
-        )
-    edits = set_argument(site, call, "training", f"{owner}.training", position=2)
-    return site.fix("pass `training=self.training`", Safety.UNSAFE, *edits) if edits else None
+        title = "drop only in training: `dropout_p=… if self.training else 0.0`"
+        new = site.expression(f"{{rate}} if {owner}.training else 0.0", rate=tight(rate))
+        return site.fix(title, Safety.UNSAFE, site.replace(rate, new))
+    tied = set_argument(call, "training", site.expression(f"{owner}.training"), position=2)
+    return site.fix("pass `training=self.training`", Safety.UNSAFE, site.replace(call, tied)) if tied else None

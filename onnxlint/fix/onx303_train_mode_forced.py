@@ -2,60 +2,55 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site
+from onnxlint.rules.tree import walk
+
+# `module.train()` on its own, `train(True)` too.
+_TRUE = m.Arg(m.Name("True"), keyword=None, star="")
+_SWITCH = m.Expr(m.Call(func=m.Attribute(attr=m.Name("train")), args=[m.ZeroOrMore(_TRUE)]))
+_INHERITED = m.Call(func=m.Attribute(m.Call(func=m.Name("super"), args=[]), m.Name("eval")))
 
 
 @remedy("ONX303", Safety.UNSAFE, changes_output=True)
 def leave_the_mode(site: Site) -> Fix | None:
     """Unsafe: what the modules compute changes, which is the point."""
-    switch = next((n for n in site.inside(ast.stmt) if _switches(n)), None)
-    node = switch or site.at_span(ast.expr) or site.at_span(ast.stmt)
-    if node is None:
+    switch = next((n for n in site.inside(cst.Expr) if m.matches(n, _SWITCH)), None)
+    node = switch or site.at_span(cst.CSTNode)
+    statement = site.statement(node) if node is not None else None
+    if statement is None:
         return None
-    statement = site.statement(node)
-    if isinstance(statement, ast.Expr) and _switches(statement):
-        if site.holder(statement, ast.For) is not None or site.function(statement) is None:
+    if m.matches(statement, _SWITCH):
+        if site.holder(statement, cst.For) is not None or site.function(statement) is None:
             return None
         return site.fix("leave the modules in the mode they are in", Safety.UNSAFE, site.remove(statement))
-    function = statement if isinstance(statement, ast.FunctionDef) else site.function(node)
-    return _without_override(site, function) if isinstance(function, ast.FunctionDef) else None
+    function = statement if isinstance(statement, cst.FunctionDef) else site.function(statement)
+    return _without_override(site, function) if function is not None else None
 
 
-def _switches(node: ast.AST) -> bool:
-    """`module.train()` on its own, `train(True)` too."""
-    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-        return False
-    call = node.value
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "train" and not call.keywords):
-        return False
-    return all(isinstance(a, ast.Constant) and a.value is True for a in call.args)
-
-
-def _without_override(site: Site, function: ast.FunctionDef) -> Fix | None:
+def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
     """An `eval()` that calls the inherited one and then undoes it: the inherited one does alone."""
-    cls = site.region.parents.get(function)
-    if function.name != "eval" or not isinstance(cls, ast.ClassDef) or function.decorator_list or len(cls.body) == 1:
+    block = site.parent(function)
+    cls = site.parent(block) if block is not None else None
+    if function.name.value != "eval" or not isinstance(block, cst.IndentedBlock) or not isinstance(cls, cst.ClassDef):
         return None
-    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    if not any(site.source(c.func) == "super().eval" for c in calls):
+    if function.decorators or len(block.body) == 1 or not any(m.matches(n, _INHERITED) for n in walk(function)):
         return None
-    start = site.page.lines.start(function.lineno)
-    position = cls.body.index(function)
-    if position + 1 < len(cls.body):
-        following = cls.body[position + 1]
-        end = site.page.lines.start(
-            min([following.lineno, *(d.lineno for d in getattr(following, "decorator_list", ()))])
-        )
-        if any(at >= site.page.range(function)[1] for at, _ in site.comments(start, end)):
-            return None
+    (start, _), (end, _) = site.tree.range(function)
+    at = block.body.index(function)
+    if at + 1 < len(block.body):
+        following = block.body[at + 1]
+        between = [*getattr(following, "leading_lines", ()), *getattr(function.body, "footer", ())]
+        end = site.whole(following)[0][0]
     else:
-        end = site.page.lines.start((function.end_lineno or function.lineno) + 1)
-        before = cls.body[position - 1].end_lineno or 0
-        start = site.page.lines.start(before + 1)
-        if site.comments(start, site.page.range(function)[0]):
-            return None
-    return site.fix("leave out the override: `eval()` means eval mode", Safety.UNSAFE, site.splice(start, end, ""))
+        between = [*function.leading_lines]
+        start, end = site.tree.range(block.body[at - 1])[1][0] + 1, end + 1
+    if site.comments(*between):
+        return None
+    lines = site.page.lines
+    removal = site.splice((start, 1), lines.place(lines.start(end)), "")
+    return site.fix("leave out the override: `eval()` means eval mode", Safety.UNSAFE, removal)

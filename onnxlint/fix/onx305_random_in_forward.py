@@ -2,107 +2,103 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
-from onnxlint.fix.calls import argument
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site, many_lines
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import (
+    Site,
+    argument,
+    bare,
+    dotted,
+    is_loaded,
+    keywords,
+    literal,
+    names_in,
+    tight,
+)
+from onnxlint.rules.tree import Statement
 
 _TITLE = "draw in training only"
+_ADDED = m.BinaryOperation(operator=m.Add() | m.Subtract() | m.Multiply() | m.Divide())
 
 
 @remedy("ONX305", Safety.UNSAFE, changes_output=True)
 def draw_in_training_only(site: Site) -> Fix | None:
     """Unsafe: in eval mode the output is no longer random, which is the point."""
-    call = site.at_span(ast.Call)
-    if call is None or not site.is_module(call):
-        return None
-    owner = site.owner(call)
-    if owner is None:
+    call = site.at_span(cst.Call)
+    owner = site.owner(call) if call is not None and site.is_module(call) else None
+    if call is None or owner is None:
         return None
     mean = _mean(site, call)
     if mean is not None and _is_noise(site, call):
-        text = f"{site.source(call)} if {owner}.training else {mean}"
-        parent = site.region.parents.get(call)
-        alone = isinstance(parent, (ast.Assign, ast.Return, ast.AnnAssign, ast.keyword))
-        return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, text if alone else f"({text})"))
+        new = site.expression(f"{{draw}} if {owner}.training else {{mean}}", draw=bare(call), mean=mean)
+        return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.fitted(new, call)))
     test = _test_of(site, call)
     if test is not None:
-        text = f"({site.source(test)})" if isinstance(test, (ast.BoolOp, ast.IfExp)) else site.source(test)
-        return site.fix(_TITLE, Safety.UNSAFE, site.replace(test, f"{owner}.training and {text}"))
+        part = test.with_changes(lpar=(), rpar=())  # which stay around all of it
+        part = tight(part) if isinstance(test, (cst.BooleanOperation, cst.IfExp)) else part
+        new = site.expression(f"{owner}.training and {{test}}", test=part)
+        return site.fix(_TITLE, Safety.UNSAFE, site.replace(test, new))
     return _guarded(site, call, owner)
 
 
-def _is_noise(site: Site, node: ast.expr) -> bool:
+def _is_noise(site: Site, call: cst.Call) -> bool:
     """Whether what is drawn is added or multiplied in, directly or through a variable: there zero is its mean."""
-    parent = site.region.parents.get(node)
-    if isinstance(parent, ast.BinOp):
-        return isinstance(parent.op, (ast.Add, ast.Sub, ast.Mult, ast.Div))
-    if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name)):
-        return False
-    name, function = parent.targets[0].id, site.function(parent)
-    named = site.region.uses(function, name) if function is not None else []
-    uses = [n for n in named if isinstance(n.ctx, ast.Load)]
-    return bool(uses) and all(isinstance(site.region.parents.get(n), ast.BinOp) for n in uses)
+    match site.parent(call):
+        case cst.BinaryOperation() as parent:
+            return m.matches(parent, _ADDED)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            function = site.function(call)
+            uses = [n for n in site.uses(function, name) if is_loaded(site, n)] if function is not None else []
+            return bool(uses) and all(isinstance(site.parent(n), cst.BinaryOperation) for n in uses)
+    return False
 
 
-def _mean(site: Site, call: ast.Call) -> str | None:
+def _mean(site: Site, call: cst.Call) -> cst.BaseExpression | None:
     """What the draws are around, in the same shape: zeros for a normal distribution around zero."""
-    name = site.source(call.func)
-    inside = site.page.text[site.page.range(call.func)[1] : site.page.range(call)[1]]
-    if name == "torch.randn_like":
-        return f"torch.zeros_like{inside}"
-    if name == "torch.randn" and not any(k.arg == "generator" for k in call.keywords):
-        return f"torch.zeros{inside}"
-    if name == "torch.normal":
-        size = argument(call, "size", 2)
-        mean = argument(call, "mean", 0)
-        if mean is None:
-            return None
-        kept = "".join(f", {k.arg}={site.source(k.value)}" for k in call.keywords if k.arg in ("dtype", "device"))
-        if size is not None:
-            return f"torch.full({site.source(size)}, {_float(site, mean)}{kept})"
-        return site.source(mean) if not isinstance(mean, ast.Constant) else None
-    return None
+    name, by_name = dotted(call.func), keywords(call)
+    if name == "torch.randn_like" or (name == "torch.randn" and "generator" not in by_name):
+        return call.with_changes(func=site.expression(name.replace("randn", "zeros")), lpar=(), rpar=())
+    mean, size = argument(call, "mean", 0), argument(call, "size", 2)
+    if name != "torch.normal" or mean is None:
+        return None
+    number = literal(mean)
+    if size is None:
+        return mean if number is None and not isinstance(mean, cst.BaseNumber) else None
+    if number is not None:
+        mean = site.expression(f"{float(number)}")  # `torch.full` of an integer would make integers
+    like = {n: by_name[n] for n in by_name if n in ("dtype", "device")}
+    template = f"torch.full({{size}}, {{mean}}{''.join(f', {n}={{{n}}}' for n in like)})"
+    return site.expression(template, size=size, mean=mean, **like)
 
 
-def _float(site: Site, mean: ast.expr) -> str:
-    """The mean as a float: `torch.full` of an integer would make integers."""
-    return (
-        f"{float(mean.value)}" if isinstance(mean, ast.Constant) and isinstance(mean.value, int) else site.source(mean)
-    )
-
-
-def _test_of(site: Site, call: ast.Call) -> ast.expr | None:
+def _test_of(site: Site, call: cst.Call) -> cst.BaseExpression | None:
     """The test of the `if` whose outcome the draw decides."""
-    inner: ast.AST = call
+    inner: cst.CSTNode = call
     for outer in site.around(call):
-        if isinstance(outer, ast.If) and outer.test is inner:
-            return None if outer.orelse else outer.test
-        if isinstance(outer, ast.IfExp) and outer.test is inner:
-            return outer.test
-        if isinstance(outer, ast.stmt):
+        if isinstance(outer, (cst.If, cst.IfExp)) and outer.test is inner:
+            return None if isinstance(outer, cst.If) and outer.orelse is not None else outer.test
+        if isinstance(outer, Statement):
             return None
         inner = outer
     return None
 
 
-def _guarded(site: Site, call: ast.Call, owner: str) -> Fix | None:
+def _guarded(site: Site, call: cst.Call, owner: str) -> Fix | None:
     """`x = x + noise`: a statement that changes a variable by something drawn runs in training only."""
     statement = site.statement(call)
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-        name = statement.targets[0].id
-        changes = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement.value))
-    else:
-        changes = isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name)
-    if statement is None or not changes:
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+            changes = name in names_in(value)
+        case cst.AugAssign(target=cst.Name()):
+            changes = True
+        case _:
+            return None
+    line = site.parent(statement)
+    if not changes or not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
         return None
-    start, end = site.page.range(statement)
-    first = site.page.lines.start(statement.lineno)
-    text = site.page.text[start:end]
-    if site.page.text[first:start].strip() or many_lines(statement):
-        return None
-    indent = site.indent(statement)
-    body = text.replace("\n", "\n    ")
-    return site.fix(_TITLE, Safety.UNSAFE, site.splice(start, end, f"if {owner}.training:\n{indent}    {body}"))
+    body = cst.SimpleStatementLine([statement.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+    guard = cst.If(site.expression(f"{owner}.training"), cst.IndentedBlock([body]))
+    return site.fix(_TITLE, Safety.UNSAFE, site.replace(statement, guard))

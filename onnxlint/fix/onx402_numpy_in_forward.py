@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from onnxlint.fix.freed import takes_tensor
-from onnxlint.fix.numpy_names import FUNCTIONS, KEYWORDS, MEETS, METHODS, VALUES, WITHOUT_AXIS
+import libcst as cst
+from libcst import matchers as m
+
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import FunctionNode, LeftOut, Site
-from onnxlint.fix.values import assigned, stripped
+from onnxlint.rules.page import LeftOut
 from onnxlint.records import Edit, Fix, Safety
+from onnxlint.rules.freed import takes_tensor
+from onnxlint.rules.numpy_names import FUNCTIONS, KEYWORDS, MEETS, METHODS, VALUES, WITHOUT_AXIS
+from onnxlint.rules.site import (
+    Site,
+    call_name,
+    dotted,
+    elements,
+    has_star,
+    is_loaded,
+    keywords,
+    positional,
+    tight,
+    variables,
+)
+from onnxlint.rules.tree import Statement
+from onnxlint.rules.values import assigned, stripped
 
 _BACK = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
 _NUMBERS = ("float", "int", "bool")
+_ARRAY = m.Call(func=m.Attribute(attr=m.Name("numpy")), args=[])  # `x.numpy()`
 LONGEST = 500  # lines of a function that is rewritten as a whole, for each of its findings
 
 
 @remedy("ONX402", Safety.UNSAFE)
 def stay_in_torch(site: Site) -> Fix | None:
     """Unsafe: numpy computes many things in double precision, and rounds and broadcasts in ways of its own."""
-    node = site.at_span(ast.expr) or next(site.inside(ast.Call), None)
+    node = site.at_span(cst.BaseExpression) or next(site.inside(cst.Call), None)
     function = site.function(node) if node is not None else None
     if function is None:
         return None
-    if (function.end_lineno or 0) - function.lineno > LONGEST:
+    (first, _), (last, _) = site.tree.range(function)
+    if last - first > LONGEST:
         raise LeftOut
     edits = _Rewriting(site, function).edits()
     return site.fix("use the torch operators of the same meaning", Safety.UNSAFE, *edits) if edits else None
@@ -34,171 +51,168 @@ class _CannotError(Exception):
     """A part of the function has no counterpart in torch."""
 
 
-class _Rewriting:
-    """The edits that take numpy out of a function; only what is computed from a tensor is touched."""
+class _Rewriting(cst.CSTTransformer):
+    """Takes numpy out of a function; only what is computed from a tensor is touched."""
 
-    def __init__(self, site: Site, function: FunctionNode) -> None:
+    def __init__(self, site: Site, function: cst.FunctionDef) -> None:
+        super().__init__()
         self.site = site
         self.function = function
         self.numpy = site.page.imports.get("numpy", "np")
         self.arrays: set[str] = set()
+        self.changes: list[Edit] = []
 
     def edits(self) -> list[Edit]:
         """All of them; none where a part cannot be said in torch."""
         self._find_arrays()
         try:
-            edits = [edit for node in ast.walk(self.function) for edit in self._of(node)]
+            self.function.visit(self)
         except _CannotError:
             return []
-        whole = [e for e in edits if ".sort()" in e.text]  # what is written anew has no edits within
-        return [e for e in edits if e in whole or not any(w.start <= e.start and e.end <= w.end for w in whole)]
+        return self.changes
 
     def _find_arrays(self) -> None:
         """Variables that hold arrays: what is assigned an array, until no more are found."""
-        names = {n.id: n for n in ast.walk(self.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        names = {n.value: n for n in variables(self.function) if not is_loaded(self.site, n)}
+        values = {name: [v for v in assigned(self.site, node) if v is not None] for name, node in names.items()}
         grown = True
         while grown:
-            grown = False
-            for name, node in names.items():
-                values = [v for v in assigned(self.site, node) if v is not None]
-                if name not in self.arrays and any(map(self.is_array, values)):
-                    self.arrays.add(name)
-                    grown = True
+            more = {name for name in values.keys() - self.arrays if any(map(self.is_array, values[name]))}
+            self.arrays |= more
+            grown = bool(more)
 
-    def is_array(self, node: ast.expr) -> bool:
+    def is_array(self, node: cst.BaseExpression) -> bool:
         """Whether an expression gives an array that was computed from a tensor."""
-        if isinstance(node, ast.Name):
-            return node.id in self.arrays
-        if isinstance(node, (ast.BinOp, ast.Compare)):
-            return any(self.is_array(n) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
-        if isinstance(node, ast.UnaryOp):
-            return self.is_array(node.operand)
-        if isinstance(node, (ast.Subscript, ast.Attribute)):
-            return self.is_array(node.value)
-        if not isinstance(node, ast.Call):
-            return False
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and not node.args:
-            return True
-        if self._numpy_name(node.func):
-            return any(map(self.is_array, self._given(node)))
-        if self.site.source(node.func) in _NUMBERS:
-            return False
-        return isinstance(node.func, ast.Attribute) and self.is_array(node.func.value)
+        match node:
+            case cst.Name():
+                return node.value in self.arrays
+            case cst.BinaryOperation():
+                return self.is_array(node.left) or self.is_array(node.right)
+            case cst.Comparison():
+                return any(map(self.is_array, (node.left, *(c.comparator for c in node.comparisons))))
+            case cst.UnaryOperation():
+                return self.is_array(node.expression)
+            case cst.Subscript() | cst.Attribute():
+                return self.is_array(node.value)
+            case cst.Call():
+                if self._numpy_name(node.func):
+                    return self._takes_array(node)
+                method = isinstance(node.func, cst.Attribute) and self.is_array(node.func.value)
+                return method or m.matches(node, _ARRAY)
+        return False
 
-    def _given(self, call: ast.Call) -> Iterator[ast.expr]:
-        for value in (*call.args, *(k.value for k in call.keywords)):
-            yield from value.elts if isinstance(value, (ast.List, ast.Tuple)) else (value,)
+    def _takes_array(self, call: cst.Call) -> bool:
+        return any(self.is_array(value) for a in call.args for value in elements(a.value) or [a.value])
 
-    def _numpy_name(self, node: ast.expr) -> str:
+    def _numpy_name(self, node: cst.BaseExpression) -> str:
         """`exp` of `np.exp`; empty for anything else."""
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.numpy:
-            return node.attr
-        return ""
+        head, _, name = dotted(node).rpartition(".")
+        return name if head == self.numpy else ""
 
-    def _of(self, node: ast.AST) -> list[Edit]:
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and self.is_array(node.value):
-            parent = self.site.region.parents.get(node)
-            called = isinstance(parent, ast.Call) and parent.func is node
-            if not called and node.attr not in ("shape", "T", "ndim"):
-                raise _CannotError
-        return []
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
+        """Change a call, and keep the change once all of what a statement holds is done."""
+        site, new = self.site, updated_node
+        if isinstance(original_node, cst.Attribute):
+            self._check(original_node)
+        elif isinstance(original_node, cst.Call) and isinstance(updated_node, cst.Call):
+            new = self._changed(original_node, updated_node)
+        kinds = (cst.BaseExpression, cst.BaseSmallStatement, cst.BaseCompoundStatement)
+        if isinstance(original_node, cst.BaseExpression):
+            if original_node.lpar:
+                new = new.with_changes(lpar=original_node.lpar, rpar=original_node.rpar)
+            outer = next((n for n in site.around(original_node) if isinstance(n, kinds)), None)
+            if isinstance(outer, Statement) and site.tree.code(new) != site.tree.code(original_node):
+                self.changes.append(site.replace(original_node, new))
+        return new
 
-    def _call(self, call: ast.Call) -> list[Edit]:
-        site, name = self.site, self._numpy_name(call.func)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args:
-            return [self._without(call)]
-        if name:
-            return self._numpy_call(call, name) if any(map(self.is_array, self._given(call))) else []
-        text = site.source(call.func)
-        if text in _BACK and len(call.args) == 1 and self.is_array(call.args[0]):
-            return self._unwrapped(call)
-        if text in _NUMBERS and len(call.args) == 1 and self.is_array(call.args[0]):
-            if text == "int" or not takes_tensor(site, call):
-                raise _CannotError
-            return self._unwrapped(call)
-        if isinstance(call.func, ast.Attribute) and self.is_array(call.func.value):
-            return self._method(call, call.func)
-        if any(map(self.is_array, self._given(call))):
-            raise _CannotError  # of another library
-        return []
-
-    def _without(self, call: ast.Call) -> Edit:
-        """`x.detach().cpu().numpy()` as `x.detach()`."""
-        inner = call.func.value if isinstance(call.func, ast.Attribute) else call
-        while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "cpu":
-            inner = inner.func.value
-        return self.site.splice(self.site.page.range(inner)[1], self.site.page.range(call)[1], "")
-
-    def _unwrapped(self, call: ast.Call) -> list[Edit]:
-        """The one argument in the place of the call."""
-        site, (start, end) = self.site, self.site.page.range(call)
-        low, high = site.page.range(call.args[0])
-        kept = [f".to({site.source(k.value)})" for k in call.keywords if k.arg == "dtype"]
-        if len(kept) < len(call.keywords) or any("np." in text for text in kept):
+    def _check(self, node: cst.Attribute) -> None:
+        """Refuse what an array has and a tensor does not."""
+        parent = self.site.parent(node)
+        if node.attr.value in ("shape", "T", "ndim") or (isinstance(parent, cst.Call) and parent.func is node):
+            return
+        if is_loaded(self.site, node) and self.is_array(node.value):
             raise _CannotError
-        alone = isinstance(site.region.parents.get(call), (ast.Assign, ast.Return)) and not kept
-        loose = not alone and not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-        opened, closed = ("(", ")") if loose else ("", "")
-        return [site.splice(start, low, opened), site.splice(high, end, closed + "".join(kept))]
 
-    def _numpy_call(self, call: ast.Call, name: str) -> list[Edit]:
-        site = self.site
+    def _changed(self, call: cst.Call, new: cst.Call) -> cst.BaseExpression:
+        if m.matches(call, _ARRAY):
+            return _without_copies(new)
+        name = self._numpy_name(call.func)
+        if name:
+            return self._numpy_call(call, new, name) if self._takes_array(call) else new
+        function, front = dotted(call.func), positional(call)
+        if len(front) == 1 and self.is_array(front[0]) and function in (*_BACK, *_NUMBERS):
+            if function == "int" or (function in _NUMBERS and not takes_tensor(self.site, call)):
+                raise _CannotError
+            return self._unwrapped(call, new)
+        if isinstance(call.func, cst.Attribute) and self.is_array(call.func.value):
+            return self._method(call, new)
+        if self._takes_array(call):
+            raise _CannotError  # of another library
+        return new
+
+    def _unwrapped(self, call: cst.Call, new: cst.Call) -> cst.BaseExpression:
+        """The one argument in the place of the call, of the data type that is asked for."""
+        dtype = keywords(call).get("dtype")
+        if has_star(call) or len(call.args) > (1 if dtype is None else 2):
+            raise _CannotError
+        value = new.args[0].value
+        before, after = new.whitespace_before_args, new.args[-1].whitespace_after_arg
+        if self.site.comments(before, after):
+            value = value.with_changes(lpar=[cst.LeftParen(before)], rpar=[cst.RightParen(after)])
+        if dtype is not None:
+            if "np." in self.site.source(dtype):
+                raise _CannotError
+            return self.site.expression("{value}.to({dtype})", value=tight(value), dtype=dtype)
+        alone = isinstance(self.site.parent(call), (cst.Assign, cst.Return))
+        return value if alone else tight(value)
+
+    def _numpy_call(self, call: cst.Call, new: cst.Call, name: str) -> cst.BaseExpression:
         if name == "median":
             return self._median(call)
-        if name in ("array", "asarray") and len(call.args) == 1 and not call.keywords:
-            return self._unwrapped(call)
-        new = FUNCTIONS.get(name)
-        if new is None or any(isinstance(a, ast.Starred) for a in call.args):
+        if name in ("array", "asarray") and len(positional(call)) == len(call.args) == 1:
+            return self._unwrapped(call, new)
+        function = FUNCTIONS.get(name)
+        if function is None or (name in MEETS and not all(map(self.is_array, positional(call)))):
             raise _CannotError
-        if name in MEETS and not all(map(self.is_array, call.args)):
-            raise _CannotError
-        if new in WITHOUT_AXIS and len(call.args) == 1 and not call.keywords:
-            new = WITHOUT_AXIS[new]
-        return [site.replace(call.func, f"torch.{new}"), *self._arguments(call)]
+        if function in WITHOUT_AXIS and len(call.args) == 1:
+            function = WITHOUT_AXIS[function]
+        func = self.site.expression(f"torch.{function}")
+        return new.with_changes(func=func, args=[*self._arguments(call, new)])
 
-    def _method(self, call: ast.Call, function: ast.Attribute) -> list[Edit]:
-        new = METHODS.get(function.attr)
-        if new in ("max", "min") and (call.args or call.keywords):
-            new = f"a{new}"
-        if new is None:
+    def _method(self, call: cst.Call, new: cst.Call) -> cst.BaseExpression:
+        name = METHODS.get(call_name(call))
+        if name in ("max", "min") and call.args:
+            name = f"a{name}"
+        if name is None:
             raise _CannotError
-        end = self.site.page.range(function)[1]
-        edits = [] if new == function.attr else [self.site.splice(end - len(function.attr), end, new)]
-        return [*edits, *self._arguments(call)]
+        func = new.func.with_changes(attr=cst.Name(name))
+        return new.with_changes(func=func, args=[*self._arguments(call, new)])
 
-    def _arguments(self, call: ast.Call) -> list[Edit]:
+    def _arguments(self, call: cst.Call, new: cst.Call) -> Iterator[cst.Arg]:
         """Keywords by their names in torch, dtypes and constants of numpy by torch's."""
-        site, edits = self.site, []
-        for keyword in call.keywords:
-            if keyword.arg in KEYWORDS:
-                start = site.page.offset(keyword.lineno, keyword.col_offset)
-                edits.append(site.splice(start, start + len(keyword.arg), KEYWORDS[keyword.arg]))
-            elif keyword.arg not in ("dtype", "min", "max"):
+        for old, arg in zip(call.args, new.args, strict=True):
+            word = old.keyword.value if old.keyword is not None else ""
+            name = self._numpy_name(old.value)
+            if old.star or word not in (*KEYWORDS, "dtype", "min", "max", "") or (name and name not in VALUES):
                 raise _CannotError
-        for value in (*call.args, *(k.value for k in call.keywords)):
-            name = self._numpy_name(value)
-            if name:
-                if name not in VALUES:
-                    raise _CannotError
-                edits.append(site.replace(value, VALUES[name]))
-        return edits
+            if word in KEYWORDS:
+                arg = arg.with_changes(keyword=cst.Name(KEYWORDS[word]))
+            yield arg.with_changes(value=self.site.expression(VALUES[name])) if name else arg
 
-    def _median(self, call: ast.Call) -> list[Edit]:
+    def _median(self, call: cst.Call) -> cst.BaseExpression:
         """The mean of the two middle values."""
-        site = self.site
-        if len(call.args) != 1 or call.keywords:
+        tensor = call.args[0].value
+        if m.matches(tensor, _ARRAY) and isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute):
+            tensor = stripped(tensor.func.value)
+        if len(positional(call)) != 1 or len(call.args) != 1 or not isinstance(tensor, (cst.Name, cst.Attribute)):
             raise _CannotError
-        tensor = call.args[0]
-        if isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr == "numpy":
-            tensor = stripped(site, tensor.func.value)
-        if not isinstance(tensor, (ast.Name, ast.Attribute)):
-            raise _CannotError
-        text = site.source(tensor)
-        ordered, count = f"{text}.flatten().sort().values", f"{text}.numel()"
-        told = f"({ordered}[({count} - 1) // 2] + {ordered}[{count} // 2]) / 2"
-        parent = site.region.parents.get(call)
-        while isinstance(parent, ast.Call) and site.source(parent.func) in _NUMBERS:
-            parent = site.region.parents.get(parent)
-        return [site.replace(call, told if isinstance(parent, ast.Assign) else f"({told})")]
+        ordered, count = "{tensor}.flatten().sort().values", "{tensor}.numel()"
+        middle = f"({ordered}[({count} - 1) // 2] + {ordered}[{count} // 2]) / 2"
+        return self.site.fitted(self.site.expression(middle, tensor=tensor), call)
+
+
+def _without_copies(call: cst.BaseExpression) -> cst.BaseExpression:
+    """`x.detach().cpu().numpy()` as `x.detach()`."""
+    while call_name(call) in ("numpy", "cpu") and isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        call = call.func.value
+    return call

@@ -2,78 +2,84 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.values import Values, sizes_of, stripped
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import drop_argument
+from onnxlint.rules.site import Site, bare, call_name, elements, has_star, keywords, positional, tight
+from onnxlint.rules.values import Values, stripped
 
 # Without a dim these give a tensor with no axes.
 _REDUCTIONS = frozenset(("sum", "mean", "max", "min", "std", "var", "prod", "amax", "amin", "median", "norm", "numel"))
+_LIST = m.OneOf(m.List(), m.ListComp(), m.Tuple())
 
 
 @remedy("ONX403", Safety.SAFE)
 def stack_or_copy(site: Site) -> Fix | None:
     """Safe where each part is known to have no axes: then `stack` gives the same values in the same shape."""
-    call = site.at_span(ast.Call)
+    call = site.at_span(cst.Call)
     return None if call is None else stacked(site, call)
 
 
-def stacked(site: Site, call: ast.Call) -> Fix | None:
+def stacked(site: Site, call: cst.Call) -> Fix | None:
     """`torch.tensor` of tensors, or of the numbers in them, without the way through Python."""
-    if len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
+    name, options = call_name(call), keywords(call)
+    if len(positional(call)) != 1 or has_star(call) or set(options) - {"dtype", "device"}:
         return None
-    name = site.source(call.func).rpartition(".")[2]
-    options = {k.arg: site.source(k.value) for k in call.keywords}
-    if name not in ("tensor", "as_tensor", "FloatTensor", "from_numpy") or set(options) - {"dtype", "device"}:
+    if name not in ("tensor", "as_tensor", "FloatTensor", "from_numpy"):
         return None
-    values = Values(site)
-    data = call.args[0]
-    moved = "".join(f".to({value})" for key, value in options.items() if key == "dtype")
-    if name == "FloatTensor":
-        moved = ".float()"
-    if not isinstance(data, (ast.List, ast.Tuple)):
-        inner = stripped(site, data)
-        if not values.is_tensor(inner) or (isinstance(inner, ast.Name) and _is_list(site, inner)):
+    values, data = Values(site), call.args[0].value
+    dtype = {"dtype": options["dtype"]} if "dtype" in options and name != "FloatTensor" else {}
+    moved = ".float()" if name == "FloatTensor" else ".to({dtype})" if dtype else ""
+    if not isinstance(data, (cst.List, cst.Tuple)):
+        tensor = stripped(data)
+        if not values.is_tensor(tensor) or (isinstance(tensor, cst.Name) and _is_list(site, tensor)):
             return None
         copied = "" if name in ("as_tensor", "from_numpy") else ".detach().clone()"
-        return site.fix(
-            "copy the tensor",
-            Safety.SAFE if inner is data and _rank_known(values, inner) else Safety.UNSAFE,
-            site.replace(call, f"{site.operand(inner)}{copied}{moved}"),
-        )
-    items = [stripped(site, e) for e in data.elts]
-    if not items or not all(map(values.is_tensor, items)):
+        copy = site.expression(f"{{tensor}}{copied}{moved}", tensor=tight(tensor), **dtype)
+        sure = tensor is data and (values.sizes(data) is not None or not isinstance(data, cst.Name))
+        safety = Safety.SAFE if sure else Safety.UNSAFE
+        return site.fix("copy the tensor", safety, site.replace(call, copy))
+    tensors = [stripped(e) for e in elements(data) or ()]
+    if not tensors or not all(map(values.is_tensor, tensors)):
         return None
-    scalar = all(_has_no_axes(values, item) for item in items)
-    text = ", ".join(site.source(item) for item in items)
-    same = items == data.elts
-    safety = Safety.SAFE if scalar and same else Safety.UNSAFE
-    return site.fix(
-        "put the tensors together with `torch.stack`", safety, site.replace(call, f"torch.stack([{text}]){moved}")
+    untouched = all(tensor is e.value for tensor, e in zip(tensors, data.elements, strict=True))
+    safety = Safety.SAFE if untouched and all(_has_no_axes(values, t) for t in tensors) else Safety.UNSAFE
+    kept = call
+    for option in options:
+        kept = drop_argument(kept, option) or kept
+    stack = kept.with_changes(
+        func=cst.parse_expression("torch.stack"),
+        args=[kept.args[0].with_changes(value=_listed(data, tensors))],
+        lpar=(),
+        rpar=(),
     )
+    new = site.expression(f"{{stack}}{moved}", stack=stack, **dtype)
+    return site.fix("put the tensors together with `torch.stack`", safety, site.replace(call, new))
 
 
-def _has_no_axes(values: Values, node: ast.expr) -> bool:
-    if isinstance(node, ast.Name):
-        return sizes_of(values.told(node.id)) == []
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
-        return node.func.attr in _REDUCTIONS or _has_no_axes(values, node.func.value)
-    return False
+def _listed(data: cst.List | cst.Tuple, tensors: list[cst.BaseExpression]) -> cst.List:
+    if isinstance(data, cst.Tuple):
+        return cst.List([cst.Element(bare(tensor)) for tensor in tensors])
+    elements = [e.with_changes(value=bare(tensor)) for e, tensor in zip(data.elements, tensors, strict=True)]
+    return data.with_changes(elements=elements, lpar=(), rpar=())
 
 
-def _is_list(site: Site, name: ast.Name) -> bool:
+def _has_no_axes(values: Values, node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not node.args:
+        return call_name(node) in _REDUCTIONS or _has_no_axes(values, node.func.value)
+    return values.sizes(node) == []
+
+
+def _is_list(site: Site, name: cst.Name) -> bool:
     """Whether a variable is somewhere set to, or grown by, a list: its items are tensors then, not itself."""
     function = site.function(name)
-    for node in site.region.bindings(function, name.id) if function is not None else ():
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            mine = any(isinstance(t, ast.Name) and t.id == name.id for t in targets)
-            if mine and isinstance(node.value, (ast.List, ast.ListComp, ast.Tuple)):
-                return True
-    return False
-
-
-def _rank_known(values: Values, node: ast.expr) -> bool:
-    return not isinstance(node, ast.Name) or sizes_of(values.told(node.id)) is not None
+    target, more = m.Name(name.value), m.ZeroOrMore()
+    assigns = m.OneOf(
+        m.Assign(targets=[more, m.AssignTarget(target=target), more], value=_LIST),
+        m.AugAssign(target=target, value=_LIST),
+        m.AnnAssign(target=target, value=_LIST),
+    )
+    return function is not None and any(m.matches(node, assigns) for node in site.bindings(function, name.value))

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.calls import argument
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.sizes import literal
-from onnxlint.fix.values import sizes_of
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, argument, call_name, dotted, literal, tight
+from onnxlint.rules.values import sizes_of
 
 
 @remedy("ONX405", Safety.SAFE)
 def scatter_instead(site: Site) -> Fix | None:
     """Safe: both add every row in eager, in the same order on one thread."""
-    call = site.at_span(ast.Call)
-    if call is None or not isinstance(call.func, ast.Attribute) or argument(call, "alpha", 3) is not None:
+    call = site.at_span(cst.Call)
+    if call is None or not isinstance(call.func, cst.Attribute) or argument(call, "alpha", 3) is not None:
         return None
-    if call.func.attr not in ("index_add", "index_add_") or site.source(call.func.value) == "torch":
+    tensor, name = call.func.value, call_name(call)
+    if name not in ("index_add", "index_add_") or dotted(tensor) == "torch":
         return None
-    given = [argument(call, name, at) for at, name in enumerate(("dim", "index", "source"))]
-    dim, index, source = given
+    dim, index, source = (argument(call, name, at) for at, name in enumerate(("dim", "index", "source")))
     sizes = sizes_of(site.hint("$"))
     if dim is None or index is None or source is None or sizes is None or "..." in sizes:
         return None
     axis, rank = literal(dim), len(sizes)
     if axis is None or not -rank <= axis < rank:
         return None
-    axis %= rank
-    if rank == 1:
-        expanded = site.source(index)
-    else:
-        if not isinstance(source, (ast.Name, ast.Attribute)):
+    if rank > 1:
+        if not isinstance(source, (cst.Name, cst.Attribute)):
             return None  # its size is needed too, and computing it twice is no fix
-        view = "[" + ", ".join(":" if at == axis else "None" for at in range(rank)) + "]"
-        expanded = f"{site.operand(index)}{view}.expand_as({site.source(source)})"
-    name = call.func.attr.replace("index_add", "scatter_add")
-    text = f"{site.source(call.func.value)}.{name}({site.source(dim)}, {expanded}, {site.source(source)})"
-    return site.fix("use `scatter_add` with the index expanded", Safety.SAFE, site.replace(call, text))
+        view = ", ".join(":" if at == axis % rank else "None" for at in range(rank))
+        index = site.expression(f"{{index}}[{view}].expand_as({{source}})", index=tight(index), source=source)
+    scatter = name.replace("index", "scatter")
+    template = f"{{tensor}}.{scatter}({{dim}}, {{index}}, {{source}})"
+    new = site.expression(template, tensor=tensor, dim=dim, index=index, source=source)
+    return site.fix("use `scatter_add` with the index expanded", Safety.SAFE, site.replace(call, new))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from enum import Enum
 
-from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.records import Fix, Safety
+import libcst as cst
 
-_BINDS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
+from onnxlint.fix.registry import remedy
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, is_loaded
+
+_Binding = cst.Assign | cst.AnnAssign | cst.NamedExpr
 
 
 @remedy("ONX411", Safety.SAFE)
@@ -19,20 +20,19 @@ def detach_instead(site: Site) -> Fix | None:
     Nothing is offered where they are written: autograd does not see a write through `.data`, and after one through
     `.detach()` the backward pass of a training step raises. Unsafe where another function gets them, which may write.
     """
-    node = site.at_span(ast.Attribute) or next((n for n in site.inside(ast.Attribute) if n.attr == "data"), None)
-    if node is None or node.attr != "data" or not isinstance(node.ctx, ast.Load):
+    attributes = (n for n in site.inside(cst.Attribute) if n.attr.value == "data")
+    node = site.at_span(cst.Attribute) or next(attributes, None)
+    if node is None or node.attr.value != "data" or not is_loaded(site, node):
         return None
     use = _use(site, node)
     if use is _Use.WRITTEN:
         return None
     safety = Safety.SAFE if use is _Use.READ else Safety.UNSAFE
-    parent = site.region.parents.get(node)
-    if isinstance(parent, ast.Attribute) and parent.attr == "detach":
-        return site.fix("leave out `.data`", safety, site.replace(node, site.source(node.value)))
-    start = site.page.range(node.value)[1]
-    end = site.page.range(node)[1]
-    at = site.page.text.rfind("data", start, end)
-    return site.fix("write `.detach()`", safety, site.splice(at, end, "detach()"))
+    parent = site.parent(node)
+    if isinstance(parent, cst.Attribute) and parent.attr.value == "detach":
+        return site.fix("leave out `.data`", safety, site.replace(node, node.value))
+    detach = node.with_changes(attr=cst.Name("detach"), lpar=(), rpar=())
+    return site.fix("write `.detach()`", safety, site.replace(node, cst.Call(detach)))
 
 
 class _Use(Enum):
@@ -43,55 +43,48 @@ class _Use(Enum):
     HANDED_ON = "handed on"
 
 
-def _use(site: Site, node: ast.expr) -> _Use:
+def _use(site: Site, node: cst.BaseExpression) -> _Use:
     """Follow an expression outwards, through its views, to what is done with it."""
-    parent = site.region.parents.get(node)
-    if isinstance(parent, (ast.Subscript, ast.Attribute)) and parent.value is node:
-        if not isinstance(parent.ctx, ast.Load):
+    parent = site.parent(node)
+    if isinstance(parent, (cst.Subscript, cst.Attribute)):
+        if not is_loaded(site, parent):
             return _Use.WRITTEN
-        call = site.region.parents.get(parent)
-        if isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and call.func is parent:
-            return _Use.WRITTEN if _in_place(parent.attr) else _use(site, call)
+        call = site.parent(parent)
+        if isinstance(parent, cst.Attribute) and isinstance(call, cst.Call) and call.func is parent:
+            return _Use.WRITTEN if _is_in_place(parent.attr.value) else _use(site, call)
         return _use(site, parent)
-    if isinstance(parent, _BINDS) and parent.value is node:
+    if isinstance(parent, _Binding):
         return _use_of_names(site, parent)
-    if isinstance(parent, ast.keyword):
-        if parent.arg == "out":
-            return _Use.WRITTEN
-        return _use_by(site.region.parents.get(parent))
-    if isinstance(parent, (ast.Tuple, ast.List)):
-        return _Use.HANDED_ON
-    return _use_by(parent)
+    if isinstance(parent, cst.Arg):
+        by_out = parent.keyword is not None and parent.keyword.value == "out"
+        return _Use.WRITTEN if by_out else _use_by(site, site.parent(parent))
+    return _Use.HANDED_ON if isinstance(parent, cst.Element) else _Use.READ
 
 
-def _use_by(call: ast.AST | None) -> _Use:
-    """What a function does with an argument, as far as its name tells; anything else than a call reads."""
-    if not isinstance(call, ast.Call):
-        return _Use.READ
-    name = ast.unparse(call.func)
-    if _in_place(name):
+def _use_by(site: Site, call: cst.CSTNode | None) -> _Use:
+    """What a function does with an argument, as far as its name tells."""
+    name = site.source(call.func) if isinstance(call, cst.Call) else ""
+    if _is_in_place(name):
         return _Use.WRITTEN
     reads = name.startswith(("torch.", "F.")) and not name.startswith("torch.distributed.")
     return _Use.READ if reads else _Use.HANDED_ON
 
 
-def _use_of_names(site: Site, statement: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> _Use:
+def _use_of_names(site: Site, binding: _Binding) -> _Use:
     """What the function does with the names that the values are assigned to."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    function = site.function(statement)
-    if function is None or not all(isinstance(t, ast.Name) for t in targets):
+    targets = [t.target for t in binding.targets] if isinstance(binding, cst.Assign) else [binding.target]
+    function = site.function(binding)
+    names = {t.value for t in targets if isinstance(t, cst.Name)}
+    if function is None or not all(isinstance(t, cst.Name) for t in targets):
         return _Use.HANDED_ON
-    names = {t.id for t in targets if isinstance(t, ast.Name)}
-    found = set()
-    for again in (again for name in names for again in site.region.bindings(function, name)):
-        if isinstance(again, ast.AugAssign) and isinstance(again.target, ast.Name):
-            found.add(_Use.WRITTEN)
-    for use in (use for name in names for use in site.region.uses(function, name)):
-        if isinstance(use.ctx, ast.Load):
-            parent = site.region.parents.get(use)
-            found.add(_Use.HANDED_ON if isinstance(parent, _BINDS) else _use(site, use))
-    return next((use for use in (_Use.WRITTEN, _Use.HANDED_ON) if use in found), _Use.READ)
+    uses = set()
+    for name in names:
+        if any(isinstance(b, cst.AugAssign) and isinstance(b.target, cst.Name) for b in site.bindings(function, name)):
+            return _Use.WRITTEN
+        for use in (use for use in site.uses(function, name) if is_loaded(site, use)):
+            uses.add(_Use.HANDED_ON if isinstance(site.parent(use), _Binding) else _use(site, use))
+    return next((use for use in (_Use.WRITTEN, _Use.HANDED_ON) if use in uses), _Use.READ)
 
 
-def _in_place(name: str) -> bool:
+def _is_in_place(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")

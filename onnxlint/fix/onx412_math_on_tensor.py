@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.freed import takes_tensor
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.values import Values, stripped
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.freed import takes_tensor
+from onnxlint.rules.site import Site, bare, dotted, has_star, keywords
+from onnxlint.rules.values import Values, stripped
 
 _SAME = frozenset(
     (
@@ -23,17 +23,19 @@ _OTHER = {"fabs": "abs", "pow": "pow", "atan2": "atan2", "hypot": "hypot", "fmod
 @remedy("ONX412", Safety.UNSAFE)
 def stay_in_torch(site: Site) -> Fix | None:
     """Unsafe by a last digit: `math` computes in double precision."""
-    call = next((c for c in site.inside(ast.Call) if site.source(c.func).startswith("math.")), None)
-    if call is None or call.keywords:
+    call = next((c for c in site.inside(cst.Call) if dotted(c.func).startswith("math.")), None)
+    if call is None or keywords(call) or has_star(call):
         return None
-    name = site.source(call.func).removeprefix("math.")
+    name = dotted(call.func).removeprefix("math.")
     torch_name = name if name in _SAME else _OTHER.get(name)
-    inner = [stripped(site, a) for a in call.args]
+    tensors = [stripped(a.value) for a in call.args]
     values = Values(site)
     wanted = 2 if name in ("pow", "atan2", "hypot", "fmod") else 1
-    if torch_name is None or len(inner) != wanted or not takes_tensor(site, call):
+    if torch_name is None or len(tensors) != wanted or not takes_tensor(site, call):
         return None
-    if not values.is_tensor(inner[0]) or (name in ("atan2", "hypot") and not all(map(values.is_tensor, inner))):
+    if not values.is_tensor(tensors[0]) or (name in ("atan2", "hypot") and not all(map(values.is_tensor, tensors))):
         return None
-    text = f"torch.{torch_name}({', '.join(map(site.source, inner))})"
-    return site.fix(f"use `torch.{torch_name}`", Safety.UNSAFE, site.replace(call, text))
+    args = [a.with_changes(value=bare(tensor)) for a, tensor in zip(call.args, tensors, strict=True)]
+    function = cst.parse_expression(f"torch.{torch_name}")
+    new = call.with_changes(func=function, args=args, lpar=(), rpar=())
+    return site.fix(f"use `torch.{torch_name}`", Safety.UNSAFE, site.replace(call, new))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX415", Safety.SAFE)
 def return_a_copy(site: Site) -> Fix | None:
     """Safe: the same values."""
-    node = site.at_span(ast.Name)
+    node = site.at_span(cst.Name)
     if node is None or site.number("inside"):
         return None  # a name of the tuple that the input is in has no `.clone()`
-    end = site.page.range(node)[1]
-    return site.fix(f"return `{node.id}.clone()`", Safety.SAFE, site.splice(end, end, ".clone()"))
+    copy = f"{node.value}.clone()"
+    return site.fix(f"return `{copy}`", Safety.SAFE, site.replace(node, site.expression(copy)))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, argument, bare, dotted
 
 
 @remedy("ONX419", Safety.SAFE)
 def leave_it_plain(site: Site) -> Fix | None:
     """Safe: the same function, not compiled. The state dict loses the prefix that compiling puts before its names."""
-    call = site.at_span(ast.Call)
-    if call is None or site.source(call.func) != "torch.compile" or len(call.args) != 1:
+    call = site.at_span(cst.Call)
+    part = argument(call, "model", 0) if call is not None and dotted(call.func) == "torch.compile" else None
+    if call is None or part is None:
         return None
-    return site.fix("leave the part as it is", Safety.SAFE, site.replace(call, site.source(call.args[0])))
+    return site.fix("leave the part as it is", Safety.SAFE, site.replace(call, site.fitted(bare(part), call)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from onnxlint.fix.calls import add_argument
-from onnxlint.fix.exports import export_call, names
+import libcst as cst
+
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import add_argument
+from onnxlint.rules.exports import export_call, names
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX501", Safety.UNSAFE)
@@ -14,18 +16,19 @@ def free_the_batch(site: Site) -> Fix | None:
     """Unsafe: the file is another one, and an input whose first axis is no batch has to be told from the others."""
     call = export_call(site)
     dynamo = site.number("dynamo")
-    if call is None or dynamo is None or any(k.arg is None for k in call.keywords):
+    if call is None or dynamo is None or any(a.star == "**" for a in call.args):
         return None
-    ranks = site.hint("examples").split(",") if "examples" in site.finding.hints else []
+    ranks = names(site, "examples")
     if not ranks or not all(r.isdigit() and int(r) > 1 for r in ranks):
         return None  # only of inputs with several axes is the first one taken for the batch
-    known = names(site, "parameters") if dynamo else names(site, "inputs")
-    if known is None or len(known) < len(ranks):
+    inputs = names(site, "parameters" if dynamo else "inputs")
+    if inputs is None or len(inputs) < len(ranks):
         return None
-    inputs = known[: len(ranks)]
+    inputs = inputs[: len(ranks)]
     if not dynamo:
         inputs += names(site, "outputs") or []
     argument = "dynamic_shapes" if dynamo else "dynamic_axes"
-    axes = ", ".join(f'"{name}": {{0: "batch"}}' for name in inputs)
-    edits = add_argument(site, call, f"{argument}={{{axes}}}")
-    return site.fix(f"leave the batch free with `{argument}`", Safety.UNSAFE, *edits) if edits else None
+    axes = cst.parse_expression('{0: "batch"}')
+    new = add_argument(call, argument, cst.Dict([cst.DictElement(cst.SimpleString(f'"{n}"'), axes) for n in inputs]))
+    title = f"leave the batch free with `{argument}`"
+    return site.fix(title, Safety.UNSAFE, site.replace(call, new)) if new is not None else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint.fix.exports import leave_out
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.exports import leave_out
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX505", Safety.UNSAFE, changes_output=True)

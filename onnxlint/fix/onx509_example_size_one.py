@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
-from onnxlint.fix.exports import constant
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.fix.sizes import literal
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.exports import constant
+from onnxlint.rules.site import Site, call_name, elements, literal, positional
 
 _MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 
@@ -16,15 +15,14 @@ _MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 @remedy("ONX509", Safety.UNSAFE)
 def give_it_two_rows(site: Site) -> Fix | None:
     """Unsafe: the example is another one, and so is what a model with one row in mind makes of it."""
-    node = site.at_span(ast.expr)
-    if isinstance(node, ast.Tuple) and len(node.elts) == 1:
-        node = node.elts[0]
+    node = site.at_span(cst.BaseExpression)
+    if isinstance(node, cst.Tuple) and len(node.elements) == 1:
+        node = node.elements[0].value
     made = constant(site, node) if node is not None else None
-    if not isinstance(made, ast.Call) or site.source(made.func).rpartition(".")[2] not in _MAKERS or not made.args:
+    if not isinstance(made, cst.Call) or call_name(made) not in _MAKERS or not positional(made):
         return None
-    first = made.args[0]
-    if isinstance(first, (ast.Tuple, ast.List)) and first.elts:
-        first = first.elts[0]
+    first = positional(made)[0]
+    first = (elements(first) or [first])[0]
     if literal(first) != 1:
         return None
-    return site.fix("give the example two rows", Safety.UNSAFE, site.replace(first, "2"))
+    return site.fix("give the example two rows", Safety.UNSAFE, site.replace(first, cst.Integer("2")))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX514", Safety.UNSAFE)
 def unwrap(site: Site) -> Fix | None:
     """Unsafe: the parallel wrapper is left out of the export."""
-    node = site.at_span(ast.expr)
-    if not isinstance(node, (ast.Name, ast.Attribute)):
+    node = site.at_span(cst.BaseExpression)
+    if not isinstance(node, (cst.Name, cst.Attribute)):
         return None
-    end = site.page.range(node)[1]
-    return site.fix("export `model.module`", Safety.UNSAFE, site.splice(end, end, ".module"))
+    new = site.expression("{model}.module", model=node.with_changes(lpar=(), rpar=()))
+    return site.fix("export `model.module`", Safety.UNSAFE, site.replace(node, new))

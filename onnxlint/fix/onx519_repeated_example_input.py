@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.site import Site, is_loaded, variables
 
 
 @remedy("ONX519", Safety.SAFE)
 def give_a_copy(site: Site) -> Fix | None:
     """Safe: the same values in another tensor."""
-    node = site.at_span(ast.expr)
-    if isinstance(node, ast.Name):
-        repeated: ast.Name | None = node
-    else:
-        seen: set[str] = set()
-        repeated = None
-        for name in (n for n in site.inside(ast.Name) if isinstance(n.ctx, ast.Load)):
-            if name.id in seen:
-                repeated = name
-                break
-            seen.add(name.id)
+    node = site.at_span(cst.BaseExpression)
+    if node is None:
+        return None
+    names = [n for n in variables(node) if is_loaded(site, n)]
+    again = (n for at, n in enumerate(names) if n.value in {other.value for other in names[:at]})
+    repeated = node if isinstance(node, cst.Name) else next(again, None)
     if repeated is None:
         return None
-    end = site.page.range(repeated)[1]
-    return site.fix(f"copy it: `{repeated.id}.clone()`", Safety.SAFE, site.splice(end, end, ".clone()"))
+    new = site.expression("{name}.clone()", name=repeated.with_changes(lpar=(), rpar=()))
+    return site.fix(f"copy it: `{repeated.value}.clone()`", Safety.SAFE, site.replace(repeated, new))

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-import re
+import libcst as cst
 
 from onnxlint.fix.registry import remedy
-from onnxlint.fix.site import Site
-from onnxlint.records import Fix, Safety
-
-_LIST = re.compile(r"(?<=[\[:])[^\]]*")
-_QUOTED = re.compile(r"`([^`]+)`")
+from onnxlint.records import Edit, Fix, Safety
+from onnxlint.rules.site import Site
 
 
 @remedy("ONX901", Safety.SAFE)
 def take_it_out(site: Site) -> Fix | None:
     """Safe: no code changes."""
-    span, text, lines = site.finding.span, site.page.text, site.page.lines
-    start, end = lines.offset((span.line, span.column)), lines.offset((span.end_line, span.end_column))
-    comment = text[start:end]
-    needless = _QUOTED.findall(site.finding.message)
-    listed = _LIST.search(comment, comment.find("noqa") if "noqa" in comment else comment.find("ignore"))
-    codes = [code for code in re.split(r"[\s,]+", listed[0]) if code] if listed is not None else []
-    kept = [code for code in codes if code not in needless]
-    if listed is not None and kept:
-        spaced = " " if listed[0].startswith(" ") else ""
-        edit = site.splice(start + listed.start(), start + listed.end(), spaced + ", ".join(kept))
-        site.page.sound.add(edit)  # it changes a comment alone
-        return site.fix("take out the codes that silence nothing", Safety.SAFE, edit)
-    stop = re.compile(r"$", re.MULTILINE).search(text, end)
-    last = stop.start() if stop is not None else len(text)
-    last -= text[last - 1 : last] == "\r"
-    first = lines.start(span.line)
-    if "#" in text[end:last]:
-        last = text.index("#", end)
-    elif not text[first:start].strip():
-        start, last = first, lines.start(span.line + 1)
-    else:
-        start = first + len(text[first:start].rstrip())
-    edit = site.splice(start, last, "")
-    site.page.sound.add(edit)
-    return site.fix("take out the comment", Safety.SAFE, edit)
+    line = site.tree.comments.get(site.start[0])
+    if line is None or line.comment is None:
+        return None
+    comment, column = line.comment, site.tree.range(line.comment)[0][1]
+    first, last = site.start[1] - column, site.end[1] - column
+    before, marker, behind = comment.value[:first], comment.value[first:last], comment.value[last:]
+    head, opened, rest = marker.partition("[" if "onnxlint:" in marker else ":")
+    listed, closed, _ = rest.partition("]")
+    needless = site.finding.message.split("`")[1::2]
+    codes = ", ".join(code for code in listed.replace(",", " ").split() if code not in needless)
+    if codes:
+        space = " " if listed.startswith(" ") else ""
+        new = comment.with_changes(value=f"{before}{head}{opened}{space}{codes}{closed}{behind}")
+        return _fix(site, "take out the codes that silence nothing", site.replace(comment, new))
+    kept = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()
+    return _fix(site, "take out the comment", _shortened(site, line, comment, kept))
+
+
+def _shortened(site: Site, line: cst.EmptyLine | cst.TrailingWhitespace, comment: cst.Comment, kept: str) -> Edit:
+    """A comment up to what is kept of it; where that is nothing, its line goes too, or the space in front of it."""
+    if kept:
+        return site.replace(comment, comment.with_changes(value=kept))
+    start, end = site.tree.range(line)[0], site.tree.range(comment)[1]
+    if isinstance(line, cst.EmptyLine):
+        lines = site.page.lines
+        start, end = (end[0], 1), lines.place(lines.start(end[0] + 1))
+    return site.splice(start, end, "")
+
+
+def _fix(site: Site, title: str, edit: Edit) -> Fix:
+    site.page.sound.add(edit)  # it changes a comment alone
+    return site.fix(title, Safety.SAFE, edit)

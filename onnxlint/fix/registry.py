@@ -36,8 +36,8 @@ class Remedy:
     code: str
     safety: Safety
     write: Write
-    site: type[Site] | type[TreeSite]
     changes_output: bool = False
+    site: type[Site] | type[TreeSite] = Site
 
 
 _REMEDIES: dict[str, Remedy] = {}
@@ -54,7 +54,7 @@ def remedy(code: str, safety: Safety, *, changes_output: bool = False) -> Callab
         if changes_output and safety is Safety.SAFE:
             raise TypeError(f"the remedy of {code} changes what eager computes: it is not safe")
         (site,) = (typing.get_type_hints(function)[name] for name in inspect.signature(function).parameters)
-        _REMEDIES[code] = Remedy(code, safety, function, site, changes_output)
+        _REMEDIES[code] = Remedy(code, safety, function, changes_output, site)
         return function
 
     return register

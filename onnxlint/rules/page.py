@@ -186,7 +186,7 @@ class Region:
     @cached_property
     def cst(self) -> Tree:
         """The same piece as a libcst tree. Raises libcst.ParserSyntaxError where libcst does not read it."""
-        return Tree(self._text, self.tree.body, self._column)
+        return Tree(self._text, self.tree.body, self._column, self.first)
 
     def around(self, line: int) -> Tree:
         """The function at top level, or the method, that a line is of; else the whole piece. Raises as `cst` does."""
@@ -203,7 +203,7 @@ class Region:
             lines = Lines(self._text)
             first, last = _first_line(node) - self.first + 1, (node.end_lineno or 0) - self.first + 1
             text = self._text[lines.start(first) : lines.start(last + 1)]
-            self._functions[node] = Tree(text, [node], self._column)
+            self._functions[node] = Tree(text, [node], self._column, _first_line(node))
         return self._functions[node]
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeGuard, TypeVar, cast
 
 import libcst as cst
 from libcst import matchers as m
@@ -16,10 +16,16 @@ from onnxlint.rules.page import Page
 from onnxlint.rules.tree import Statement, Tree, children, walk
 
 N = TypeVar("N", bound=cst.CSTNode)
+Kind = Callable[..., N]  # a class, as `type[N]` is, but an abstract one too, such as `cst.BaseExpression`
 
 _TORCH = re.compile(r"(?<![\w.])torch\.")
 # Expressions whose text may stand in front of a dot, or as an operand, without parentheses.
 _TIGHT = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.Set, cst.BaseNumber, cst.BaseString)
+
+_WEAK = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)
+_JOINS = (cst.Comparison, cst.ComparisonTarget, cst.BooleanOperation)  # which bind weaker than arithmetic
+# Nothing but an operand, or what is called or asked for a part, is a child of these.
+_HOLDS_OPERANDS = (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute, cst.Subscript, cst.Call, cst.Await)
 
 
 class Site:
@@ -44,13 +50,13 @@ class Site:
 
     # ------------------------------------------------------------------------------------------------- nodes
 
-    def at_span(self, kind: type[N]) -> N | None:
+    def at_span(self, kind: Kind[N]) -> N | None:
         """The innermost node of a kind that begins and ends where the finding does."""
-        return next((n for n in reversed(self.tree.at(self.start, self.end)) if isinstance(n, kind)), None)
+        return next((n for n in reversed(self.tree.at(self.start, self.end)) if _is(n, kind)), None)
 
-    def inside(self, kind: type[N]) -> Iterator[N]:
+    def inside(self, kind: Kind[N]) -> Iterator[N]:
         """The nodes of a kind within the finding's span, in source order."""
-        return (n for n in self.tree.within(self.start, self.end) if isinstance(n, kind))
+        return (n for n in self.tree.within(self.start, self.end) if _is(n, kind))
 
     def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes that hold a node, innermost first."""
@@ -135,6 +141,10 @@ class Site:
         """The comments in some nodes, and above those that are statements."""
         return [c.value for node in nodes for c in m.findall(node, m.Comment()) if isinstance(c, cst.Comment)]
 
+    def lines_of(self, body: Sequence[cst.CSTNode], beside: Statement) -> str:
+        """The code of statements as it is in the block of another, from their first word to the last."""
+        return "".join(self.tree.code(node, beside) for node in body).strip()
+
     # ----------------------------------------------------------------------------------------------- changes
 
     def expression(self, template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
@@ -144,42 +154,49 @@ class Site:
         """
         return parse_template_expression(template, self.tree.module.config_for_parsing, **parts)
 
+    def fitted(self, new: cst.BaseExpression, node: cst.BaseExpression) -> cst.BaseExpression:
+        """An expression to stand in the place of a node: in parentheses where what is around that binds tighter."""
+        parent = self.parent(node)
+        operand = isinstance(parent, _HOLDS_OPERANDS) or (isinstance(parent, _JOINS) and isinstance(new, _WEAK))
+        return tight(new) if operand and not node.lpar else new
+
     def replace(self, node: cst.CSTNode, new: cst.CSTNode | str) -> Edit:
         """Put a node in the place of another, which keeps its own parentheses. A text has to parse as one."""
         start, end = (self.page.lines.offset(place) for place in self.tree.range(node))
-        return self._edit(start, end, self._code(new, isinstance(node, cst.BaseExpression)))
+        return self._edit(start, end, self._code(new, node))
 
     def replace_whole(self, node: cst.BaseExpression, new: cst.CSTNode | str) -> Edit:
         """As `replace`, and what stood in parentheses for its operator alone loses them."""
         start, end = self.tree.range(node)
         text = self.page.text
         low, high = self.page.lines.offset(start), self.page.lines.offset(end)
-        for opened, closed in zip(reversed(node.lpar), node.rpar, strict=True):
+        own = _own(node)
+        for opened, closed in zip(node.lpar[: len(node.lpar) - own][::-1], node.rpar[own:], strict=True):
             before, after = self.tree.code(opened), self.tree.code(closed)
             if not (text[:low].endswith(before) and text.startswith(after, high)):
                 break
             low, high = low - len(before), high + len(after)
-        return self._edit(low, high, self._code(new, True))
+        return self._edit(low, high, self._code(new, node))
 
     def _edit(self, start: int, end: int, code: str) -> Edit:
         """Change the text between two offsets, without the words at both ends that stay."""
         text, place = self.page.text[start:end], self.page.lines.place
         first = _shared(text, code)
-        while first and (text[first - 1].isalnum() or text[first - 1] in "_.\r"):
+        while _splits(text, first) or _splits(code, first):
             first -= 1
         last = _shared(text[first:][::-1], code[first:][::-1])
-        while last and (text[-last].isalnum() or text[-last] in "_.\n"):
+        while _splits(text, len(text) - last) or _splits(code, len(code) - last):
             last -= 1
-        return Edit(self.page.path, place(start + first), place(end - last), code[first : len(code) - last])
+        return self.splice(place(start + first), place(end - last), code[first : len(code) - last])
 
     def splice(self, start: tuple[int, int], end: tuple[int, int], text: str) -> Edit:
         """Put `text` in the place of what stands between two places (line and column, from 1)."""
-        return Edit(self.page.path, start, end, text)
+        return Edit(self.page.path, start, end, text.replace("\r\n", "\n"))
 
     def insert_before(self, statement: Statement, text: str) -> Edit:
         """A new statement in front of another, on a line of its own."""
         line = self.tree.range(statement)[0][0]
-        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{self._code(text, False)}\n")
+        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{self._code(text, statement)}\n")
 
     def remove(self, statement: Statement) -> Edit:
         """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`."""
@@ -212,10 +229,14 @@ class Site:
                 edits = [replace(edit, text=_TORCH.sub(f"{name}.", edit.text)) for edit in edits]
         return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
 
-    def _code(self, new: cst.CSTNode | str, expression: bool) -> str:
-        if not isinstance(new, str):
-            return self.tree.code(new)
-        if expression:
+    def _code(self, new: cst.CSTNode | str, old: cst.CSTNode) -> str:
+        if isinstance(new, cst.CSTNode):
+            if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
+                own = _own(new)
+                new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
+            code = self.tree.code(new, old)
+            return code.strip() if isinstance(new, (cst.SimpleStatementLine, cst.BaseCompoundStatement)) else code
+        if isinstance(old, cst.BaseExpression):
             cst.parse_expression(f"({new}\n)")
         else:
             cst.parse_module(new + "\n")
@@ -227,11 +248,57 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
+def _is(node: cst.CSTNode, kind: Kind[N]) -> TypeGuard[N]:
+    return isinstance(node, kind)  # type: ignore[arg-type]  # it is a class
+
+
+def _own(node: cst.BaseExpression) -> int:
+    """How many of its parentheses are within the range of a node: one pair of a tuple or a generator, as in `ast`."""
+    return int(isinstance(node, (cst.Tuple, cst.GeneratorExp)) and bool(node.lpar))
+
+
+def _splits(text: str, at: int) -> bool:
+    """Whether a place in a text is within a word, a dotted name or a newline."""
+    pair = text[at - 1 : at + 1] if at > 0 else ""
+    return pair == "\r\n" or (len(pair) == 2 and all(c.isalnum() or c in "_." for c in pair))
+
+
 def tight(node: cst.BaseExpression) -> cst.BaseExpression:
     """An expression that may stand in front of a dot or an operator: in parentheses where it binds weaker."""
     if isinstance(node, _TIGHT) or node.lpar:
         return node
     return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression without parentheses of its own, unless it needs them: a tuple does, and one of several lines."""
+    code = cst.Module([]).code_for_node(node)
+    needed = isinstance(node, (cst.Tuple, cst.GeneratorExp, cst.NamedExpr, cst.Yield)) or "\n" in code
+    return node if needed or not node.lpar else node.with_changes(lpar=(), rpar=())
+
+
+def ended(node: N) -> N:
+    """A line, block or compound statement up to its last word: without what is behind that, and comments below."""
+    changes: dict[str, object] = {"footer": ()} if hasattr(node, "footer") else {}
+    field = next(f for f in ("finalbody", "orelse", "handlers", "cases", "body") if getattr(node, f, None))
+    parts = getattr(node, field)
+    if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+        changes["trailing_whitespace"] = cst.TrailingWhitespace()
+        changes[field] = [*parts[:-1], parts[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)]
+    else:
+        changes[field] = ended(parts) if isinstance(parts, cst.CSTNode) else [*parts[:-1], ended(parts[-1])]
+    return node.with_changes(**changes)
+
+
+def continued(node: N, before: str, after: str) -> N:
+    """A statement whose lines behind a backslash are indented otherwise."""
+    spaces = m.SimpleWhitespace(m.MatchIfTrue(lambda text: "\n" in text))
+
+    def moved(space: cst.CSTNode, _: object) -> cst.SimpleWhitespace:
+        row = cst.ensure_type(space, cst.SimpleWhitespace).value
+        return cst.SimpleWhitespace(row.replace(f"\n{before}", f"\n{after}"))
+
+    return cast("N", m.replace(node, spaces, moved))
 
 
 def flat(suite: cst.CSTNode) -> list[Statement]:
@@ -351,10 +418,10 @@ def same(one: cst.CSTNode, other: cst.CSTNode) -> bool:
     return len(mine) == len(theirs) and all(same(a, b) for a, b in zip(mine, theirs, strict=True))
 
 
-def is_loaded(site: Site, name: cst.Name) -> bool:
-    """Whether a variable is read here, not assigned, bound or deleted."""
-    at: cst.CSTNode = name
-    for outer in site.around(name):
+def is_loaded(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether a variable, an attribute or an item is read here, not assigned, bound or deleted."""
+    at: cst.CSTNode = node
+    for outer in site.around(node):
         if isinstance(outer, (cst.AssignTarget, cst.Del)):
             return False
         if isinstance(outer, (cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr)):

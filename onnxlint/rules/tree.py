@@ -10,10 +10,11 @@ import ast
 import bisect
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import libcst as cst
+from libcst._nodes.internal import CodegenState
 from libcst.metadata import BaseMetadataProvider, CodeRange
 from libcst.metadata.position_provider import PositionProvidingCodegenState
 
@@ -35,14 +36,17 @@ _BLOCKS = (*_SUITES, cst.Else, cst.Finally)
 class Tree:
     """A piece of a file: its nodes, their parents and their places.
 
-    `statements` are what `ast` makes of the same text, with the lines of the file; `column(line, byte)` gives the
-    column, from 1 and in characters, of an offset in bytes. A text may be indented as a whole. Raises
-    libcst.ParserSyntaxError where libcst does not read the text.
+    `statements` are what `ast` makes of the same text, with the lines of the file, of which the text begins with line
+    `first`; `column(line, byte)` gives the column, from 1 and in characters, of an offset in bytes. A text may be
+    indented as a whole. Raises libcst.ParserSyntaxError where libcst does not read the text.
     """
 
-    def __init__(self, text: str, statements: Sequence[ast.stmt], column: Callable[[int, int], int]) -> None:
+    def __init__(
+        self, text: str, statements: Sequence[ast.stmt], column: Callable[[int, int], int], first: int = 1
+    ) -> None:
         indented = text[:1].isspace() and statements[0].col_offset > 0
         self.module = parsed(f"if 1:\n{text}" if indented else text)
+        self.first = first - 1 if indented else first
         self.outside: set[cst.CSTNode] = {self.module, *(self.module.body if indented else ())}  # of what the file has
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, tuple[Place, Place]] = {}
@@ -120,9 +124,12 @@ class Tree:
             bare._codegen_impl(state, is_elif=True)  # type: ignore[call-arg]  # it is an `If` too
         else:
             bare._codegen_impl(state)
-        for node, found in provider.computed.items():
+        for node, place in provider.computed.items():
             if node is not bare or bare is head:
-                self._places[node] = (found.start.line, found.start.column + 1), (found.end.line, found.end.column + 1)
+                if isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:  # theirs, as `ast` has it
+                    start, end = (provider.computed[p] for p in (node.lpar[-1], node.rpar[0]))
+                    place = CodeRange(start.start, end.end)
+                self._places[node] = _placed(place)
         if bare is not head:
             self._places[head] = (line, column), self._end_of(head)
         elif head not in self._places:
@@ -130,8 +137,10 @@ class Tree:
 
     def _indent(self, node: cst.CSTNode) -> int:
         """How many characters the lines of the block around a node are indented by."""
-        blocks = (outer for outer in self.around(node) if isinstance(outer, (cst.IndentedBlock, cst.Match)))
-        return sum(len(self._indent_of(block)) for block in blocks)
+        return sum(len(self._indent_of(block)) for block in self._indented(node))
+
+    def _indented(self, node: cst.CSTNode) -> Iterator[cst.IndentedBlock | cst.Match]:
+        return (outer for outer in self.around(node) if isinstance(outer, (cst.IndentedBlock, cst.Match)))
 
     def _indent_of(self, block: cst.IndentedBlock | cst.Match) -> str:
         return block.indent if block.indent is not None else self.module.default_indent
@@ -232,6 +241,21 @@ class Tree:
                 if c not in self._starts and not isinstance(c, (*_BLOCKS, cst.Decorator))
             ]
 
+    @cached_property
+    def comments(self) -> dict[int, cst.EmptyLine | cst.TrailingWhitespace]:
+        """The comments by the line they stand on, each with what is around it there."""
+        provider = _Places()
+        state = PositionProvidingCodegenState(self.module.default_indent, "\n", provider)
+        state.line = self.first
+        self.module._codegen(state)
+        comments: dict[int, cst.EmptyLine | cst.TrailingWhitespace] = {}
+        for node, place in provider.computed.items():
+            if isinstance(node, (cst.EmptyLine, cst.TrailingWhitespace)) and node.comment is not None:
+                self._places[node] = _placed(place)
+                self._places[node.comment] = _placed(provider.computed[node.comment])
+                comments[self._places[node.comment][0][0]] = node
+        return comments
+
     # ------------------------------------------------------------------------------------------------- nodes
 
     def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -247,9 +271,13 @@ class Tree:
             self._known[of, root] = of(root)
         return self._known[of, root]  # type: ignore[return-value]  # it is what that function gave
 
-    def code(self, node: cst.CSTNode) -> str:
-        """The text of any node, also of one that was made and stands nowhere yet."""
-        return self.module.code_for_node(node)
+    def code(self, node: cst.CSTNode, beside: cst.CSTNode | None = None) -> str:
+        """The text of any node, also of one that was made; its lines are indented as those of a node of this tree."""
+        state = CodegenState(self.module.default_indent, self.module.default_newline)
+        if beside is not None:
+            state.indent_tokens += reversed([self._indent_of(block) for block in self._indented(beside)])
+        node._codegen(state)
+        return "".join(state.tokens)
 
 
 class _Places(BaseMetadataProvider[CodeRange]):
@@ -258,6 +286,10 @@ class _Places(BaseMetadataProvider[CodeRange]):
     @property
     def computed(self) -> dict[cst.CSTNode, CodeRange]:
         return self._computed  # type: ignore[return-value]  # no provider computes lazily here
+
+
+def _placed(place: CodeRange) -> tuple[Place, Place]:
+    return (place.start.line, place.start.column + 1), (place.end.line, place.end.column + 1)
 
 
 def _bare(node: cst.CSTNode) -> cst.CSTNode:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Callable
 
+import libcst as cst
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint.edits import Lines, apply_edits, newline_of, written_lines
-from onnxlint.fix.calls import add_argument, drop_argument, set_argument
 from onnxlint.fix.choose import choose
-from onnxlint.fix.site import Page, Site
 from onnxlint.records import Edit, Finding, Fix, Safety, Severity, Span
+from onnxlint.rules.calls import add_argument, drop_argument, set_argument
+from onnxlint.rules.page import Page
+from onnxlint.rules.site import Site
+from onnxlint.rules.tree import walk
 
 
 def finding(*edits: Edit, code: str = "ONX101", text: str = "") -> Finding:
@@ -106,20 +109,31 @@ CALLS = {
 }
 
 
-def call_site(source: str) -> tuple[Site, ast.Call]:
+def site_of(source: str) -> tuple[Site, cst.Call]:
     page = Page("m.py", source)
-    span = Span("m.py", 1, 1, *Lines(source).place(len(source)))
-    site = Site(Finding("ONX101", "rule", Severity.ERROR, "fault", span), page)
-    call = next(n for n in ast.walk(site.region.tree) if isinstance(n, ast.Call))
-    return site, call
+    site = Site(Finding("ONX101", "rule", Severity.ERROR, "fault", Span("m.py", 1, 1, 1, 1)), page)
+    return site, next(n for n in walk(site.tree.module) if isinstance(n, cst.Call))
+
+
+def changed(source: str, change: Callable[[cst.Call], cst.Call | None]) -> str | None:
+    """The text after a change of its first call; None where the change refuses."""
+    site, call = site_of(source)
+    new = change(call)
+    return None if new is None else apply_edits(source, [site.replace(call, new)])
 
 
 @pytest.mark.parametrize("layout", CALLS)
 def test_an_argument_is_added_as_the_call_is_laid_out(layout: str) -> None:
     before, after = CALLS[layout]
-    site, call = call_site(before)
-    edits = add_argument(site, call, "k=1")
-    assert (None if edits is None else apply_edits(before, edits)) == after
+    assert changed(before, lambda call: add_argument(call, "k", cst.Integer("1"))) == after
+
+
+@pytest.mark.parametrize("layout", CALLS)
+def test_an_argument_is_added_within_a_block_and_with_the_newlines_of_the_file(layout: str) -> None:
+    before, after = (
+        text and f"class C:\n  def m(self):\n    return {text}\n".replace("\n", "\r\n") for text in CALLS[layout]
+    )
+    assert changed(before or "", lambda call: add_argument(call, "k", cst.Integer("1"))) == after
 
 
 DROPPED = {
@@ -129,25 +143,36 @@ DROPPED = {
     "a line of its own": ("f(\n    a,\n    k=1,  # gone too\n    b=2,\n)", "f(\n    a,\n    b=2,\n)"),
     "the last line": ("f(\n    a,\n    k=g(1, 2),\n)", "f(\n    a,\n)"),
     "not given": ("f(a)", None),
+    "at the end of a row": ("f(\n    a, k=1,  # why a\n    b=2,\n)", "f(\n    a,  # why a\n    b=2,\n)"),
+    "behind a comment": ("f(\n    a,  # why a\n    k=1)", "f(\n    a  # why a\n    )"),
 }
 
 
 @pytest.mark.parametrize("layout", DROPPED)
 def test_an_argument_is_dropped_with_its_comma(layout: str) -> None:
     before, after = DROPPED[layout]
-    site, call = call_site(before)
-    edits = drop_argument(site, call, "k")
-    assert (None if edits is None else apply_edits(before, edits)) == after
+    assert changed(before, lambda call: drop_argument(call, "k")) == after
 
 
 def test_an_argument_that_is_given_is_replaced_where_it_stands() -> None:
-    site, call = call_site("f(a, 0.1, True)")
-    edits = set_argument(site, call, "training", "self.training", position=2)
-    assert edits is not None
-    assert apply_edits("f(a, 0.1, True)", edits) == "f(a, 0.1, self.training)"
+    value = cst.parse_expression("self.training")
+    after = changed("f(a, 0.1, True)", lambda call: set_argument(call, "training", value, position=2))
+    assert after == "f(a, 0.1, self.training)"
 
 
 @pytest.mark.parametrize("source", ["f(*a)", "f(a, **k)"])
 def test_nothing_is_added_where_it_may_be_given_already(source: str) -> None:
-    site, call = call_site(source)
-    assert set_argument(site, call, "training", "True", position=2) is None
+    assert changed(source, lambda call: set_argument(call, "training", cst.Name("True"), position=2)) is None
+
+
+@pytest.mark.parametrize(("source", "after"), [("f((a, b))", "f(c)"), ("f(((a, b)))", "f(c)"), ("f(((a)))", "f(c)")])
+def test_a_whole_argument_is_replaced_with_its_own_parentheses_alone(source: str, after: str) -> None:
+    site, call = site_of(source)
+    assert apply_edits(source, [site.replace_whole(call.args[0].value, cst.Name("c"))]) == after
+    assert apply_edits(source, [site.replace(call, call.with_changes(func=cst.Name("g")))]) == source.replace("f", "g")
+
+
+@pytest.mark.parametrize("source", ["((f(x)))", "(\n  f(x)\n)"])
+def test_a_call_in_parentheses_keeps_them(source: str) -> None:
+    after = changed(source, lambda call: add_argument(call, "k", cst.Integer("1")))
+    assert after == source.replace("x", "x, k=1")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
 from onnxlint.edits import apply_edits
-from onnxlint.fix.site import Page, Site
-from onnxlint.records import Edit, Finding, Safety, Severity, Span
+from onnxlint.records import Finding, Safety, Severity, Span
+from onnxlint.rules.page import Page
+from onnxlint.rules.site import Site
 
 HEADS = {
     "nothing": ("", "\nimport torch\n"),
@@ -24,7 +26,8 @@ def fixed(text: str, line: int) -> str:
     """The text once its line is replaced by one that needs torch."""
     finding = Finding("ONX101", "tensor-branch", Severity.ERROR, "", Span("a.py", line, 1, line, 6))
     site = Site(finding, Page("a.py", text))
-    fix = site.fix("try", Safety.SAFE, Edit("a.py", (line, 1), (line, 6), "y = torch.where(a, b, c)"))
+    number = next(site.inside(cst.Integer))
+    fix = site.fix("try", Safety.SAFE, site.replace(number, site.expression("torch.where(a, b, c)")))
     return apply_edits(text, fix.edits)
 
 

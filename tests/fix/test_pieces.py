@@ -8,8 +8,8 @@ import pytest
 
 from onnxlint.edits import apply_edits
 from onnxlint.fix.pieces import check
-from onnxlint.fix.site import Page
 from onnxlint.records import Edit, Fix, Safety
+from onnxlint.rules.page import Page
 
 TEXT = """\
 import torch

@@ -90,3 +90,8 @@ def test_detach_where_data_is_read(body: str, safety: Safety, tmp_path: Path) ->
 def test_no_clone_of_the_tuple_that_an_input_is_in(tmp_path: Path) -> None:
     assert fix_of("ONX415", "out = (h, x)\nreturn out", tmp_path) is None
     assert fix_of("ONX415", "y = x\nreturn h, y", tmp_path) is not None
+
+
+def test_no_guard_around_what_stands_behind_a_draw(tmp_path: Path) -> None:
+    assert fix_of("ONX305", "h = h + torch.rand_like(h); y = h\nreturn y", tmp_path) is None
+    assert fix_of("ONX305", "h = h + torch.rand_like(h);\nreturn h", tmp_path) is not None

@@ -12,11 +12,11 @@ from onnxlint import pipeline
 from onnxlint.api import check_paths
 from onnxlint.config import Settings
 from onnxlint.fix import registry
-from onnxlint.fix.site import Site
 from onnxlint.flow import candidates, entries, python, targets
 from onnxlint.flow.entries import Analysis, analyse
 from onnxlint.project.classes import ClassInfo
 from onnxlint.records import Fix
+from onnxlint.rules.site import Site
 from onnxlint.source.discover import discover
 
 HEAD = PRELUDE.count("\n")
