@@ -18,7 +18,6 @@ from onnxlint import workers
 from onnxlint.cache import Store, default_folder
 from onnxlint.catalogue import Rule, load_catalogue
 from onnxlint.config import TYPED, Settings
-from onnxlint.fix.kept import with_kept_fixes
 from onnxlint.flow.analysis import Request, analyse_files
 from onnxlint.flow.candidates import Candidate
 from onnxlint.flow.entries import Analysis
@@ -34,6 +33,7 @@ from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.rules.engine import run_rules
+from onnxlint.rules.kept import with_kept_fixes
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans

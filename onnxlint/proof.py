@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from onnxlint.fix.registry import all_remedies
 from onnxlint.lifetimes import temporary_folder
 from onnxlint.probes.pool import ProbePool
 from onnxlint.records import Finding, ModelStatus, Probe, ProbeResult, Report, Safety, VerdictKind
+from onnxlint.rules.registry import all_rules
 
 
 class Proof:
@@ -79,5 +79,5 @@ def _reached(result: ProbeResult, finding: Finding) -> bool:
 
 
 def _meant(finding: Finding) -> bool:
-    known = all_remedies().get(finding.code)
-    return known is not None and known.changes_output
+    rule = all_rules().get(finding.code)
+    return rule is not None and rule.changes_output

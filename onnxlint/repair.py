@@ -13,12 +13,12 @@ from onnxlint import session
 from onnxlint.changed import Base
 from onnxlint.edits import apply_edits, written_lines
 from onnxlint.fix.choose import choose
-from onnxlint.fix.site import parsed
 from onnxlint.fix.write import Change, unwritable
 from onnxlint.paths import leads_out
 from onnxlint.probing import Watcher
 from onnxlint.proof import Proof, unhelpful
 from onnxlint.records import Diagnostic, Finding, Fix, Report, Safety, Severity
+from onnxlint.rules.page import parsed
 from onnxlint.scopes import Scope
 from onnxlint.session import Session
 from onnxlint.source.parse import SourceFile, parse_source, read_source

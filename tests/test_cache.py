@@ -21,10 +21,10 @@ from onnxlint import cache, pipeline, workers
 from onnxlint.cache import Store, digest
 from onnxlint.config import Settings
 from onnxlint.config_models import ModelConfig
-from onnxlint.fix import kept
 from onnxlint.flow import analysis, entries, parts
 from onnxlint.project import index
 from onnxlint.records import Finding, Report
+from onnxlint.rules import kept
 
 PRELUDE = "import torch\nfrom torch import nn\n"
 GATE = """

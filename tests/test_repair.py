@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 from onnxlint.atomic import replace_file
 from onnxlint.cli import init, main
-from onnxlint.fix import registry
 from onnxlint.fix.write import Change, write
 from onnxlint.records import Fix, Safety
+from onnxlint.rules.onx411_data_attribute import DataAttribute
 from onnxlint.rules.site import Site
 
 MODEL = """\
@@ -420,11 +420,10 @@ def in_process(*flags: str) -> str:
 def broken_remedy(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Let the remedy of ONX411 write `text` in the place of the span."""
 
-    def wrong(site: Site) -> Fix:
+    def wrong(_: DataAttribute, site: Site) -> Fix:
         return site.fix("wrong", Safety.SAFE, site.splice(site.start, site.end, text))
 
-    remedies = {**registry.all_remedies(), "ONX411": registry.Remedy("ONX411", Safety.SAFE, wrong, site=Site)}
-    monkeypatch.setattr(registry, "all_remedies", lambda: remedies)
+    monkeypatch.setattr(DataAttribute, "fix", wrong)
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: ast.Subsc
 
 
 def _is_slice(v: Value) -> TypeGuard[Tuple]:
-    return isinstance(v, Tuple) and v.kind == "slice"
+    return isinstance(v, Tuple) and v.kind == "slice" and len(v.items) == 3
 
 
 def _gathers(engine: Interpreter, t: Tensor, v: Value, node: ast.Subscript) -> shapes.Dims | None:

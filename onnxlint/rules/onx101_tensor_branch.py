@@ -7,8 +7,15 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Branch
-from onnxlint.records import Outcome, Severity
+from onnxlint.records import Edit, Fix, Outcome, Safety, Severity
+from onnxlint.rules.arms import broken, chosen, is_number, where
+from onnxlint.rules.freed import free_names
+from onnxlint.rules.guards import branch_of, without_guard, without_shortcut
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, body_of, elements, ended, names_in, orelse_of, same
+from onnxlint.rules.values import Values, condition, may_reshape
+
+_CHOOSE = "compute both arms and choose with `torch.where`"
 
 WORDS = {
     "if": "the `if`",
@@ -23,6 +30,7 @@ class TensorBranch(Rule):
     """Object to a test that reads tensor data; shape, dtype and None-ness are not data."""
 
     code = "ONX101"
+    safety = Safety.UNSAFE
 
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "data" and not branch.leaves:
@@ -40,3 +48,77 @@ class TensorBranch(Rule):
                 severity=Severity.WARNING,
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: both arms run on every input, so one that fails, or divides by zero, where it did not run is felt."""
+        branch = branch_of(site)
+        if branch is None:
+            return None
+        if site.number("sized"):
+            return without_guard(site, branch)
+        edits = free_names(site, branch.test)
+        if edits is None:
+            return None
+        values = Values(site, dict.fromkeys(edits, True))
+        if isinstance(branch, cst.IfExp):
+            text = _choice(site, values, branch.test, branch.body, branch.orelse)
+            change = site.replace_whole(branch, text) if text else None
+        else:
+            text = chosen(site, branch, values)
+            change = site.splice(*site.tree.range(branch), text) if text is not None else _returns(site, branch, values)
+        if change is not None:
+            return site.fix(_CHOOSE, Safety.UNSAFE, *edits.values(), change)
+        return without_shortcut(site, branch) if isinstance(branch, cst.If) else None
+
+
+def _fits(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Not where one is a variable as it is, and the other the same in another shape."""
+    plain = [n for n in (one, other) if isinstance(n, cst.Name)]
+    return not any(may_reshape(n) and p.value in names_in(n) for p in plain for n in (one, other))
+
+
+def _choice(
+    site: Site, values: Values, test: cst.BaseExpression, one: cst.BaseExpression, other: cst.BaseExpression
+) -> str | None:
+    """The choice between two expressions: both tensors or numbers that fit together, and one at least a tensor."""
+    code, arms = condition(values, test), (one, other)
+    if code is None or not _fits(one, other) or not any(map(values.is_tensor, arms)):
+        return None
+    if not all(values.is_tensor(n) or is_number(n) for n in arms):
+        return None
+    return where(code, site.source(one), site.source(other))
+
+
+def _returns(site: Site, node: cst.If, values: Values) -> Edit | None:
+    """`if test: return a`, then `return b`, be it in the `else` or behind the `if`."""
+    block = site.block(node)
+    following = orelse_of(node) or block[block.index(node) + 1 :]
+    match body_of(node), following:
+        case [cst.Return(cst.BaseExpression() as first)], [cst.Return(cst.BaseExpression() as second) as last]:
+            pass
+        case _:
+            return None
+    value = _chosen_value(site, values, node.test, first, second)
+    if value is None or "#" in value or site.function(node) is None:
+        return None
+    bare, line = node.with_changes(leading_lines=()), site.parent(last)
+    comments = site.comments(ended(bare)) if node.orelse else site.comments(bare, ended(line or last))
+    text = f"\n{site.indent(node)}".join([*comments, broken("return ", value, site.indent(node))])
+    return site.splice(site.tree.range(node)[0], site.tree.range(last)[1], text)
+
+
+def _chosen_value(
+    site: Site, values: Values, test: cst.BaseExpression, first: cst.BaseExpression, second: cst.BaseExpression
+) -> str | None:
+    ones, others = elements(first), elements(second)
+    if not (isinstance(first, cst.Tuple) and isinstance(second, cst.Tuple) and ones and others):
+        return _choice(site, values, test, first, second)
+    if len(ones) != len(others):
+        return None
+    parts = []
+    for one, other in zip(ones, others, strict=True):
+        part = _choice(site, values, test, one, other)
+        if part is None:
+            return None
+        parts.append(site.source(one) if same(one, other) else part)
+    return ", ".join(parts) if len(parts) > 1 else f"{parts[0]},"

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import BoolOperator
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
+from onnxlint.rules.values import Values, condition
 
 
 class TensorBoolOperator(Rule):
     """Object to an operator that asks a tensor for its truth."""
 
     code = "ONX102"
+    safety = Safety.UNSAFE
 
     def on_bool_operator(self, node: cst.CSTNode, operator: BoolOperator) -> Iterator[Objection]:
         if not operator.operands:
@@ -21,3 +25,22 @@ class TensorBoolOperator(Rule):
                 f"`{operator.operator}` turns a tensor into one Python bool: `{operator.text}`",
                 "use `&`, `|`, `~` or `torch.isin`, which stay in the graph",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: both operands are always computed, and a boolean tensor comes out instead of a Python bool."""
+        node = site.at_span(cst.BaseExpression)
+        if not isinstance(node, (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison)):
+            return None
+        text = (_membership(site, node) if isinstance(node, cst.Comparison) else None) or condition(Values(site), node)
+        if text is None:
+            return None
+        return site.fix(f"stay in the graph: `{' '.join(text.split())}`", Safety.UNSAFE, site.replace_whole(node, text))
+
+
+def _membership(site: Site, node: cst.Comparison) -> str | None:
+    """`value in tensor`."""
+    match node.comparisons:
+        case [cst.ComparisonTarget(cst.In() | cst.NotIn() as operator, values)] if Values(site).is_tensor(values):
+            text = f"({site.operand(values)} == {site.operand(node.left)}).any()"
+            return text if isinstance(operator, cst.In) else f"torch.logical_not({text})"
+    return None

@@ -7,13 +7,19 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Assertion
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import under_guard
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
+
+_EAGER = "not torch.onnx.is_in_onnx_export()"
 
 
 class TensorAssert(Rule):
     """Object to an assert, or an `if` that only raises, on tensor data."""
 
     code = "ONX103"
+    safety = Safety.SAFE
 
     def on_assertion(self, node: cst.CSTNode, assertion: Assertion) -> Iterator[Objection]:
         if assertion.reads in ("data", "weight"):
@@ -22,3 +28,17 @@ class TensorAssert(Rule):
                 f"the {word} reads the value of a tensor: `{assertion.text}`",
                 "check the input before the model, or write `torch._check(...)` for the dynamo exporter",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: eager asserts as before, and both exporters answer the test with True."""
+        node = site.at_span(cst.BaseExpression)
+        statement = site.statement(node) if node is not None else None
+        if isinstance(statement, cst.If) and not isinstance(site.parent(statement), cst.If):
+            test, text = statement.test, site.source(statement.test)
+            loose = isinstance(test, cst.IfExp) or (
+                isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
+            )
+            change = site.replace(test, f"{_EAGER} and ({text})" if loose else f"{_EAGER} and {text}")
+            return site.fix("leave the check to eager mode", Safety.SAFE, change)
+        guarded = under_guard(site, statement, _EAGER) if isinstance(statement, cst.Assert) else None
+        return site.fix("leave the assertion to eager mode", Safety.SAFE, guarded) if guarded else None

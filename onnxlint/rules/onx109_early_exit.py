@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Branch
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import branch_of, without_guard
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class EarlyExit(Rule):
     """Object to a loop that tensor data may leave before its end."""
 
     code = "ONX109"
+    safety = Safety.UNSAFE
 
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "data" and branch.leaves:
@@ -21,3 +25,8 @@ class EarlyExit(Rule):
                 f"`{branch.leaves}` leaves the loop on tensor data: `{branch.text}`; the number of rounds is frozen",
                 "run a fixed number of rounds and stop the updates with a flag: `x = torch.where(running, step(x), x)`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: the rest of the round has to bear an empty selection."""
+        branch = branch_of(site)
+        return without_guard(site, branch) if branch is not None else None

@@ -7,8 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import BoolOperator
-from onnxlint.records import Outcome
+from onnxlint.records import Fix, Outcome, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, dotted, has_star, literal, positional
+from onnxlint.rules.values import Values
+
+_PAIRS = {"min": cst.parse_expression("torch.minimum"), "max": cst.parse_expression("torch.maximum")}
+_BOUNDS = {"min": "max", "max": "min"}  # the smaller of a tensor and a number is the tensor, at most the number
 
 BUILTINS = {
     "min()": "torch.minimum(a, b)` or `torch.stack(parts).amin(0)",
@@ -22,6 +27,7 @@ class TensorBuiltin(Rule):
     """Object to a builtin that compares tensors, or asks them for their truth."""
 
     code = "ONX110"
+    safety = Safety.UNSAFE
 
     def on_bool_operator(self, node: cst.CSTNode, operator: BoolOperator) -> Iterator[Objection]:
         if operator.operator in BUILTINS:
@@ -31,3 +37,23 @@ class TensorBuiltin(Rule):
                 f"use the tensor operator: `{BUILTINS[operator.operator]}`; a choice by a key is `torch.where`",
                 effects={"torchscript": Outcome.WRONG_VALUES} if pair else None,
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: it chooses element by element, where Python asks one tensor for its truth; NaN goes through."""
+        call, values = site.at_span(cst.Call), Values(site)
+        operands = positional(call) if call is not None and not has_star(call) else []
+        if call is None or len(call.args) != 2 or len(operands) != 2 or dotted(call.func) not in _PAIRS:
+            return None
+        name = dotted(call.func)
+        tensor, other = sorted(operands, key=values.is_tensor, reverse=True)
+        if values.is_tensor(other):
+            new: cst.BaseExpression = call.with_changes(func=_PAIRS[name], lpar=(), rpar=())
+        elif values.is_tensor(tensor):
+            plain = isinstance(other, (cst.Name, cst.Attribute, cst.BaseNumber)) or literal(other) is not None
+            if not plain or values.sizes(tensor) not in ([], None):
+                return None
+            new = site.expression(f"torch.clamp({{tensor}}, {_BOUNDS[name]}={{other}})", tensor=tensor, other=other)
+        else:
+            return None
+        written = new.func if isinstance(new, cst.Call) else new
+        return site.fix(f"use `{dotted(written)}`", Safety.UNSAFE, site.replace(call, new))

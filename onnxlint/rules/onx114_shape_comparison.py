@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import Branch
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import branch_of, only_assignment, without_question
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, call_name, keywords, positional, same
+
+_SIZES_DIFFER = m.Comparison(comparisons=[m.ComparisonTarget(m.NotEqual())])
 
 
 class ShapeComparison(Rule):
     """Object to a branch on whether two sizes are equal."""
 
     code = "ONX114"
+    safety = Safety.UNSAFE
 
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "dim" and branch.form == "equal":
@@ -21,3 +28,17 @@ class ShapeComparison(Rule):
                 f"the {branch.keyword} asks whether two dynamic sizes are equal: `{branch.text}`; the answer is frozen",
                 "do what the arm does always: a resize, pad or slice to the other's size does nothing where they agree",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe by a last digit: a resize to the same size computes what it could have left alone."""
+        branch = branch_of(site)
+        if not isinstance(branch, cst.If) or not m.matches(branch.test, _SIZES_DIFFER):
+            return None
+        statement = only_assignment(branch)
+        call = statement.value if statement is not None else None
+        if not isinstance(call, cst.Call) or call_name(call) not in ("interpolate", "resize"):
+            return None
+        resized = statement is not None and any(same(i, statement.targets[0].target) for i in positional(call)[:1])
+        if not resized or "size" not in keywords(call):
+            return None
+        return without_question(site, branch, "resize always: to its own size it changes nothing", Safety.UNSAFE)

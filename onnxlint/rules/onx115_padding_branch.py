@@ -7,13 +7,21 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Branch
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.guards import asked_for, branch_of, pad_in, pads_only, without_question
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, same, tight, variables
+from onnxlint.rules.tree import walk
+from onnxlint.rules.values import assigned
+
+_TITLE = "pad always, by an amount that may be zero"
 
 
 class PaddingBranch(Rule):
     """Object to a branch that pads only where a division leaves a rest."""
 
     code = "ONX115"
+    safety = Safety.SAFE
 
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "dim" and branch.form == "padding":
@@ -22,3 +30,42 @@ class PaddingBranch(Rule):
                 " frozen",
                 "pad always, by an amount that may be zero: `F.pad(x, (0, -n % k))`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: the amount is zero exactly where the question was answered with no."""
+        branch = branch_of(site)
+        if not isinstance(branch, cst.If):
+            return None
+        if pads_only(site, branch):
+            return without_question(site, branch, _TITLE, Safety.SAFE)
+        padding, asked = pad_in(branch), asked_for(branch.test)
+        if padding is None or asked is None:
+            return None
+        body = _by_rest(site, branch, asked, padding)
+        return without_question(site, branch, _TITLE, Safety.SAFE, body) if body is not None else None
+
+
+def _by_rest(
+    site: Site, branch: cst.If, asked: cst.BaseExpression, padding: cst.BaseExpression
+) -> cst.BaseSuite | None:
+    """`if n % k: pad by k - n % k`: pad by `-n % k`."""
+    rest: cst.BaseExpression | None = asked
+    if isinstance(asked, cst.Name):
+        values = list(assigned(site, asked))
+        rest = values[0] if len(values) == 1 else None
+    if not (isinstance(rest, cst.BinaryOperation) and isinstance(rest.operator, cst.Modulo)):
+        return None
+    missing = [
+        n
+        for n in walk(padding)
+        if isinstance(n, cst.BinaryOperation)
+        and isinstance(n.operator, cst.Subtract)
+        and same(n.left, rest.right)
+        and same(n.right, asked)
+    ]
+    if len(missing) != 1 or len([*variables(padding)]) != len([*variables(missing[0])]):
+        return None
+    amount = site.expression("-{length} % {parts}", length=tight(rest.left), parts=tight(rest.right))
+    amount = amount.with_changes(lpar=missing[0].lpar, rpar=missing[0].rpar)
+    body = branch.body.deep_replace(missing[0], amount)
+    return body if isinstance(body, cst.BaseSuite) else None

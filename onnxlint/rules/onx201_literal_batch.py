@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import ShapeLiteral
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, call_name, dotted, literal
+from onnxlint.rules.sizes import size_named
+from onnxlint.rules.tree import walk
+
+_SAID = m.Call(args=[m.ZeroOrMore(), m.Arg(keyword=m.Name("batch_first"), value=m.Name("True")), m.ZeroOrMore()])
 
 
 class LiteralBatch(Rule):
     """Object to a literal size where a dynamic axis should be followed."""
 
     code = "ONX201"
+    safety = Safety.SAFE
 
     def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
         if shape.call in ("fixed state", "literal length"):
@@ -22,7 +30,79 @@ class LiteralBatch(Rule):
         advice = f"take that size from the tensor: `x.{shape.call}(x.shape[0], ...)`, or start with `flatten(1)`"
         yield Objection(message, advice, hints=literal_hints(shape))
 
+    def fix(self, site: Site) -> Fix | None:
+        """Safe where eager takes no other size with the literal; beside a `-1` eager computes something else."""
+        return take_the_size(site)
+
+
+def take_the_size(site: Site) -> Fix | None:
+    """The size of the dynamic axis itself in the place of a literal."""
+    call = site.at_span(cst.Call)
+    position, number = site.number("position"), site.number("literal")
+    if call is None or position is None:
+        return None
+    argument = _size_argument(site, call, position)
+    if argument is None or literal(argument) != number:
+        return None
+    if number == 1 and position > 0 and site.hint("call") in ("view", "reshape"):
+        return None  # an axis of its own, to broadcast along
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    named = size_named(site, site.hint("axis"), receiver.value if isinstance(receiver, cst.Name) else "")
+    size = named or _leading(site, call, receiver)
+    if size is None:
+        return None
+    infers = any(literal(given.value) == -1 for given in size_arguments(call))
+    repeats = site.hint("call") in ("expand", "repeat", "tile", "repeat_interleave")
+    safety = Safety.SAFE if named and not (infers or repeats or number == 1) else Safety.UNSAFE
+    return site.fix(f"take the size from the tensor: `{size}`", safety, site.replace(argument, size))
+
 
 def literal_hints(shape: ShapeLiteral) -> dict[str, str | int]:
     """Which literal it is, and of which axis it takes the place."""
     return {"call": shape.call, "literal": shape.literal, "axis": shape.axis, "position": shape.position}
+
+
+def _leading(site: Site, call: cst.Call, receiver: cst.BaseExpression | None) -> str | None:
+    """The first size of the tensor itself, or of the first input of the forward that it is computed in."""
+    if site.hint("call") == "fixed state":
+        return _of_input(site, call) if site.hint("axis") == "batch" and _batch_first(site, call) else None
+    if site.hint("call") not in ("view", "reshape") or receiver is None or site.number("position") != 0:
+        return None
+    return f"{receiver.value}.shape[0]" if isinstance(receiver, cst.Name) else _of_input(site, call)
+
+
+def _of_input(site: Site, call: cst.Call) -> str | None:
+    function = site.function(call)
+    if function is None or function.name.value != "forward":
+        return None
+    names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][1:2]
+    return f"{names[0]}.shape[0]" if names and site.hint(f"${names[0]}").startswith("tensor") else None
+
+
+def _batch_first(site: Site, call: cst.Call) -> bool:
+    """Whether no recurrent layer of the class has its batch on another axis than the first."""
+    cls = site.holder(call, cst.ClassDef)
+    return cls is None or site.tree.once(_layers_batch_first, cls)
+
+
+def _layers_batch_first(cls: cst.ClassDef) -> bool:
+    return all(m.matches(node, _SAID) for node in walk(cls) if call_name(node) in ("LSTM", "GRU", "RNN"))
+
+
+def size_arguments(call: cst.Call) -> Sequence[cst.Arg | cst.BaseElement]:
+    """The sizes that a call is given: as a tuple, or one by one."""
+    for given in call.args:
+        named = given.keyword is None or given.keyword.value in ("size", "shape", "sizes")
+        if named and not given.star and isinstance(given.value, (cst.Tuple, cst.List)):
+            return given.value.elements
+    return [a for a in call.args if a.keyword is None and a.star != "**"]
+
+
+def _size_argument(site: Site, call: cst.Call, position: int) -> cst.BaseExpression | None:
+    sizes = size_arguments(call)
+    if any(isinstance(s, cst.StarredElement) or (isinstance(s, cst.Arg) and s.star) for s in sizes):
+        return None
+    of_torch = isinstance(call.func, cst.Attribute) and dotted(call.func.value) == "torch"
+    if of_torch and site.hint("call") in ("view", "reshape") and sizes and isinstance(sizes[0], cst.Arg):
+        return None  # torch.reshape(x, 4, 64) is no call that runs
+    return sizes[position].value if position < len(sizes) else None

@@ -7,8 +7,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Escape
-from onnxlint.records import Outcome
+from onnxlint.records import Fix, Outcome, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, dotted, has_star, indices, keywords, literal, positional, tight
+from onnxlint.rules.sizes import axis_of, ceiling, whole
+from onnxlint.rules.tree import walk
+from onnxlint.rules.values import Values
+
+_FLOORS = ("math.floor", "np.floor")
 
 # Dynamo has symbolic forms of these.
 _TORCHSCRIPT_ONLY = {
@@ -30,6 +36,7 @@ class DimToPython(Rule):
     """Object to a symbolic size that became a plain number, which then shapes something."""
 
     code = "ONX202"
+    safety = Safety.SAFE
 
     def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
         if escape.source == "dim" and escape.how.startswith("."):
@@ -47,6 +54,20 @@ class DimToPython(Rule):
                 effects=_effects(escape.how),
             )
 
+    def fix(self, site: Site) -> Fix | None:
+        """Safe where the rewrite gives the same number for every size; a divisor without a number may not be whole."""
+        call = site.at_span(cst.Call)
+        if call is None or keywords(call) or has_star(call):
+            return None
+        size = _rewritten(site, call)
+        if size is None:
+            return None
+        divisions = (n for n in walk(call) if isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Divide))
+        division = next(divisions, None)
+        safety = Safety.SAFE if division is None or literal(division.right) is not None else Safety.UNSAFE
+        title = f"stay with the size: `{site.tree.code(size)}`"
+        return site.fix(title, safety, site.replace(call, site.fitted(size, call)))
+
 
 def _effects(how: str) -> dict[str, Outcome] | None:
     """What becomes of this form of it, where that is not what the contract says."""
@@ -57,3 +78,49 @@ def _effects(how: str) -> dict[str, Outcome] | None:
     if how.startswith("math."):
         return {"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR}
     return None
+
+
+def _rewritten(site: Site, call: cst.Call) -> cst.BaseExpression | None:
+    """The call as an expression of sizes; None where none is known to be equal for every size."""
+    values = Values(site)
+    match dotted(call.func), positional(call):
+        case "int" | "math.floor" | "math.trunc" | "operator.index", [inner]:
+            match inner:
+                case cst.Call(func=function, args=[cst.Arg(value=value)]) if dotted(function) == "math.ceil":
+                    return ceiling(values, value)
+                case cst.Call(func=function, args=[cst.Arg(value=value)]) if dotted(function) in _FLOORS:
+                    return whole(values, value)
+            return whole(values, inner)
+        case "math.ceil", [inner]:
+            return ceiling(values, inner)
+        case "len", [inner]:
+            return _length(values, inner)
+        case "min", [one, other]:
+            for size, bound in ((one, other), (other, one)):
+                axis = axis_of(site, size)
+                if axis is not None and (axis_of(site, bound) is not None or _is_plain(bound)):
+                    return _clipped(site, *axis, bound)
+    return None
+
+
+def _length(values: Values, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    if not values.is_tensor(node):
+        return None
+    match node:
+        case cst.Subscript(value=cst.Name() as tensor, slice=[_]) if literal(indices(node)[0]) is not None:
+            return values.site.expression("{tensor}.shape[1]", tensor=tensor)
+    return values.site.expression("{tensor}.shape[0]", tensor=tight(node))
+
+
+def _clipped(site: Site, tensor: cst.BaseExpression, axis: int, bound: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`min(x.shape[axis], bound)` as the size of a slice, which ends where the tensor does."""
+    if axis < 0:
+        return None
+    template = f"{{tensor}}[{':, ' * axis}: {{bound}}].shape[{axis}]"
+    return site.expression(template, tensor=tensor, bound=tight(bound))
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    """A number, a variable or an attribute that is meant to be a positive limit."""
+    number = literal(node)
+    return number > 0 if number is not None else isinstance(node, (cst.Name, cst.Attribute))

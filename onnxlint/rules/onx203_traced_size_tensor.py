@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import TensorFromPython
-from onnxlint.records import Outcome
+from onnxlint.records import Fix, Outcome, Safety
+from onnxlint.rules.calls import set_argument
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument, bare, call_name, dotted, has_star, keywords, positional
+from onnxlint.rules.values import Values, parameters
+
+Made = tuple[str, list[cst.BaseExpression]]
+_WRAPPERS = ("list", "tuple", "np.array", "numpy.array", "np.asarray", "numpy.asarray")
+_PLAIN_LOOP = m.ListComp(for_in=m.CompFor(ifs=[], inner_for_in=None))
+_LITERAL = m.OneOf(m.Integer(), m.Float(), m.Imaginary(), m.SimpleString(), m.Name("True"), m.Name("False"))
 
 # Measured: TorchScript keeps one bare size symbolic everywhere, and none that stands in a list.
 _LISTS = frozenset(("tensor", "new_tensor"))  # which dynamo keeps symbolic, in a list too
@@ -19,6 +28,7 @@ class TracedSizeTensor(Rule):
     """Object to a tensor built from Python data at a dynamic size."""
 
     code = "ONX203"
+    safety = Safety.SAFE
 
     def on_tensor_from_python(self, node: cst.CSTNode, tensor: TensorFromPython) -> Iterator[Objection]:
         name = tensor.call.rpartition(".")[2]
@@ -40,3 +50,72 @@ class TracedSizeTensor(Rule):
                 "write `torch.tensor(n)`, which both exporters keep symbolic",
                 effects={"dynamo": Outcome.EXPORT_ERROR},
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: `torch.arange` and `torch.full` give the numbers that the list holds, in the same dtype."""
+        call = site.at_span(cst.Call)
+        if call is None or has_star(call) or len(positional(call)) != 1 or set(keywords(call)) - {"dtype", "device"}:
+            return None
+        name, data = call_name(call), call.args[0].value
+        if name not in ("tensor", "as_tensor", "from_numpy", "LongTensor"):
+            return None
+        while isinstance(data, cst.Call) and dotted(data.func) in _WRAPPERS and _is_plain(data) and len(data.args) == 1:
+            data = data.args[0].value
+        made = _arange(site, data) or _full(site, data)
+        if made is None:
+            return None
+        function, (*values, last) = made
+        args = [*map(cst.Arg, values), call.args[0].with_changes(value=last), *call.args[1:]]
+        new: cst.Call | None = call.with_changes(func=cst.parse_expression(function), args=args, lpar=(), rpar=())
+        if new is not None and name == "LongTensor":
+            new = set_argument(new, "dtype", cst.parse_expression("torch.long"))
+        device = _device(site, call) if name != "from_numpy" and argument(call, "device") is None else None
+        if new is not None and device is not None:
+            new = set_argument(new, "device", cst.parse_expression(device))
+        if new is None:
+            return None
+        return site.fix(f"make it with an operator: `{function}(...)`", Safety.SAFE, site.replace(call, new))
+
+
+def _is_plain(call: cst.Call) -> bool:
+    return not keywords(call) and not has_star(call)
+
+
+def _arange(site: Site, data: cst.BaseExpression) -> Made | None:
+    match data:
+        case cst.ListComp(elt=cst.Name(value=item), for_in=cst.CompFor(target=cst.Name(value=target), iter=loop)):
+            data = loop if item == target and m.matches(data, _PLAIN_LOOP) else data
+        case cst.List(elements=[cst.StarredElement(value=listed)]):
+            data = listed
+    if not isinstance(data, cst.Call) or not _is_plain(data):
+        return None
+    limits = positional(data)
+    if dotted(data.func) not in ("range", "np.arange", "numpy.arange") or not all(map(Values(site).is_size, limits)):
+        return None
+    return "torch.arange", [bare(limit) for limit in limits]
+
+
+def _full(site: Site, data: cst.BaseExpression) -> Made | None:
+    """`[value] * n`, `[value for _ in range(n)]`."""
+    values = Values(site)
+    match data:
+        case cst.BinaryOperation(left=cst.List(elements=[cst.Element(value=value)]), operator=cst.Multiply()):
+            count = data.right
+        case cst.ListComp(elt=value, for_in=cst.CompFor(iter=cst.Call() as loop)) if m.matches(data, _PLAIN_LOOP):
+            if dotted(loop.func) != "range" or len(positional(loop)) != 1 or not _is_plain(loop):
+                return None
+            count = positional(loop)[0]
+        case _ if values.is_size(data):
+            return "torch.full", [cst.Tuple([]), bare(data)]
+        case _:
+            return None
+    if not m.matches(value, _LITERAL) or not values.is_size(count):
+        return None
+    return "torch.full", [site.expression("({count},)", count=bare(count)), bare(value)]
+
+
+def _device(site: Site, call: cst.Call) -> str | None:
+    """`x.device` of a tensor in scope that depends on the inputs."""
+    function = site.function(call)
+    names = parameters(function) if function is not None else []
+    return next((f"{name}.device" for name in names if site.hint(f"${name}").startswith("tensor")), None)

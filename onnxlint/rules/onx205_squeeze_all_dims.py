@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument, elements, keywords, literal
+from onnxlint.rules.values import sizes_of
 
 
 class SqueezeAllDims(Rule):
     """Object to `squeeze()` without a dim on a tensor that has dynamic axes."""
 
     code = "ONX205"
+    safety = Safety.UNSAFE
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "squeeze":
@@ -21,3 +26,39 @@ class SqueezeAllDims(Rule):
                 "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
                 "name the axis: `squeeze(-1)`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: with a batch of one the output keeps an axis that it used to lose."""
+        call = site.at_span(cst.Call)
+        if call is None or keywords(call):
+            return None
+        method = isinstance(call.func, cst.Attribute) and not call.args
+        axes = _unit_axes(site) or (_kept_axes(call) if method else None)
+        if axes is None:
+            return None
+        code = str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
+        new = call.with_changes(args=[*call.args, cst.Arg(cst.parse_expression(code))], lpar=(), rpar=())
+        return site.fix(f"name the axes: `squeeze({code})`", Safety.UNSAFE, site.replace(call, new))
+
+
+def _unit_axes(site: Site) -> list[int] | None:
+    """The axes of size one, where every other size is known not to be one."""
+    sizes = sizes_of(site.hint("$"))
+    if not sizes or "..." in sizes or "*" in sizes:
+        return None
+    axes = [at for at, size in enumerate(sizes) if size == "1"]
+    if len(axes) == 1 and axes[0] == len(sizes) - 1:
+        return [-1]
+    return axes or None
+
+
+def _kept_axes(call: cst.Call) -> list[int] | None:
+    """`x.mean(dim=(2, 3), keepdim=True).squeeze()`: the axes that were kept on purpose."""
+    inner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute):
+        return None
+    keep, dims = argument(inner, "keepdim"), argument(inner, "dim", 0)
+    if keep is None or dims is None or not m.matches(keep, m.Name("True")):
+        return None
+    axes = [literal(axis) for axis in elements(dims) or [dims]]
+    return [axis for axis in axes if axis is not None] if None not in axes else None

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ShapeLiteral
-from onnxlint.rules.onx201_literal_batch import literal_hints
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.onx201_literal_batch import literal_hints, take_the_size
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class FixedBatchState(Rule):
     """Object to a state that is made with the batch of the example."""
 
     code = "ONX206"
+    safety = Safety.SAFE
 
     def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
         if shape.call == "fixed state":
@@ -23,3 +26,7 @@ class FixedBatchState(Rule):
                 "take the size from the input: `x.shape[0]` or `x.new_zeros(..., x.shape[0], ...)`",
                 hints=literal_hints(shape),
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: eager takes no other batch with the literal."""
+        return take_the_size(site)

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ShapeLiteral
-from onnxlint.rules.onx201_literal_batch import literal_hints
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.onx201_literal_batch import literal_hints, size_arguments
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, literal
+from onnxlint.rules.sizes import size_named
 
 
 class LiteralLength(Rule):
     """Object to a range or table of the example's length on an axis that was declared dynamic."""
 
     code = "ONX213"
+    safety = Safety.SAFE
 
     def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
         if shape.call == "literal length":
@@ -23,3 +27,14 @@ class LiteralLength(Rule):
                 "take the number from the tensor: `torch.arange(x.shape[1], device=x.device)`",
                 hints=literal_hints(shape),
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: eager takes no other length with the literal."""
+        call = site.at_span(cst.Call)
+        size = size_named(site, site.hint("axis"))
+        if call is None or size is None:
+            return None
+        literals = [s.value for s in size_arguments(call) if literal(s.value) == site.number("literal")]
+        if len(literals) != 1:
+            return None
+        return site.fix(f"take the length from the tensor: `{size}`", Safety.SAFE, site.replace(literals[0], size))

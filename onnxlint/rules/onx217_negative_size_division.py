@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import SizeHazard
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, literal
+from onnxlint.rules.sizes import rounded_up
+from onnxlint.rules.values import Values
+
+_NEGATED = m.UnaryOperation(operator=m.Minus())
+_ROUNDED_UP = m.UnaryOperation(
+    operator=m.Minus(), expression=m.BinaryOperation(left=_NEGATED, operator=m.FloorDivide())
+)
 
 WORDS = {
     "//": "ONNX divides towards zero, Python rounds a negative quotient down",
@@ -19,6 +29,7 @@ class NegativeSizeDivision(Rule):
     """Object to a division of sizes that ONNX rounds otherwise."""
 
     code = "ONX217"
+    safety = Safety.SAFE
 
     def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
         if fact.hazard == "negative-division":
@@ -27,3 +38,17 @@ class NegativeSizeDivision(Rule):
                 "round up with `(n + k - 1) // k`; write `n // k` and `n % k` for `divmod`",
                 effects=fact.effects,
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: the same number for every size."""
+        for node in (*site.inside(cst.UnaryOperation), *site.inside(cst.BinaryOperation)):
+            outer = site.parent(node) if isinstance(node, cst.BinaryOperation) else node
+            if outer is None or not m.matches(outer, _ROUNDED_UP):
+                continue
+            division = cst.ensure_type(cst.ensure_type(outer, cst.UnaryOperation).expression, cst.BinaryOperation)
+            size = cst.ensure_type(division.left, cst.UnaryOperation).expression
+            new = rounded_up(Values(site), size, division.right) if literal(division.right) is not None else None
+            if new is not None:
+                title = f"round up with a positive sum: `{site.tree.code(new)}`"
+                return site.fix(title, Safety.SAFE, site.replace(outer, new))
+        return None

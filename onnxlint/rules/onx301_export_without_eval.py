@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument
 
 
 class ExportWithoutEval(Rule):
     """Object to the export of a model that nobody put in eval mode."""
 
     code = "ONX301"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         if call.mode != "train" or not call.mode_matters:
@@ -23,3 +27,21 @@ class ExportWithoutEval(Rule):
                 f"`{call.model}` is exported without `eval()`: dropout and batch norm stay in training mode",
                 "call `model.eval()` before the export",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: what dropout and batch norm compute changes, which is the point."""
+        call = site.at_span(cst.Call)
+        if call is None:
+            return None
+        model = argument(call, "model", 0) or argument(call, "mod", 0)
+        statement = site.statement(call)
+        if model is None or statement is None:
+            return None
+        if isinstance(model, cst.Call):
+            new = site.expression("{model}.eval()", model=model)
+            return site.fix("call `.eval()` on the model", Safety.UNSAFE, site.replace_whole(model, new))
+        line, column = site.tree.range(statement)[0]
+        if not isinstance(model, (cst.Name, cst.Attribute)) or site.page.line(line)[: column - 1].strip():
+            return None
+        code = f"{site.source(model)}.eval()"
+        return site.fix(f"call `{code}` before the export", Safety.UNSAFE, site.insert_before(statement, code))

@@ -7,13 +7,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import set_argument
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, call_name, keywords, tight
 
 
 class FunctionalDropout(Rule):
     """Object to a dropout that is active in eval mode too."""
 
     code = "ONX302"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "dropout":
@@ -21,3 +26,20 @@ class FunctionalDropout(Rule):
                 f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode",
                 "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Pass `training=self.training`; outside of a module's method there is no mode to pass."""
+        call = site.at_span(cst.Call)
+        owner = site.owner(call) if call is not None and site.is_module(call) else None
+        name = call_name(call)
+        if call is None or owner is None or not name or name[0].isupper():
+            return None  # in upper case it is a module made in forward: it belongs in `__init__`
+        if name == "scaled_dot_product_attention":
+            rate = keywords(call).get("dropout_p")
+            if rate is None:
+                return None
+            title = "drop only in training: `dropout_p=… if self.training else 0.0`"
+            new = site.expression(f"{{rate}} if {owner}.training else 0.0", rate=tight(rate))
+            return site.fix(title, Safety.UNSAFE, site.replace(rate, new))
+        tied = set_argument(call, "training", site.expression(f"{owner}.training"), position=2)
+        return site.fix("pass `training=self.training`", Safety.UNSAFE, site.replace(call, tied)) if tied else None

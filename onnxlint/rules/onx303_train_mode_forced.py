@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import ModeSwitch
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
+from onnxlint.rules.tree import walk
+
+# `module.train()` on its own, `train(True)` too.
+_TRUE = m.Arg(m.Name("True"), keyword=None, star="")
+_SWITCH = m.Expr(m.Call(func=m.Attribute(attr=m.Name("train")), args=[m.ZeroOrMore(_TRUE)]))
+_INHERITED = m.Call(func=m.Attribute(m.Call(func=m.Name("super"), args=[]), m.Name("eval")))
 
 
 class TrainModeForced(Rule):
     """Object to modules put in train mode where the model is meant to run in eval mode."""
 
     code = "ONX303"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_mode_switch(self, node: cst.CSTNode, switch: ModeSwitch) -> Iterator[Objection]:
         where = {
@@ -25,3 +36,41 @@ class TrainModeForced(Rule):
             f"{where[switch.where]}: `{switch.text}`",
             "leave modules in eval mode for the export; sample outside of the exported model",
         )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: what the modules compute changes, which is the point."""
+        switch = next((n for n in site.inside(cst.Expr) if m.matches(n, _SWITCH)), None)
+        node = switch or site.at_span(cst.CSTNode)
+        statement = site.statement(node) if node is not None else None
+        if statement is None:
+            return None
+        if m.matches(statement, _SWITCH):
+            if site.holder(statement, cst.For) is not None or site.function(statement) is None:
+                return None
+            return site.fix("leave the modules in the mode they are in", Safety.UNSAFE, site.remove(statement))
+        function = statement if isinstance(statement, cst.FunctionDef) else site.function(statement)
+        return _without_override(site, function) if function is not None else None
+
+
+def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
+    """An `eval()` that calls the inherited one and then undoes it: the inherited one does alone."""
+    block = site.parent(function)
+    cls = site.parent(block) if block is not None else None
+    if function.name.value != "eval" or not isinstance(block, cst.IndentedBlock) or not isinstance(cls, cst.ClassDef):
+        return None
+    if function.decorators or len(block.body) == 1 or not any(m.matches(n, _INHERITED) for n in walk(function)):
+        return None
+    (start, _), (end, _) = site.tree.range(function)
+    at = block.body.index(function)
+    if at + 1 < len(block.body):
+        following = block.body[at + 1]
+        between = [*getattr(following, "leading_lines", ()), *getattr(function.body, "footer", ())]
+        end = site.whole(following)[0][0]
+    else:
+        between = [*function.leading_lines]
+        start, end = site.tree.range(block.body[at - 1])[1][0] + 1, end + 1
+    if site.comments(*between):
+        return None
+    lines = site.page.lines
+    removal = site.splice((start, 1), lines.place(lines.start(end)), "")
+    return site.fix("leave out the override: `eval()` means eval mode", Safety.UNSAFE, removal)

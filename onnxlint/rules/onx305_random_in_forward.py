@@ -5,15 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import (
+    Site,
+    argument,
+    bare,
+    dotted,
+    is_loaded,
+    keywords,
+    literal,
+    names_in,
+    tight,
+)
+from onnxlint.rules.tree import Statement
+
+_TITLE = "draw in training only"
+_ADDED = m.BinaryOperation(operator=m.Add() | m.Subtract() | m.Multiply() | m.Divide())
 
 
 class RandomInForward(Rule):
     """Object to a random draw in what is exported."""
 
     code = "ONX305"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.random:
@@ -26,3 +45,81 @@ class RandomInForward(Rule):
                 f"`{call.text}` draws from {source}; the graph cannot give eager's numbers",
                 "pass the noise in as an input, or draw only under `if self.training:`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: in eval mode the output is no longer random, which is the point."""
+        call = site.at_span(cst.Call)
+        owner = site.owner(call) if call is not None and site.is_module(call) else None
+        if call is None or owner is None:
+            return None
+        mean = _mean(site, call)
+        if mean is not None and _is_noise(site, call):
+            new = site.expression(f"{{draw}} if {owner}.training else {{mean}}", draw=bare(call), mean=mean)
+            return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.fitted(new, call)))
+        test = _test_of(site, call)
+        if test is not None:
+            part = test.with_changes(lpar=(), rpar=())  # which stay around all of it
+            part = tight(part) if isinstance(test, (cst.BooleanOperation, cst.IfExp)) else part
+            new = site.expression(f"{owner}.training and {{test}}", test=part)
+            return site.fix(_TITLE, Safety.UNSAFE, site.replace(test, new))
+        return _guarded(site, call, owner)
+
+
+def _is_noise(site: Site, call: cst.Call) -> bool:
+    """Whether what is drawn is added or multiplied in, directly or through a variable: there zero is its mean."""
+    match site.parent(call):
+        case cst.BinaryOperation() as parent:
+            return m.matches(parent, _ADDED)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            function = site.function(call)
+            uses = [n for n in site.uses(function, name) if is_loaded(site, n)] if function is not None else []
+            return bool(uses) and all(isinstance(site.parent(n), cst.BinaryOperation) for n in uses)
+    return False
+
+
+def _mean(site: Site, call: cst.Call) -> cst.BaseExpression | None:
+    """What the draws are around, in the same shape: zeros for a normal distribution around zero."""
+    name, by_name = dotted(call.func), keywords(call)
+    if name == "torch.randn_like" or (name == "torch.randn" and "generator" not in by_name):
+        return call.with_changes(func=site.expression(name.replace("randn", "zeros")), lpar=(), rpar=())
+    mean, size = argument(call, "mean", 0), argument(call, "size", 2)
+    if name != "torch.normal" or mean is None:
+        return None
+    number = literal(mean)
+    if size is None:
+        return mean if number is None and not isinstance(mean, cst.BaseNumber) else None
+    if number is not None:
+        mean = site.expression(f"{float(number)}")  # `torch.full` of an integer would make integers
+    like = {n: by_name[n] for n in by_name if n in ("dtype", "device")}
+    template = f"torch.full({{size}}, {{mean}}{''.join(f', {n}={{{n}}}' for n in like)})"
+    return site.expression(template, size=size, mean=mean, **like)
+
+
+def _test_of(site: Site, call: cst.Call) -> cst.BaseExpression | None:
+    """The test of the `if` whose outcome the draw decides."""
+    inner: cst.CSTNode = call
+    for outer in site.around(call):
+        if isinstance(outer, (cst.If, cst.IfExp)) and outer.test is inner:
+            return None if isinstance(outer, cst.If) and outer.orelse is not None else outer.test
+        if isinstance(outer, Statement):
+            return None
+        inner = outer
+    return None
+
+
+def _guarded(site: Site, call: cst.Call, owner: str) -> Fix | None:
+    """`x = x + noise`: a statement that changes a variable by something drawn runs in training only."""
+    statement = site.statement(call)
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+            changes = name in names_in(value)
+        case cst.AugAssign(target=cst.Name()):
+            changes = True
+        case _:
+            return None
+    line = site.parent(statement)
+    if not changes or not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+        return None
+    body = cst.SimpleStatementLine([statement.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+    guard = cst.If(site.expression(f"{owner}.training"), cst.IndentedBlock([body]))
+    return site.fix(_TITLE, Safety.UNSAFE, site.replace(statement, guard))

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import HiddenModules
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, bare
+
+_NAMED = m.DictElement(key=m.SimpleString() | m.ConcatenatedString())
+_ATTRIBUTE = m.Assign(targets=[m.AssignTarget(m.Attribute())]) | m.AnnAssign(target=m.Attribute())
 
 
 class UnregisteredModules(Rule):
     """Object to modules in a plain container."""
 
     code = "ONX306"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_hidden_modules(self, node: cst.CSTNode, hidden: HiddenModules) -> Iterator[Objection]:
         better = "nn.ModuleDict" if hidden.container == "dict" else "nn.ModuleList"
@@ -22,3 +30,19 @@ class UnregisteredModules(Rule):
             " see them",
             f"wrap it in `{better}(...)`",
         )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: `eval()` then reaches the modules, and the state dict gains their weights."""
+        kinds = (cst.List, cst.ListComp, cst.Dict, cst.DictComp)
+        node = next((n for n in site.inside(cst.BaseExpression) if isinstance(n, kinds)), None)
+        statement = site.parent(node) if node is not None else None
+        if node is None or statement is None or not m.matches(statement, _ATTRIBUTE):
+            return None
+        if isinstance(node, cst.DictComp):
+            return None  # whether its keys are text cannot be told
+        if isinstance(node, cst.Dict) and not all(m.matches(e, _NAMED) for e in node.elements):
+            return None
+        name = "ModuleDict" if isinstance(node, cst.Dict) else "ModuleList"
+        container = f"{site.page.imports.get('torch.nn') or 'torch.nn'}.{name}"
+        new = site.expression(f"{container}({{modules}})", modules=bare(node))
+        return site.fix(f"wrap it in `{container}(...)`", Safety.UNSAFE, site.replace(node, new))

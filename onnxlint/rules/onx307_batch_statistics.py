@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+from libcst import matchers as m
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import set_argument
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument, call_name
 
 
 class BatchStatistics(Rule):
     """Object to a normalisation that uses the statistics of the batch in eval mode."""
 
     code = "ONX307"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "batch-norm":
@@ -21,3 +27,15 @@ class BatchStatistics(Rule):
                 f"`{call.text}` normalises by the statistics of each batch, in eval mode too",
                 "pass `training=self.training` with running statistics, or use group or layer norm",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""
+        call = site.at_span(cst.Call)
+        owner = site.owner(call) if call is not None and site.is_module(call) else None
+        if call is None or owner is None or not call_name(call).endswith("batch_norm"):
+            return None
+        statistics = (argument(call, "running_mean", 1), argument(call, "running_var", 2))
+        if any(s is None or m.matches(s, m.Name("None")) for s in statistics):
+            return None
+        tied = set_argument(call, "training", site.expression(f"{owner}.training"), position=5)
+        return site.fix("pass `training=self.training`", Safety.UNSAFE, site.replace(call, tied)) if tied else None

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class BypassedHooks(Rule):
     """Object to `layer.forward(x)` on a layer whose weight a hook computes."""
 
     code = "ONX309"
+    safety = Safety.UNSAFE
+    changes_output = True
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "bypassed-hooks":
@@ -21,3 +25,10 @@ class BypassedHooks(Rule):
                 f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant",
                 "call the module itself: `layer(x)`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: its hooks run then, which is the point."""
+        call = site.at_span(cst.Call)
+        if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "forward":
+            return None
+        return site.fix("call the module itself", Safety.UNSAFE, site.replace(call.func, call.func.value))

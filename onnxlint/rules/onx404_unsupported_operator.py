@@ -7,14 +7,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
-from onnxlint.records import Outcome
+from onnxlint.records import Fix, Outcome, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument, call_name, dotted, has_star, indices, keywords, literal, positional
+
+_TITLE = "sort, and take the middle"
 
 
 class UnsupportedOperator(Rule):
     """Object to an operator that an exporter cannot lower at the target opset."""
 
     code = "ONX404"
+    safety = Safety.UNSAFE
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "unsupported":
@@ -26,3 +30,32 @@ class UnsupportedOperator(Rule):
                 "write it with operators that lower (see the rule), or use the other exporter where it lowers there",
                 effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """The lower of the two middle values, which sorting puts at a known place. Unsafe: NaN is sorted to the end."""
+        call = site.at_span(cst.Call)
+        if call is None or not isinstance(call.func, cst.Attribute) or call_name(call) != "median" or has_star(call):
+            return None
+        front = positional(call)
+        method = dotted(call.func.value) != "torch"
+        tensor = call.func.value if method or not front else front.pop(0)
+        if not isinstance(tensor, (cst.Name, cst.Attribute)):
+            return None
+        dim = argument(call, "dim", 0 if method else 1)
+        if dim is None:
+            if front or keywords(call):
+                return None
+            middle = "{tensor}.flatten().sort().values[({tensor}.numel() - 1) // 2]"
+            return site.fix(_TITLE, Safety.UNSAFE, site.replace(call, site.expression(middle, tensor=tensor)))
+        parent, axis = site.parent(call), literal(dim)
+        keep = argument(call, "keepdim", 1 if method else 2)
+        kept = keep.value if isinstance(keep, cst.Name) else ""
+        if parent is None or axis is None or not (keep is None or kept in ("True", "False")):
+            return None
+        values = isinstance(parent, cst.Attribute) and parent.attr.value == "values"
+        if not values and not (isinstance(parent, cst.Subscript) and [literal(i) for i in indices(parent)] == [0]):
+            return None  # the places of the medians are asked for too
+        middle = f"{{tensor}}.sort(dim={axis}).values.select({axis}, ({{tensor}}.shape[{axis}] - 1) // 2)"
+        if kept == "True":
+            middle += f".unsqueeze({axis})"
+        return site.fix(_TITLE, Safety.UNSAFE, site.replace(parent, site.expression(middle, tensor=tensor)))

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument, call_name, dotted, literal, tight
+from onnxlint.rules.values import sizes_of
 
 
 class RepeatedIndexAdd(Rule):
     """Object to `index_add`, of which TorchScript keeps one summand where an index repeats."""
 
     code = "ONX405"
+    safety = Safety.SAFE
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "index-add":
@@ -21,3 +25,28 @@ class RepeatedIndexAdd(Rule):
                 f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",
                 "use `scatter_add` with an expanded index, which lowers right in both exporters",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: both add every row in eager, in the same order on one thread."""
+        call = site.at_span(cst.Call)
+        if call is None or not isinstance(call.func, cst.Attribute) or argument(call, "alpha", 3) is not None:
+            return None
+        tensor, name = call.func.value, call_name(call)
+        if name not in ("index_add", "index_add_") or dotted(tensor) == "torch":
+            return None
+        dim, index, source = (argument(call, name, at) for at, name in enumerate(("dim", "index", "source")))
+        sizes = sizes_of(site.hint("$"))
+        if dim is None or index is None or source is None or sizes is None or "..." in sizes:
+            return None
+        axis, rank = literal(dim), len(sizes)
+        if axis is None or not -rank <= axis < rank:
+            return None
+        if rank > 1:
+            if not isinstance(source, (cst.Name, cst.Attribute)):
+                return None  # its size is needed too, and computing it twice is no fix
+            view = ", ".join(":" if at == axis % rank else "None" for at in range(rank))
+            index = site.expression(f"{{index}}[{view}].expand_as({{source}})", index=tight(index), source=source)
+        scatter = name.replace("index", "scatter")
+        template = f"{{tensor}}.{scatter}({{dim}}, {{index}}, {{source}})"
+        new = site.expression(template, tensor=tensor, dim=dim, index=index, source=source)
+        return site.fix("use `scatter_add` with the index expanded", Safety.SAFE, site.replace(call, new))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
-from onnxlint.records import Outcome
+from onnxlint.records import Fix, Outcome, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, is_loaded
+
+_Binding = cst.Assign | cst.AnnAssign | cst.NamedExpr
 
 
 class DataAttribute(Rule):
     """Object to `.data`, which takes a tensor out of the trace."""
 
     code = "ONX411"
+    safety = Safety.SAFE
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "data":
@@ -27,3 +32,78 @@ class DataAttribute(Rule):
                 else "write `.detach()`",
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if weight else None,
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: the same values, cut from the gradient as before.
+
+        Nothing is offered where they are written: autograd does not see a write through `.data`, and after one through
+        `.detach()` the backward pass of a training step raises. Unsafe where another function gets them and may write.
+        """
+        attributes = (n for n in site.inside(cst.Attribute) if n.attr.value == "data")
+        node = site.at_span(cst.Attribute) or next(attributes, None)
+        if node is None or node.attr.value != "data" or not is_loaded(site, node):
+            return None
+        use = _use(site, node)
+        if use is _Use.WRITTEN:
+            return None
+        safety = Safety.SAFE if use is _Use.READ else Safety.UNSAFE
+        parent = site.parent(node)
+        if isinstance(parent, cst.Attribute) and parent.attr.value == "detach":
+            return site.fix("leave out `.data`", safety, site.replace(node, node.value))
+        detach = node.with_changes(attr=cst.Name("detach"), lpar=(), rpar=())
+        return site.fix("write `.detach()`", safety, site.replace(node, cst.Call(detach)))
+
+
+class _Use(Enum):
+    """What becomes of the values that `.data` gives."""
+
+    READ = "read"
+    WRITTEN = "written"
+    HANDED_ON = "handed on"
+
+
+def _use(site: Site, node: cst.BaseExpression) -> _Use:
+    """Follow an expression outwards, through its views, to what is done with it."""
+    parent = site.parent(node)
+    if isinstance(parent, (cst.Subscript, cst.Attribute)):
+        if not is_loaded(site, parent):
+            return _Use.WRITTEN
+        call = site.parent(parent)
+        if isinstance(parent, cst.Attribute) and isinstance(call, cst.Call) and call.func is parent:
+            return _Use.WRITTEN if _is_in_place(parent.attr.value) else _use(site, call)
+        return _use(site, parent)
+    if isinstance(parent, _Binding):
+        return _use_of_names(site, parent)
+    if isinstance(parent, cst.Arg):
+        by_out = parent.keyword is not None and parent.keyword.value == "out"
+        return _Use.WRITTEN if by_out else _use_by(site, site.parent(parent))
+    return _Use.HANDED_ON if isinstance(parent, cst.Element) else _Use.READ
+
+
+def _use_by(site: Site, call: cst.CSTNode | None) -> _Use:
+    """What a function does with an argument, as far as its name tells."""
+    name = site.source(call.func) if isinstance(call, cst.Call) else ""
+    if _is_in_place(name):
+        return _Use.WRITTEN
+    reads = name.startswith(("torch.", "F.")) and not name.startswith("torch.distributed.")
+    return _Use.READ if reads else _Use.HANDED_ON
+
+
+def _use_of_names(site: Site, binding: _Binding) -> _Use:
+    """What the function does with the names that the values are assigned to."""
+    targets = [t.target for t in binding.targets] if isinstance(binding, cst.Assign) else [binding.target]
+    function = site.function(binding)
+    names = {t.value for t in targets if isinstance(t, cst.Name)}
+    if function is None or not all(isinstance(t, cst.Name) for t in targets):
+        return _Use.HANDED_ON
+    uses = set()
+    for name in names:
+        if any(isinstance(b, cst.AugAssign) and isinstance(b.target, cst.Name) for b in site.bindings(function, name)):
+            return _Use.WRITTEN
+        for use in (use for use in site.uses(function, name) if is_loaded(site, use)):
+            uses.add(_Use.HANDED_ON if isinstance(site.parent(use), _Binding) else _use(site, use))
+    return next((use for use in (_Use.WRITTEN, _Use.HANDED_ON) if use in uses), _Use.READ)
+
+
+def _is_in_place(name: str) -> bool:
+    return name.endswith("_") and not name.endswith("__")

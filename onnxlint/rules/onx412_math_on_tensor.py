@@ -7,14 +7,27 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Escape
-from onnxlint.records import Outcome
+from onnxlint.records import Fix, Outcome, Safety
+from onnxlint.rules.freed import takes_tensor
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, bare, dotted, has_star, keywords
+from onnxlint.rules.values import Values, stripped
+
+_SAME = frozenset(
+    (
+        *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
+        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "exp2"),
+        *("isnan", "isinf", "isfinite"),
+    )
+)
+_OTHER = {"fabs": "abs", "pow": "pow", "atan2": "atan2", "hypot": "hypot", "fmod": "fmod"}
 
 
 class MathOnTensor(Rule):
     """Object to a function of `math` that reads a tensor."""
 
     code = "ONX412"
+    safety = Safety.UNSAFE
 
     def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
         if escape.source == "data" and escape.how.startswith("math."):
@@ -24,3 +37,22 @@ class MathOnTensor(Rule):
                 f"use `{name.replace('math.', 'torch.')}`, which stays in the graph",
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if escape.weight else None,
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe by a last digit: `math` computes in double precision."""
+        call = next((c for c in site.inside(cst.Call) if dotted(c.func).startswith("math.")), None)
+        if call is None or keywords(call) or has_star(call):
+            return None
+        name = dotted(call.func).removeprefix("math.")
+        torch_name = name if name in _SAME else _OTHER.get(name)
+        tensors = [stripped(a.value) for a in call.args]
+        values = Values(site)
+        wanted = 2 if name in ("pow", "atan2", "hypot", "fmod") else 1
+        if torch_name is None or len(tensors) != wanted or not takes_tensor(site, call):
+            return None
+        if not values.is_tensor(tensors[0]) or (name in ("atan2", "hypot") and not all(map(values.is_tensor, tensors))):
+            return None
+        args = [a.with_changes(value=bare(tensor)) for a, tensor in zip(call.args, tensors, strict=True)]
+        function = cst.parse_expression(f"torch.{torch_name}")
+        new = call.with_changes(func=function, args=args, lpar=(), rpar=())
+        return site.fix(f"use `torch.{torch_name}`", Safety.UNSAFE, site.replace(call, new))

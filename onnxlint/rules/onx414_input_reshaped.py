@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class InputReshaped(Rule):
     """Object to an in-place change of an input's shape."""
 
     code = "ONX414"
+    safety = Safety.UNSAFE
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "input-reshaped":
@@ -21,3 +24,16 @@ class InputReshaped(Rule):
                 f"`{call.text}` changes the shape of the input `{call.detail}` itself: the file asks for another shape",
                 "use the function without the underscore and go on with what it returns",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: the caller's tensor keeps its shape then."""
+        call = site.at_span(cst.Call)
+        statement = site.parent(call) if call is not None else None
+        match call:
+            case cst.Call(func=cst.Attribute(value=cst.Name() as tensor, attr=cst.Name(value=name)) as func):
+                if not name.endswith("_") or not isinstance(statement, cst.Expr):
+                    return None
+                new = call.with_changes(func=func.with_changes(attr=cst.Name(name[:-1])))
+                change = site.replace(statement, cst.Assign([cst.AssignTarget(tensor)], new))
+                return site.fix(f"go on with what `{name[:-1]}` returns", Safety.UNSAFE, change)
+        return None

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import Output
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class InputReturned(Rule):
     """Object to an input among the outputs."""
 
     code = "ONX415"
+    safety = Safety.SAFE
 
     def on_output(self, node: cst.CSTNode, output: Output) -> Iterator[Objection]:
         if output.what == "input":
@@ -22,3 +25,11 @@ class InputReturned(Rule):
                 f"leave `{output.name}` out of the outputs, or return `{output.name}.clone()`",
                 hints={"inside": int(output.inside)},
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: the same values."""
+        node = site.at_span(cst.Name)
+        if node is None or site.number("inside"):
+            return None  # a name of the tuple that the input is in has no `.clone()`
+        copy = f"{node.value}.clone()"
+        return site.fix(f"return `{copy}`", Safety.SAFE, site.replace(node, site.expression(copy)))

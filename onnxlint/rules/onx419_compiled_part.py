@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import OpCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument, bare, dotted
 
 
 class CompiledPart(Rule):
     """Object to a part of the model that is scripted, traced or compiled by itself."""
 
     code = "ONX419"
+    safety = Safety.SAFE
 
     def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
         if call.hazard == "compiled":
@@ -21,3 +24,11 @@ class CompiledPart(Rule):
                 f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it",
                 "compile the finished model where it is used, and export the plain one",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: the same function, not compiled. The state dict loses the prefix that compiling puts in front."""
+        call = site.at_span(cst.Call)
+        part = argument(call, "model", 0) if call is not None and dotted(call.func) == "torch.compile" else None
+        if call is None or part is None:
+            return None
+        return site.fix("leave the part as it is", Safety.SAFE, site.replace(call, site.fitted(bare(part), call)))

@@ -7,13 +7,18 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.calls import add_argument
+from onnxlint.rules.exports import export_call, names
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class ExportWithoutDynamicAxes(Rule):
     """Object to an export that fixes every size to the example's."""
 
     code = "ONX501"
+    safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         if call.model.startswith("torch.export") or call.api not in ("torch.onnx.export", "torch.onnx.utils.export"):
@@ -24,3 +29,26 @@ class ExportWithoutDynamicAxes(Rule):
                 "the export names no dynamic axes: the file takes the example's sizes only, batch included",
                 f"name what varies: `{argument}={{...}}`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: the file is another one, and an input whose first axis is no batch has to be told from the others."""
+        call = export_call(site)
+        dynamo = site.number("dynamo")
+        if call is None or dynamo is None or any(a.star == "**" for a in call.args):
+            return None
+        ranks = names(site, "examples")
+        if not ranks or not all(r.isdigit() and int(r) > 1 for r in ranks):
+            return None  # only of inputs with several axes is the first one taken for the batch
+        inputs = names(site, "parameters" if dynamo else "inputs")
+        if inputs is None or len(inputs) < len(ranks):
+            return None
+        inputs = inputs[: len(ranks)]
+        if not dynamo:
+            inputs += names(site, "outputs") or []
+        argument = "dynamic_shapes" if dynamo else "dynamic_axes"
+        axes = cst.parse_expression('{0: "batch"}')
+        new = add_argument(
+            call, argument, cst.Dict([cst.DictElement(cst.SimpleString(f'"{n}"'), axes) for n in inputs])
+        )
+        title = f"leave the batch free with `{argument}`"
+        return site.fix(title, Safety.UNSAFE, site.replace(call, new)) if new is not None else None

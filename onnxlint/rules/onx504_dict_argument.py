@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.exports import export_call
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, argument
 
 
 class DictArgument(Rule):
     """Object to a dict in the place of the tuple of arguments."""
 
     code = "ONX504"
+    safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         if call.dict_argument:
@@ -21,3 +25,19 @@ class DictArgument(Rule):
                 "a dict in the place of `args` is taken for keyword arguments, not for one argument",
                 "wrap it: `(batch,)`, or give keyword arguments as `kwargs=`",
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: the call does something else than before. An empty dict at the end stands for keyword arguments."""
+        call = export_call(site)
+        given = argument(call, "args", 1) if call is not None else None
+        empty = cst.Element(cst.Dict([]))
+        if isinstance(given, cst.Tuple):
+            if len(given.elements) != 1 or not given.lpar:
+                return None
+            comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+            new = given.with_changes(elements=[given.elements[0].with_changes(comma=comma), empty])
+            return site.fix("end the tuple with an empty dict", Safety.UNSAFE, site.replace(given, new))
+        if not isinstance(given, (cst.Name, cst.Dict, cst.Attribute)):
+            return None
+        new = cst.Tuple([cst.Element(given.with_changes(lpar=(), rpar=())), empty])
+        return site.fix("pass it in a tuple, with an empty dict behind it", Safety.UNSAFE, site.replace(given, new))

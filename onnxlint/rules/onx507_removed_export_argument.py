@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.exports import leave_out
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 # What torch 2.13 answers with a TypeError, and what to write instead.
 ARGUMENTS = {
@@ -35,6 +38,7 @@ class RemovedExportArgument(Rule):
     """Object to functions and arguments that torch no longer has."""
 
     code = "ONX507"
+    safety = Safety.SAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         if call.api == "torch.export.export" or call.for_a_version:
@@ -57,3 +61,7 @@ class RemovedExportArgument(Rule):
                 f"name the rest: `{name}=...`",
                 span=call.argument_spans.get(name),
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: with the argument the call raises."""
+        return leave_out(site, Safety.SAFE)

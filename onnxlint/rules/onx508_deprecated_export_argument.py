@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Outcome, Severity
+from onnxlint.records import Fix, Outcome, Safety, Severity
+from onnxlint.rules.exports import leave_out
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 IGNORED_BY_DYNAMO = ("operator_export_type", "custom_opsets", "export_modules_as_functions", "autograd_inlining")
 ONLY_DYNAMO = {
@@ -21,6 +23,7 @@ class DeprecatedExportArgument(Rule):
     """Object to arguments that the exporter in use ignores, and to operators left untranslated."""
 
     code = "ONX508"
+    safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         kind = call.settings.get("operator_export_type")
@@ -58,3 +61,7 @@ class DeprecatedExportArgument(Rule):
                     span=call.argument_spans.get(name),
                     effects={"torchscript": outcome},
                 )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: an operator that was let through as it is is refused then."""
+        return leave_out(site, Safety.UNSAFE)

@@ -7,14 +7,19 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import AskedDim, Example, ExportCall
-from onnxlint.records import Outcome, Severity
+from onnxlint.records import Fix, Outcome, Safety, Severity
+from onnxlint.rules.exports import constant
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, call_name, elements, literal, positional
+
+_MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 
 
 class ExampleSizeOne(Rule):
     """Object to a dynamic axis of size 1 in the example, where the exporter makes a constant of it."""
 
     code = "ONX509"
+    safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         program = call.api == "torch.export.export"
@@ -37,6 +42,20 @@ class ExampleSizeOne(Rule):
                     severity=Severity.ERROR if refused else None,
                     effects={"dynamo": Outcome.EXPORT_ERROR if refused else Outcome.SHAPE_ERROR},
                 )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: the example is another one, and so is what a model with one row in mind makes of it."""
+        node = site.at_span(cst.BaseExpression)
+        if isinstance(node, cst.Tuple) and len(node.elements) == 1:
+            node = node.elements[0].value
+        made = constant(site, node) if node is not None else None
+        if not isinstance(made, cst.Call) or call_name(made) not in _MAKERS or not positional(made):
+            return None
+        first = positional(made)[0]
+        first = (elements(first) or [first])[0]
+        if literal(first) != 1:
+            return None
+        return site.fix("give the example two rows", Safety.UNSAFE, site.replace(first, cst.Integer("2")))
 
 
 def _fed(call: ExportCall, dim: AskedDim) -> Example | None:

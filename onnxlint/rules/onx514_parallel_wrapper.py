@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class ParallelWrapper(Rule):
     """Object to the export of a model inside of DataParallel."""
 
     code = "ONX514"
+    safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         if call.wrapping == "parallel":
@@ -22,3 +25,11 @@ class ParallelWrapper(Rule):
                 "export `model.module`",
                 span=call.argument_spans.get("model"),
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Unsafe: the parallel wrapper is left out of the export."""
+        node = site.at_span(cst.BaseExpression)
+        if not isinstance(node, (cst.Name, cst.Attribute)):
+            return None
+        new = site.expression("{model}.module", model=node.with_changes(lpar=(), rpar=()))
+        return site.fix("export `model.module`", Safety.UNSAFE, site.replace(node, new))

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
+from onnxlint.rules.exports import leave_out
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
 
 
 class WeightsLeftOut(Rule):
     """Object to a file without weights."""
 
     code = "ONX518"
+    safety = Safety.SAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         if call.settings.get("export_params") is False:
@@ -22,3 +26,7 @@ class WeightsLeftOut(Rule):
                 "leave the argument out; large weights go to a second file with `external_data=True`, the default",
                 span=call.argument_spans.get("export_params"),
             )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: without its weights the file does not run."""
+        return leave_out(site, Safety.SAFE)

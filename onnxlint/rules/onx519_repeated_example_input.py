@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.flow.facts import ExportCall
+from onnxlint.records import Fix, Safety
 from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site, is_loaded, variables
 
 
 class RepeatedExampleInput(Rule):
     """Object to one tensor given for two inputs."""
 
     code = "ONX519"
+    safety = Safety.SAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         for example in call.examples or ():
@@ -24,3 +27,16 @@ class RepeatedExampleInput(Rule):
                     "make a tensor of its own for every input: `.clone()` is enough",
                     span=example.span,
                 )
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: the same values in another tensor."""
+        node = site.at_span(cst.BaseExpression)
+        if node is None:
+            return None
+        names = [n for n in variables(node) if is_loaded(site, n)]
+        again = (n for at, n in enumerate(names) if n.value in {other.value for other in names[:at]})
+        repeated = node if isinstance(node, cst.Name) else next(again, None)
+        if repeated is None:
+            return None
+        new = site.expression("{name}.clone()", name=repeated.with_changes(lpar=(), rpar=()))
+        return site.fix(f"copy it: `{repeated.value}.clone()`", Safety.SAFE, site.replace(repeated, new))

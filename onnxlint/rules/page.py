@@ -103,12 +103,6 @@ class Page:
         """The column, from 1 and in characters, of an `ast` position."""
         return self.offset(line, byte) - self.lines.start(line) + 1
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """The `ast` position of an offset."""
-        line, column = self.lines.place(offset)
-        row = self.text[offset - column + 1 : offset]
-        return line, column - 1 if self._ascii else len(row.encode("utf-8", "surrogatepass"))
-
     def range(self, node: ast.AST) -> tuple[int, int]:
         """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
         line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
@@ -120,11 +114,6 @@ class Page:
     def line(self, number: int) -> str:
         """A line without its end; an empty one where there is none of that number."""
         return self.text[self.lines.start(number) : self.lines.start(number + 1)].rstrip("\r\n") if number > 0 else ""
-
-    def source(self, node: ast.AST) -> str:
-        """The exact text of a node."""
-        start, end = self.range(node)
-        return self.text[start:end]
 
     @cached_property
     def imports(self) -> dict[str, str]:
@@ -148,10 +137,7 @@ class Page:
 
 
 class Region:
-    """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above.
-
-    `parents` holds every node's parent, and `blocks` the list that each statement stands in.
-    """
+    """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above."""
 
     def __init__(self, first: int, last: int, tree: ast.Module, text: str, column: Callable[[int, int], int]) -> None:
         self.first = first
@@ -160,28 +146,7 @@ class Region:
         self._text = text
         self._functions: dict[ast.AST, Tree] = {}
         self._column = column
-        self.parents: dict[ast.AST, ast.AST] = {}
-        self._places: list[tuple[int, int, int]] = []  # of each node that has one, with its number in the queue
-        self.blocks: dict[ast.AST, list[ast.stmt]] = {}
-        self._kept: dict[tuple[object, ast.AST], object] = {}
-        queue: list[ast.AST] = [tree]
-        for number, node in enumerate(queue):  # which grows meanwhile
-            if hasattr(node, "lineno"):
-                node.lineno += first - 1
-                node.end_lineno += first - 1  # type: ignore[attr-defined]  # what has one has the other
-                self._places.append((node.lineno, node.col_offset, number))  # type: ignore[attr-defined]
-            for name in node._fields:
-                held = getattr(node, name, None)
-                if isinstance(held, list):
-                    if held and isinstance(held[0], ast.stmt):
-                        self.blocks.update(dict.fromkeys(held, held))
-                    children = [child for child in held if isinstance(child, ast.AST)]
-                else:
-                    children = [held] if isinstance(held, ast.AST) else []
-                self.parents.update(dict.fromkeys(children, node))
-                queue += children
-        self._places.sort()
-        self._queue = queue
+        ast.increment_lineno(tree, first - 1)
 
     @cached_property
     def cst(self) -> Tree:
@@ -206,57 +171,10 @@ class Region:
             self._functions[node] = Tree(text, [node], self._column, _first_line(node))
         return self._functions[node]
 
-    def between(self, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:
-        """The nodes that begin from one `ast` position up to another, line by line, outermost first in each."""
-        low, high = bisect.bisect_left(self._places, start), bisect.bisect_left(self._places, end)
-        found = sorted((line, number) for line, _, number in self._places[low:high])
-        return [self._queue[number] for _, number in found]
-
-    def innermost(self, place: tuple[int, int]) -> ast.AST | None:
-        """The node that holds an `ast` position, or else the last one before it."""
-        at = bisect.bisect_left(self._places, (place[0], place[1] + 1))
-        return self._queue[self._places[at - 1][2]] if at else None
-
-    def once(self, of: Callable[[N], T], root: N) -> T:
-        """What a function gives for a class or function of this piece; kept, since every fix in it asks."""
-        if (of, root) not in self._kept:
-            self._kept[of, root] = of(root)
-        return self._kept[of, root]  # type: ignore[return-value]  # it is what that function gave
-
-    def uses(self, root: ast.AST, name: str) -> list[ast.Name]:
-        """Where a name stands in a class or function, in the order of `ast.walk`."""
-        return self.once(_names, root).get(name, [])
-
-    def bindings(self, root: ast.AST, name: str) -> list[ast.AST]:
-        """The assignments, loops and comprehensions of a function that bind a name, in the order of `ast.walk`."""
-        return self.once(_bindings, root).get(name, [])
-
-
-def _names(root: ast.AST) -> dict[str, list[ast.Name]]:
-    found: dict[str, list[ast.Name]] = {}
-    for node in ast.walk(root):
-        if isinstance(node, ast.Name):
-            found.setdefault(node.id, []).append(node)
-    return found
-
-
-def _bindings(root: ast.AST) -> dict[str, list[ast.AST]]:
-    found: dict[str, list[ast.AST]] = {}
-    for node in ast.walk(root):
-        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-        for name in {n.id for t in targets if t is not None for n in ast.walk(t) if isinstance(n, ast.Name)}:
-            found.setdefault(name, []).append(node)
-    return found
-
 
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(d.lineno for d in decorators)])
-
-
-def many_lines(node: ast.AST) -> bool:
-    """Whether a text in a node goes over several lines: those cannot be indented otherwise."""
-    return any(isinstance(n, (ast.Constant, ast.JoinedStr)) and n.end_lineno != n.lineno for n in ast.walk(node))
 
 
 def parsed(text: str) -> ast.Module:

@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
+from onnxlint.records import Safety
 from onnxlint.rules.rule import Rule
 
 
@@ -27,3 +28,9 @@ def all_rules() -> Mapping[str, Rule]:
                         )
                     rules[kind.code] = kind()
     return dict(sorted(rules.items()))
+
+
+@cache
+def mending_rules() -> Mapping[str, Rule]:
+    """The rules that write fixes, by code."""
+    return {code: rule for code, rule in all_rules().items() if rule.safety is not Safety.MANUAL}

@@ -50,6 +50,7 @@ class Tree:
         self.outside: set[cst.CSTNode] = {self.module, *(self.module.body if indented else ())}  # of what the file has
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, tuple[Place, Place]] = {}
+        self._ranges: dict[cst.CSTNode, dict[tuple[Place, Place], list[cst.CSTNode]]] = {}
         self._starts: dict[cst.CSTNode, Place] = {}  # of what has a header of its own
         self._known: dict[tuple[object, cst.CSTNode], object] = {}
         self._set_parents()
@@ -184,9 +185,16 @@ class Tree:
     def at(self, start: Place, end: Place) -> Sequence[cst.CSTNode]:
         """The nodes that begin and end at two places, outermost first."""
         head = self.innermost_head(start)
-        if head is None:
-            return ()
-        return [n for n in self._under(head) if self.range(n) == (start, end)]
+        return self._by_range(head).get((start, end), ()) if head is not None else ()
+
+    def _by_range(self, head: cst.CSTNode) -> dict[tuple[Place, Place], list[cst.CSTNode]]:
+        """The nodes of a statement by their places; kept, since a long one may have a finding in every part."""
+        nodes = self._ranges.get(head)
+        if nodes is None:
+            nodes = self._ranges[head] = {}
+            for node in self._under(head):
+                nodes.setdefault(self.range(node), []).append(node)
+        return nodes
 
     def within(self, start: Place, end: Place) -> Iterator[cst.CSTNode]:
         """The nodes between two places, in source order, outermost first."""

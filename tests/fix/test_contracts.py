@@ -13,11 +13,11 @@ from applying import fix_all, lint
 from contracts import Contract, contracts, probe_options
 
 from onnxlint.config import ModelConfig
-from onnxlint.fix.registry import all_remedies
 from onnxlint.records import Safety
+from onnxlint.rules.registry import mending_rules
 
 ALL = contracts()
-FIXED = [c for c in ALL if c.code in all_remedies()]
+FIXED = [c for c in ALL if c.code in mending_rules()]
 # Remedies of forms that the contract's own example does not show.
 OTHER_FORMS = {"ONX109", "ONX110", "ONX402", "ONX405"}
 # With a batch of one, squeeze drops an axis more than it says.
@@ -27,15 +27,9 @@ every_fixed = pytest.mark.parametrize("contract", FIXED, ids=[c.code for c in FI
 
 @pytest.mark.parametrize("contract", ALL, ids=[c.code for c in ALL])
 def test_the_header_says_what_the_remedy_promises(contract: Contract) -> None:
-    known = all_remedies().get(contract.code)
+    known = mending_rules().get(contract.code)
     promised = known.safety.value if known is not None else "manual"
     assert contract.header["fix"] in ((promised, "none") if promised == "manual" else (promised,))
-
-
-def test_every_remedy_is_of_a_rule_and_stands_in_a_file_of_its_name() -> None:
-    names = {c.code: c.header["name"].replace("-", "_") for c in ALL}
-    for code, known in all_remedies().items():
-        assert known.write.__module__ == f"onnxlint.fix.{code.lower()}_{names[code]}"
 
 
 def written(contract: Contract, folder: Path) -> Path:
@@ -103,7 +97,7 @@ def inputs_of(contract: Contract) -> list[Any]:
 def test_eager_computes_the_same(contract: Contract, tmp_path: Path) -> None:
     """Bit for bit where the fix is safe, up to rounding where it is not; where eager raised, nothing is asked."""
     torch = pytest.importorskip("torch")
-    if all_remedies()[contract.code].changes_output:
+    if mending_rules()[contract.code].changes_output:
         pytest.skip("the output changes, which is the point")
     path = written(contract, tmp_path)
     inputs = inputs_of(contract)

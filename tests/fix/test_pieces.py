@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from onnxlint.edits import apply_edits
-from onnxlint.fix.pieces import check
 from onnxlint.records import Edit, Fix, Safety
 from onnxlint.rules.page import Page
+from onnxlint.rules.pieces import check
 
 TEXT = """\
 import torch

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from limited import limit
 
 from onnxlint.catalogue import load_catalogue
-from onnxlint.fix.registry import with_fixes
 from onnxlint.flow import results
 from onnxlint.flow.entries import analyse
 from onnxlint.records import EXPORTERS
 from onnxlint.rules.engine import run_rules
+from onnxlint.rules.fixes import with_fixes
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SECONDS = 10  # of processor time for one program: a thousand times what most take

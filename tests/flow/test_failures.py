@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,11 @@ from analysing import PRELUDE, project_of
 from onnxlint import pipeline
 from onnxlint.api import check_paths
 from onnxlint.config import Settings
-from onnxlint.fix import registry
 from onnxlint.flow import candidates, entries, python, targets
 from onnxlint.flow.entries import Analysis, analyse
 from onnxlint.project.classes import ClassInfo
 from onnxlint.records import Fix
+from onnxlint.rules.onx101_tensor_branch import TensorBranch
 from onnxlint.rules.site import Site
 from onnxlint.source.discover import discover
 
@@ -169,14 +168,13 @@ def test_an_error_about_which_models_are_exported_costs_no_model(monkeypatch: py
 def test_an_error_in_the_writing_of_a_fix_costs_that_fix(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = registry.all_remedies()["ONX101"]
+    whole = TensorBranch.fix
 
-    def fails(site: Site) -> Fix | None:
-        return broken() if site.finding.text.startswith("y.mean()") else whole.write(site)  # type: ignore[func-returns-value]
+    def fails(self: TensorBranch, site: Site) -> Fix | None:
+        return broken() if site.finding.text.startswith("y.mean()") else whole(self, site)  # type: ignore[func-returns-value]
 
-    monkeypatch.setitem(registry._REMEDIES, "ONX101", replace(whole, write=fails))
-    registry.all_remedies.cache_clear()
-    try:
+    monkeypatch.setattr(TensorBranch, "fix", fails)
+    if True:
         for number in range(45):  # enough for other processes to write the fixes
             (tmp_path / f"m{number}.py").write_text(PRELUDE + MODEL.format(line="pass"))
         for _ in range(2):  # the second from the cache
@@ -191,5 +189,3 @@ def test_an_error_in_the_writing_of_a_fix_costs_that_fix(
             assert fixed.pop("x.sum() > 0")
         with pytest.raises(ZeroDivisionError):
             check_paths([tmp_path], static_only=True, debug=True, cache=False)
-    finally:
-        registry.all_remedies.cache_clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from onnxlint.cache import version
 from onnxlint.catalogue import load_catalogue
-from onnxlint.fix.registry import all_remedies
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.versions import shipped
 from onnxlint.integrations.server import processes
@@ -12,7 +11,6 @@ from onnxlint.rules.registry import all_rules
 
 load_catalogue()
 all_rules()
-all_remedies()
 for torch in shipped():
     OpTable.load(torch)
 version()

@@ -9,8 +9,9 @@ import msgspec
 
 from onnxlint import workers
 from onnxlint.cache import Store, digest
-from onnxlint.fix.registry import all_remedies, with_fixes
 from onnxlint.records import Diagnostic, Finding, Fix
+from onnxlint.rules.fixes import with_fixes
+from onnxlint.rules.registry import mending_rules
 
 KIND = "fixes"
 WORTH_PROCESSES = 40  # files to write fixes for before other processes are worth their start
@@ -25,11 +26,11 @@ def with_kept_fixes(
     wanted: Callable[[Finding], bool] = lambda _: True,
     failures: list[Diagnostic] | None = None,
 ) -> tuple[Finding, ...]:
-    """The findings, each that is `wanted` with the fix that its rule's remedy writes, if any; see `with_fixes`.
+    """The findings, each that is `wanted` with the fix that its rule writes, if any; see `with_fixes`.
 
     The fixes of a file with an error in one are not kept, so that the next run reports the error again.
     """
-    remedies = all_remedies()
+    remedies = mending_rules()
     by_path: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
         if finding.code in remedies and wanted(finding):

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from onnxlint.edits import apply_edits
-from onnxlint.fix.site import LeftOut, Page, Region, parsed
 from onnxlint.records import Edit, Fix
+from onnxlint.rules.page import LeftOut, Page, Region, parsed
 
 LEAST, MOST = 1_000_000, 16  # characters that are parsed for the fixes of a file, and so many times its own
 

@@ -1,0 +1,51 @@
+"""ONX901 unused-suppression. Contract: rules/ONX901-unused-suppression.md."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from onnxlint.records import Edit, Fix, Safety
+from onnxlint.rules.rule import Rule
+from onnxlint.rules.site import Site
+
+
+class UnusedSuppression(Rule):
+    """Found by the machinery itself; only the fix is here."""
+
+    code = "ONX901"
+    safety = Safety.SAFE
+
+    def fix(self, site: Site) -> Fix | None:
+        """Safe: no code changes."""
+        line = site.tree.comments.get(site.start[0])
+        if line is None or line.comment is None:
+            return None
+        comment, column = line.comment, site.tree.range(line.comment)[0][1]
+        first, last = site.start[1] - column, site.end[1] - column
+        before, marker, behind = comment.value[:first], comment.value[first:last], comment.value[last:]
+        head, opened, rest = marker.partition("[" if "onnxlint:" in marker else ":")
+        listed, closed, _ = rest.partition("]")
+        needless = site.finding.message.split("`")[1::2]
+        codes = ", ".join(code for code in listed.replace(",", " ").split() if code not in needless)
+        if codes:
+            space = " " if listed.startswith(" ") else ""
+            new = comment.with_changes(value=f"{before}{head}{opened}{space}{codes}{closed}{behind}")
+            return _fix(site, "take out the codes that silence nothing", site.replace(comment, new))
+        kept = before + behind[behind.index("#") :] if "#" in behind else before.rstrip()
+        return _fix(site, "take out the comment", _shortened(site, line, comment, kept))
+
+
+def _shortened(site: Site, line: cst.EmptyLine | cst.TrailingWhitespace, comment: cst.Comment, kept: str) -> Edit:
+    """A comment up to what is kept of it; where that is nothing, its line goes too, or the space in front of it."""
+    if kept:
+        return site.replace(comment, comment.with_changes(value=kept))
+    start, end = site.tree.range(line)[0], site.tree.range(comment)[1]
+    if isinstance(line, cst.EmptyLine):
+        lines = site.page.lines
+        start, end = (end[0], 1), lines.place(lines.start(end[0] + 1))
+    return site.splice(start, end, "")
+
+
+def _fix(site: Site, title: str, edit: Edit) -> Fix:
+    site.page.sound.add(edit)  # it changes a comment alone
+    return site.fix(title, Safety.SAFE, edit)
