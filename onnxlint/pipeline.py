@@ -34,6 +34,7 @@ from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.rules.engine import run_rules
 from onnxlint.rules.kept import with_kept_fixes
+from onnxlint.rules.registry import watched
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
@@ -254,7 +255,7 @@ class _Sources(Place):
 def _analyse(sources: _Sources, settings: Settings, store: Store, probing: bool, live: bool = False) -> Analysis:
     declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
     choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.found.folder)
-    request = Request(declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug)
+    request = Request(declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched())
     analysis = analyse_files(sources.index, request, store, workers.processes(settings.jobs))
     return replace(analysis, problems=(*(Problem("", n) for n in (choice.notice,) if n), *analysis.problems))
 

@@ -45,10 +45,18 @@ class Request:
     torch: str = ""  # the version of the operator table; the newest if it is empty
     probing: bool = False
     debug: bool = False
+    watched: frozenset[str] = frozenset()  # operators whose every call is observed: see Rule.operators
 
     def digest(self) -> bytes:
         """A hash of what facts depend on. Paths are told relative to the working directory."""
-        return digest(os.fsencode(Path.cwd()), repr(self.declared), str(self.opset), self.torch, *self.exporters)
+        return digest(
+            os.fsencode(Path.cwd()),
+            repr(self.declared),
+            str(self.opset),
+            self.torch,
+            *self.exporters,
+            *sorted(self.watched),
+        )
 
 
 class _Whole(msgspec.Struct, frozen=True, array_like=True):
@@ -198,7 +206,8 @@ class _Run:
         project = self._project
         reads = Reads()
         project.record(reads)
-        engine = Interpreter(project, self._table, self._request.opset, self._request.exporters)
+        asked = self._request
+        engine = Interpreter(project, self._table, asked.opset, asked.exporters, asked.watched)
         try:
             run = run_part(engine, part, self._request.debug)
         finally:

@@ -399,6 +399,8 @@ def _inspect(engine: Interpreter, call: Call, entry: Op | None) -> None:
     if not engine.tracing:
         return
     op = call.op
+    if engine.watched and not engine.watched.isdisjoint((call.name, f"torch.{op}")):
+        engine.emit(facts.OpCall, call.node, op=call.name if call.name in engine.watched else f"torch.{op}")
     if op in _DROPOUTS and call.name.startswith("torch.nn.functional."):
         _dropout(call)
         return

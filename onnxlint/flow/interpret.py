@@ -104,13 +104,19 @@ class Interpreter(Objects):
     """One run over a project. `facts` is what it saw."""
 
     def __init__(
-        self, project: Project, table: OpTable, opset: int = 18, exporters: tuple[str, ...] = EXPORTERS
+        self,
+        project: Project,
+        table: OpTable,
+        opset: int = 18,
+        exporters: tuple[str, ...] = EXPORTERS,
+        watched: frozenset[str] = frozenset(),
     ) -> None:
         self.project = project
         self.table = table
         self.opset = opset
         self.all_exporters = exporters
         self.exporters = exporters
+        self.watched = watched  # operators whose every call is observed
         self.axes = shapes.Axes()
         self.frames: list[Frame] = []
         self.facts: dict[tuple[Any, ...], facts.Fact] = {}

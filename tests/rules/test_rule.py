@@ -1,0 +1,135 @@
+"""What a rule is: its handlers, the operators that it watches, and the example of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import pytest
+
+from onnxlint.catalogue import load_catalogue
+from onnxlint.config import Settings
+from onnxlint.flow.facts import Branch, OpCall
+from onnxlint.pipeline import run_check
+from onnxlint.records import Finding, Fix, Safety
+from onnxlint.rules import registry
+from onnxlint.rules.rule import Objection, Rule
+from onnxlint.rules.site import Site
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = """\
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def forward(self, x):
+        y = torch.std(x)  # a function
+        z = x.std(dim=1)
+        return y + z.mean()
+"""
+
+
+def example() -> type[Rule]:
+    """The class in CONTRIBUTING.md, as it is written there."""
+    text = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
+    names: dict[str, Any] = {"Rule": Rule, "cst": cst, "OpCall": OpCall, "Iterator": Iterator, "Objection": Objection}
+    exec(textwrap.dedent(code), names)
+    return names["SomeName"]  # type: ignore[no-any-return]
+
+
+def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    """What one rule says of the model, under the contract of another."""
+    (folder / "model.py").write_text(MODEL)
+    monkeypatch.setattr(rule, "code", "ONX404")
+    for function in (registry.watched, registry.mending_rules):
+        monkeypatch.setattr(registry, function.__name__, function.__wrapped__)
+    monkeypatch.setattr(registry, "all_rules", lambda: {"ONX404": rule()})
+    monkeypatch.setattr("onnxlint.rules.engine.all_rules", registry.all_rules)
+    monkeypatch.setattr("onnxlint.pipeline.watched", registry.watched)
+    return list(run_check([folder], Settings(root=folder, static_only=True, cache=False)).findings)
+
+
+def test_the_example_of_contributing_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = findings(example(), tmp_path, monkeypatch)
+    assert [(f.span.line, f.message) for f in found] == [
+        (7, "`std` stands here: `torch.std(x)`"),
+        (8, "`std` stands here: `x.std(dim=1)`"),
+    ]
+
+
+def test_a_handler_is_given_the_node_that_was_observed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes: list[cst.CSTNode] = []
+
+    class Calls(Rule):
+        code = "ONX499"
+        operators = frozenset({"torch.std"})
+
+        def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+            nodes.append(node)
+            yield Objection("m", "a")
+
+    findings(Calls, tmp_path, monkeypatch)
+    assert [cst.Module([]).code_for_node(node) for node in nodes] == ["torch.std(x)", "x.std(dim=1)"]
+
+
+def test_nothing_is_watched_that_no_rule_asks_for() -> None:
+    assert registry.watched() == frozenset()
+    assert set(registry.all_rules()) <= set(load_catalogue())
+
+
+def declared(**names: Any) -> None:
+    type("Odd", (Rule,), {"code": "ONX499", "__module__": __name__, **names})
+
+
+def fix(self: Rule, site: Site) -> Fix | None:
+    return None
+
+
+def on_branch(self: Rule, node: cst.CSTNode, seen: Branch) -> Iterator[Objection]:
+    yield from ()
+
+
+def on_anything(self: Rule, node: cst.CSTNode, seen: int) -> Iterator[Objection]:
+    yield from ()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"fix": fix}, "needs a `safety` if and only if it has a `fix`"),
+        ({"safety": Safety.SAFE}, "needs a `safety` if and only if it has a `fix`"),
+        ({"fix": fix, "safety": Safety.SAFE, "changes_output": True}, "it is not safe"),
+        ({"on_anything": on_anything}, "no kind of observation"),
+        ({"on_branch": on_branch, "on_fork": on_branch}, "two methods for Branch"),
+    ],
+)
+def test_a_class_that_contradicts_itself_is_refused(names: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        declared(**names)
+
+
+MACHINERY = {"page", "pieces", "site", "tree"}  # which align libcst's trees with those of `ast`, and text with both
+RULES = sorted(path for path in (ROOT / "onnxlint" / "rules").glob("*.py") if path.stem not in MACHINERY)
+
+
+@pytest.mark.parametrize("path", RULES, ids=[path.stem for path in RULES])
+def test_a_rule_works_on_libcst_nodes_alone(path: Path) -> None:
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert not imported & {"ast", "tokenize", "re"}
