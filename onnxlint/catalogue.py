@@ -16,7 +16,15 @@ E = TypeVar("E", Severity, Safety, Outcome, Cause)
 
 _FILE_NAME = re.compile(r"(?P<code>ONX\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
-_OPTIONAL = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function", "spoken-for-by", "merged-into")
+_OPTIONAL = (
+    "confirmed-by",
+    "shows-here",
+    "shows-in-file",
+    "shows-in-function",
+    "spoken-for-by",
+    "merged-into",
+    "operators",
+)
 _PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
 _EXAMPLES = ("Bad", "Good")
 _RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
@@ -36,6 +44,7 @@ class Rule:
     `shows_in_function` at the head of the function, since such a fault has no line of its own.
     Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
     start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
+    Every call of its `operators`, by canonical name, is observed.
     """
 
     code: str
@@ -52,6 +61,7 @@ class Rule:
     shows_in_function: frozenset[Cause] = frozenset()
     spoken_for_by: str | None = None
     merged_into: str | None = None
+    operators: tuple[str, ...] = ()
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
@@ -116,6 +126,11 @@ def load_catalogue(folder: Path | None = None) -> Mapping[str, Rule]:
     return MappingProxyType(rules)
 
 
+def watched(catalogue: Mapping[str, Rule]) -> frozenset[str]:
+    """The operators of which some rule looks at every call."""
+    return frozenset(name for rule in catalogue.values() for name in rule.operators)
+
+
 def speakers(rule: Rule, catalogue: Mapping[str, Rule]) -> tuple[str, ...]:
     """The codes of the rules that speak for `rule` at the same statement: the start of the chain first, itself last."""
     chain = [rule.code]
@@ -154,6 +169,7 @@ def read_rule(path: Path) -> Rule:
         shows_in_function=_causes(path, header, "shows-in-function"),
         spoken_for_by=header.get("spoken-for-by", (None,))[0],
         merged_into=header.get("merged-into", (None,))[0],
+        operators=tuple(name for name in re.split(r"[,\s]+", header.get("operators", ("",))[0]) if name),
     )
     _check_sections(rule)
     return rule

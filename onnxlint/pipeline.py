@@ -16,7 +16,7 @@ from types import MappingProxyType
 import onnxlint
 from onnxlint import workers
 from onnxlint.cache import Store, default_folder
-from onnxlint.catalogue import Rule, load_catalogue
+from onnxlint.catalogue import Rule, load_catalogue, watched
 from onnxlint.config import TYPED, Settings
 from onnxlint.flow.analysis import Request, analyse_files
 from onnxlint.flow.candidates import Candidate
@@ -32,9 +32,8 @@ from onnxlint.probing import Probing, Watcher, open_pool, recalled
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
-from onnxlint.rules.engine import run_rules
+from onnxlint.rules.findings import run_rules
 from onnxlint.rules.kept import with_kept_fixes
-from onnxlint.rules.registry import watched
 from onnxlint.source.discover import Discovery, discover
 from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
@@ -135,7 +134,9 @@ def run_check(
         if wanted(f.code, f.rule) and not ignores(os.path.abspath(f.span.path), f.code, f.rule)
     )
     failures = None if settings.debug else diagnostics
-    findings = with_kept_fixes(findings, sources.text, store, workers.processes(settings.jobs), shown, failures)
+    findings = with_kept_fixes(
+        findings, sources.text, store, catalogue, workers.processes(settings.jobs), shown, failures
+    )
     store.close()
     return Report(
         findings=findings,
@@ -255,7 +256,9 @@ class _Sources(Place):
 def _analyse(sources: _Sources, settings: Settings, store: Store, probing: bool, live: bool = False) -> Analysis:
     declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
     choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.found.folder)
-    request = Request(declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched())
+    request = Request(
+        declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched(load_catalogue())
+    )
     analysis = analyse_files(sources.index, request, store, workers.processes(settings.jobs))
     return replace(analysis, problems=(*(Problem("", n) for n in (choice.notice,) if n), *analysis.problems))
 

@@ -12,7 +12,15 @@ from typing import Any
 RULES = Path(__file__).resolve().parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad?", "Bad", "Good", "Fix", "How it is confirmed")
 HEADER_KEYS = ("code", "name", "severity", "fix", "torchscript", "dynamo")
-LINK_KEYS = ("confirmed-by", "shows-here", "shows-in-file", "shows-in-function", "spoken-for-by", "merged-into")
+LINK_KEYS = (
+    "confirmed-by",
+    "shows-here",
+    "shows-in-file",
+    "shows-in-function",
+    "spoken-for-by",
+    "merged-into",
+    "operators",
+)
 PRELUDE = """\
 import math
 import random

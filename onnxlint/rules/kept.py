@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from onnxlint import workers
 from onnxlint.cache import Store, digest
-from onnxlint.records import Diagnostic, Finding, Fix
-from onnxlint.rules.fixes import with_fixes
-from onnxlint.rules.registry import mending_rules
+from onnxlint.catalogue import Rule
+from onnxlint.records import Diagnostic, Finding, Fix, Safety
 
 KIND = "fixes"
 WORTH_PROCESSES = 40  # files to write fixes for before other processes are worth their start
@@ -22,6 +21,7 @@ def with_kept_fixes(
     findings: Sequence[Finding],
     text_of: Callable[[str], str | None],
     store: Store,
+    catalogue: Mapping[str, Rule],
     processes: int = 1,
     wanted: Callable[[Finding], bool] = lambda _: True,
     failures: list[Diagnostic] | None = None,
@@ -30,10 +30,10 @@ def with_kept_fixes(
 
     The fixes of a file with an error in one are not kept, so that the next run reports the error again.
     """
-    remedies = mending_rules()
+    mended = {code for code, rule in catalogue.items() if rule.fix not in (None, Safety.MANUAL)}
     by_path: dict[str, list[int]] = {}
     for number, finding in enumerate(findings):
-        if finding.code in remedies and wanted(finding):
+        if finding.code in mended and wanted(finding):
             by_path.setdefault(finding.span.path, []).append(number)
     told = list(findings)
     texts: dict[str, str] = {}
@@ -52,6 +52,8 @@ def with_kept_fixes(
     left = list(texts)
 
     def work(number: int) -> tuple[list[Fix | None], list[Diagnostic]]:
+        from onnxlint.rules.fixes import with_fixes  # libcst takes its time: who knows all fixes need not wait for it
+
         own = [findings[n] for n in by_path[left[number]]]
         broken: list[Diagnostic] = []
         fixed = with_fixes(own, lambda path: texts[path], None if failures is None else broken)

@@ -31,12 +31,6 @@ def all_rules() -> Mapping[str, Rule]:
 
 
 @cache
-def watched() -> frozenset[str]:
-    """The operators of which some rule looks at every call."""
-    return frozenset(name for rule in all_rules().values() for name in rule.operators)
-
-
-@cache
 def mending_rules() -> Mapping[str, Rule]:
     """The rules that write fixes, by code."""
     return {code: rule for code, rule in all_rules().items() if rule.safety is not Safety.MANUAL}

@@ -16,7 +16,7 @@ from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parts import Declared
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.records import EXPORTERS, Outcome, Severity
-from onnxlint.rules.engine import run_rules
+from onnxlint.rules.findings import run_rules
 from onnxlint.source.parse import SourceFile, parse_source
 
 PRELUDE = """\

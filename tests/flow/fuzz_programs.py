@@ -23,7 +23,7 @@ from onnxlint.catalogue import load_catalogue
 from onnxlint.flow import results
 from onnxlint.flow.entries import analyse
 from onnxlint.records import EXPORTERS
-from onnxlint.rules.engine import run_rules
+from onnxlint.rules.findings import run_rules
 from onnxlint.rules.fixes import with_fixes
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -9,7 +9,7 @@ from analysing import PRELUDE, facts_of, project_of
 
 from onnxlint.catalogue import load_catalogue
 from onnxlint.records import EXPORTERS
-from onnxlint.rules.engine import run_rules
+from onnxlint.rules.findings import run_rules
 
 MODELS = """
 import collections

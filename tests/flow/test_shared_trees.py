@@ -13,7 +13,7 @@ from onnxlint.catalogue import load_catalogue
 from onnxlint.flow.facts import Branch, ExportCall
 from onnxlint.flow.tree import body_of
 from onnxlint.records import EXPORTERS, Severity
-from onnxlint.rules.engine import run_rules
+from onnxlint.rules.findings import run_rules
 
 # Above the code that two files share, so that it stands at other lines in each.
 ABOVE = {"a.py": PRELUDE, "b.py": PRELUDE + "\n\n# further down\nLIMIT = 3\n\n"}

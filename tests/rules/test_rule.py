@@ -6,13 +6,14 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import libcst as cst
 import pytest
 
-from onnxlint.catalogue import load_catalogue
+from onnxlint.catalogue import load_catalogue, read_rule, watched
 from onnxlint.config import Settings
 from onnxlint.flow.facts import Branch, OpCall
 from onnxlint.pipeline import run_check
@@ -48,11 +49,10 @@ def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     """What one rule says of the model, under the contract of another."""
     (folder / "model.py").write_text(MODEL)
     monkeypatch.setattr(rule, "code", "ONX404")
-    for function in (registry.watched, registry.mending_rules):
-        monkeypatch.setattr(registry, function.__name__, function.__wrapped__)
-    monkeypatch.setattr(registry, "all_rules", lambda: {"ONX404": rule()})
-    monkeypatch.setattr("onnxlint.rules.engine.all_rules", registry.all_rules)
-    monkeypatch.setattr("onnxlint.pipeline.watched", registry.watched)
+    catalogue = load_catalogue()
+    watching = {**catalogue, "ONX404": replace(catalogue["ONX404"], operators=("torch.std",), fix=None)}
+    monkeypatch.setattr("onnxlint.pipeline.load_catalogue", lambda: watching)
+    monkeypatch.setattr("onnxlint.rules.engine.all_rules", lambda: {"ONX404": rule()})
     return list(run_check([folder], Settings(root=folder, static_only=True, cache=False)).findings)
 
 
@@ -69,7 +69,6 @@ def test_a_handler_is_given_the_node_that_was_observed(tmp_path: Path, monkeypat
 
     class Calls(Rule):
         code = "ONX499"
-        operators = frozenset({"torch.std"})
 
         def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
             nodes.append(node)
@@ -80,8 +79,15 @@ def test_a_handler_is_given_the_node_that_was_observed(tmp_path: Path, monkeypat
 
 
 def test_nothing_is_watched_that_no_rule_asks_for() -> None:
-    assert registry.watched() == frozenset()
+    assert watched(load_catalogue()) == frozenset()
     assert set(registry.all_rules()) <= set(load_catalogue())
+
+
+def test_operators_stand_in_the_front_matter_of_a_contract(tmp_path: Path) -> None:
+    contract = next((ROOT / "rules").glob("ONX404-*.md"))
+    text = contract.read_text()
+    (tmp_path / contract.name).write_text(text.replace("\n---\n", "\noperators: torch.std, torch.var\n---\n", 1))
+    assert watched({"ONX404": read_rule(tmp_path / contract.name)}) == {"torch.std", "torch.var"}
 
 
 def declared(**names: Any) -> None:
