@@ -267,7 +267,7 @@ def read_dim(engine: Interpreter, t: Tensor, axis: Value, trace_name: str = "") 
     number = as_int(axis)
     if number is None:
         return CONFIG if not t.axes else Dim(t.axes, plain=False, trace=t.trace)
-    extent = shapes.extent_of(t, number, engine.axes)
+    extent = shapes.extent_of(t, number, engine.context.axes)
     return with_trace(extent, t)
 
 
@@ -289,17 +289,17 @@ def unpack_shape(
         parts: list[Value] = []
         for i in range(count):
             if i < starred:
-                parts.append(with_trace(shapes.extent_of(t, i, engine.axes), t))
+                parts.append(with_trace(shapes.extent_of(t, i, engine.context.axes), t))
             elif i == starred:
                 known = t.dims[starred : len(t.dims) - (count - 1 - starred)] if t.dims is not None else None
                 parts.append(Tuple(tuple(known), "list") if known is not None else Seq(CONFIG))
             else:
-                parts.append(with_trace(shapes.extent_of(t, i - count, engine.axes), t))
+                parts.append(with_trace(shapes.extent_of(t, i - count, engine.context.axes), t))
         return parts
     found: list[Value] = []
     for i, name in enumerate(names):
-        extent = with_trace(shapes.extent_of(t, i, engine.axes), t)
-        if engine.axes.declared is None and t.dims is None:
+        extent = with_trace(shapes.extent_of(t, i, engine.context.axes), t)
+        if engine.context.axes.declared is None and t.dims is None:
             extent = _by_name(extent, name, i, count)
         found.append(extent)
     return found

@@ -35,7 +35,6 @@ class Activation:
     yields: list[Value]
     loop_exits: list[dict[str, Value]]
     globals: set[str]
-    looping: int  # loops around the statement that runs
     attempted: list[ast.AST] | None  # operators in the `try` that runs which sizes may fail; None outside of one
     nonlocals: set[str]
 

@@ -82,7 +82,7 @@ def _argument(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, v: Va
         trace = v.trace or Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
         told = by_annotation(engine, parameter.annotation, trace, unit.module)
         return told if isinstance(told, Dict) else UNKNOWN
-    if isinstance(v, (Tensor, Dim, Data)) and engine.frames and v.trace is not None and engine.tracing:
+    if isinstance(v, (Tensor, Dim, Data)) and engine.frames and v.trace is not None and engine.context.tracing:
         frame = engine.frames[-1]
         step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
         return replace(v, trace=step, given="") if isinstance(v, Tensor) and v.given else traced(v, step)

@@ -81,7 +81,7 @@ class Arithmetic(Activation):
     def e_binary(self, node: ast.BinOp) -> Value:
         """`a + b` and its like."""
         operator, a, b = OPERATORS[type(node.op)], self.eval(node.left), self.eval(node.right)
-        if self.engine.tracing and (type(a) is Tensor or type(b) is Tensor):
+        if self.engine.context.tracing and (type(a) is Tensor or type(b) is Tensor):
             lowering.arithmetic(self.engine, operator, a, b, node, (node.left, node.right))
         if operator == "**" and all(isinstance(side, ast.Constant) for side in (node.left, node.right)):
             return _power(a, b)
@@ -193,7 +193,7 @@ class Arithmetic(Activation):
             left = right
         if len(results) > 1:
             for v in results[:-1]:
-                if isinstance(v, Tensor) and not self.engine.testing:
+                if isinstance(v, Tensor) and not self.engine.context.testing:
                     self.engine.emit_operator(node, v, "chained comparison")
         return next((v for v in results if isinstance(v, (Tensor, Data))), results[-1])
 
@@ -231,7 +231,7 @@ class Arithmetic(Activation):
         """The sizes in which two shapes may differ: not the same axis of both, and not two fixed numbers."""
         x, y = a.tensor.dims, b.tensor.dims
         if x is None or y is None:
-            unknown = self.engine.axes.declared is None and a.tensor.source == b.tensor.source == "input"
+            unknown = self.engine.context.axes.declared is None and a.tensor.source == b.tensor.source == "input"
             some = Dim(frozenset((UNSURE,)), plain=False, trace=a.trace)
             return (some, some) if unknown else (CONFIG, CONFIG)
         pairs = [p for p in zip(x, y, strict=False) if p[0] != p[1] and any(isinstance(d, Dim) for d in p)]
@@ -243,7 +243,7 @@ class Arithmetic(Activation):
             assert isinstance(t, Tensor)
             if isinstance(b, Tuple) and all(isinstance(i, Const) and isinstance(i.literal, str) for i in b.items):
                 return CONFIG  # no tensor is a name
-            if not self.engine.testing:
+            if not self.engine.context.testing:
                 self.engine.emit_operator(node, t, "in")
             return Data(self.engine.site(node, "in"), t.source != "input", False, t.trace)
         if isinstance(b, Dict) and isinstance(a, (Dim, Tuple)):

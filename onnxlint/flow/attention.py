@@ -40,7 +40,7 @@ def called(
         axis = 1 if _batch_first(engine, layer) else 0
         dim = along(engine, t, axis) if isinstance(t, Tensor) else None
         if dim is not None:
-            if axis == 0 and engine.axes.declared is None:
+            if axis == 0 and engine.context.axes.declared is None:
                 dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
             size_hazard(engine, node, "attention", f"nn.{short}", dim, entry=entry)
             return

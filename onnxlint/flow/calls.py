@@ -99,7 +99,7 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, n
         sizes = (v for v in (*args, *kwargs.values()) if isinstance(v, (Dim, Data)) and v.site is not None)
         engine.use_all([v for v in sizes if v.site is not None and v.site.place.symbol == here], "an argument")
         return engine.decorated[-1] if engine.decorated else UNKNOWN
-    if engine.tracing:
+    if engine.context.tracing:
         hazards.library(engine, name, args, kwargs, node)
     if name.startswith("builtins."):
         handler = BUILTINS.get(name[9:])
@@ -213,7 +213,7 @@ def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs
     if layer is not None:
         return layer
     if name.startswith(_NO_TENSORS):
-        if name in engine.table.curated["check"] and engine.tracing:
+        if name in engine.table.curated["check"] and engine.context.tracing:
             pitfalls.checked(engine, name, args, node)
         return CONFIG
     if name.startswith("torch.distributions."):
@@ -227,7 +227,7 @@ def _module(call: Call) -> Value:
     if short == "Parameter":
         data = call.args[0] if call.args else UNKNOWN
         return replace(data, source="weight", made_at=None) if isinstance(data, Tensor) else Tensor(source="weight")
-    if engine.tracing and "Dropout" in short:
+    if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
         engine.emit(facts.OpCall, call.node, op=name, hazard="dropout")
     if name.count(".") > 2 and ".modules." in name:
@@ -357,7 +357,7 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
         return Data(t.site, t.fixed) if isinstance(t, (Array, Data)) else UNKNOWN
     if t.source == "made" and not t.axes:
         return CONFIG
-    if op == "item" and t.source == "weight" and not engine.tracing and not t.guessed:
+    if op == "item" and t.source == "weight" and not engine.context.tracing and not t.guessed:
         return CONFIG  # a number already when the model is built
     site = engine.site(call.node, f".{op}()")
     fixed = t.source != "input"
@@ -370,9 +370,9 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
 
 def _listed(engine: Interpreter, node: ast.AST, t: Tensor) -> None:
     """Measured: dynamo reads `t.tolist()` item by item, which fixes the axes of `t`, be the list used or not."""
-    extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.axes),)
+    extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.context.axes),)
     free = [d for d in extents if isinstance(d, Dim)]
-    mask = tuple(e for e in engine.exporters if e in engine.table.outcomes("read", "tolist"))
+    mask = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("read", "tolist"))
     if free and mask and not hazards.guarded(engine):
         sure = not t.guessed and any(d.sure for d in free)
         engine.emit(facts.Escape, node, t.trace, sure=sure, exporters=mask, how=".tolist()", source="data")
@@ -396,7 +396,7 @@ def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:
 
 def _inspect(engine: Interpreter, call: Call, entry: Op | None) -> None:
     """Emit an OpCall where the operator or its arguments are worth a look."""
-    if not engine.tracing:
+    if not engine.context.tracing:
         return
     op = call.op
     if engine.watched and not engine.watched.isdisjoint((call.name, f"torch.{op}")):
@@ -440,7 +440,7 @@ def _squeeze(call: Call) -> None:
         return
     sizes = [d for d in t.dims or () if isinstance(d, Dim)]
     if (t.dims is None or sizes) and not takes_item(call.node, engine.frames[-1].statement_node):
-        sure = any(d.sure for d in sizes) if t.dims is not None else engine.axes.declared is None
+        sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
         engine.emit(facts.OpCall, call.node, t.trace, op=call.name, about=t, hazard="squeeze", sure=sure)
 
 
@@ -466,10 +466,14 @@ _INSPECTED: dict[str, Callable[[Call], None]] = {
 def _lowered(call: Call, entry: Op) -> None:
     """Emit an OpCall where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
-    refused = [e for e in engine.exporters if entry.lowers(e, engine.opset) is False]
+    refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
     detail = ""
     for condition in entry.unless:
-        if condition.exporter in engine.exporters and condition.outcome == "refused" and _holds(call, condition.when):
+        if (
+            condition.exporter in engine.context.exporters
+            and condition.outcome == "refused"
+            and _holds(call, condition.when)
+        ):
             refused.append(condition.exporter)
             detail = condition.when
     # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
@@ -524,7 +528,9 @@ def _from_a_list(index: Tensor) -> bool:
 def _drawn(engine: Interpreter, node: ast.AST, name: str, hazard: str = "") -> None:
     """A draw from a generator: a fact, unless only training reads what is drawn."""
     frame = engine.frames[-1]
-    if engine.tracing and not (frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)):
+    if engine.context.tracing and not (
+        frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
+    ):
         engine.emit(facts.OpCall, node, op=name, random=True, hazard=hazard)
         asked = without_mode(engine.frames)
         if asked is not None:

@@ -23,7 +23,7 @@ _WRITTEN = (
 def stored(frame: Activation, container: ast.expr, item: Value) -> None:
     """Forward puts `item` into a list or dict that may outlive the call."""
     engine = frame.engine
-    if not engine.tracing or not _matters(item):
+    if not engine.context.tracing or not _matters(item):
         return
     if isinstance(container, ast.Name):
         if frame.scope.lookup(container.id) is None or container.id in frame.globals:
@@ -61,7 +61,7 @@ def on_class(frame: Activation, target: ast.Attribute) -> None:
         isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "type"
     ):
         name = frame.body.text(owner)
-    if name and engine.tracing:
+    if name and engine.context.tracing:
         engine.emit(facts.StateWrite, target, None, name=f"{name}.{target.attr}", kind="class")
 
 

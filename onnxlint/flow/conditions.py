@@ -50,7 +50,7 @@ class Conditions(Arithmetic):
 
     def test(self, node: ast.expr) -> Test:
         """Evaluate a condition: what it reads under which exporters, and what each exporter makes of it."""
-        mask = self.engine.exporters
+        mask = self.engine.context.exporters
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self.test(node.operand)
             usual = None if inner.usual is None else not inner.usual
@@ -66,9 +66,8 @@ class Conditions(Arithmetic):
             for name, v in before.items():
                 self.scope.names[name] = v
             return result
-        self.engine.testing += 1
-        v = self.eval(node)
-        self.engine.testing -= 1
+        with self.engine.within(testing=True):
+            v = self.eval(node)
         if isinstance(v, Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))
         if isinstance(v, Truth):
@@ -94,12 +93,11 @@ class Conditions(Arithmetic):
 
     def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
         """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
-        mask = self.engine.exporters
-        self.engine.exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
+        mask = self.engine.context.exporters
+        exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
         asked = left.usual is stops
-        with self.engine.asking(asked):
-            right = self.test(second) if self.engine.exporters else Test([], {})
-        self.engine.exporters = mask
+        with self.engine.within(exporters=exporters, asked=self.engine.context.asked or asked):
+            right = self.test(second) if exporters else Test([], {})
         verdict: dict[str, bool | None] = {}
         for e in mask:
             a, b = left.verdict.get(e), right.verdict.get(e)
@@ -131,13 +129,12 @@ class Conditions(Arithmetic):
             if decided == (word == "or"):
                 return left
             return self.eval(second)
-        if isinstance(left, Tensor) and not self.engine.testing:
+        if isinstance(left, Tensor) and not self.engine.context.testing:
             self.engine.emit_operator(node, left, word)
         if isinstance(left, Truth):
-            held = self.engine.exporters
-            self.engine.exporters = tuple(e for e in held if left.verdict(e) is not (word == "or"))
-            right = self.eval(second) if self.engine.exporters else CONFIG
-            self.engine.exporters = held
+            exporters = tuple(e for e in self.engine.context.exporters if left.verdict(e) is not (word == "or"))
+            with self.engine.within(exporters=exporters):
+                right = self.eval(second) if exporters else CONFIG
             if isinstance(right, (Const, Config, Unknown, Truth)):
                 return _both(word, left, right)
             return right
@@ -163,20 +160,19 @@ class Conditions(Arithmetic):
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
                 self.engine.emit_read(facts.Branch, node.test, v, mask, keyword="ternary")
-        held = self.engine.exporters
+        held = self.engine.context.exporters
         results: list[Value] = []
         for arm, wanted in ((node.body, True), (node.orelse, False)):
             mask = tuple(e for e in test.may_be(wanted) if e in held)
             if mask:
-                self.engine.exporters = mask
                 before = dict(self.scope.names)
                 self.narrowing(node.test)(wanted)
                 if not wanted:
                     self._doubt(node.test)
-                with self.engine.asking(test.usual is (not wanted)):
+                asked = self.engine.context.asked or test.usual is (not wanted)
+                with self.engine.within(exporters=mask, asked=asked):
                     results.append(self.eval(arm))
                 self.scope.names = before
-        self.engine.exporters = held
         result = results[0] if results else UNKNOWN
         sizes = [v for v in results if isinstance(v, Dim)]
         made = any(isinstance(v, Tensor) and v.source == "made" for v in results)
@@ -243,7 +239,11 @@ class Conditions(Arithmetic):
                     if raises:
                         self.report_assertion(node, v, mask, keyword, ast.NotEq)
                 else:
-                    leaves = _leaves(body, orelse) if keyword == "if" and self.looping and reads_data(v) else ""
+                    leaves = (
+                        _leaves(body, orelse)
+                        if keyword == "if" and self.engine.context.looping and reads_data(v)
+                        else ""
+                    )
                     form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
                     self.engine.emit_read(facts.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
 
@@ -297,7 +297,7 @@ class Conditions(Arithmetic):
             isinstance(v, Dim)
             and v.sure
             and v.form == ""
-            and self.engine.axes.declared is not None
+            and self.engine.context.axes.declared is not None
             and isinstance(node, ast.Compare)
             and len(node.ops) == 1
             and isinstance(node.ops[0], equality)

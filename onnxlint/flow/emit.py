@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from onnxlint.flow import facts, hazards, liveness, shapes, unflattened
+from onnxlint.flow.context import Located
 from onnxlint.flow.domain import (
     Array,
     Const,
@@ -45,37 +46,14 @@ MANY_NAMES = 200
 _WORD = re.compile(r"\w+")
 
 
-class _Asking:
-    """The context of `Emitter.asking`: a generator's takes three times as long, and every `if` opens two."""
-
-    __slots__ = ("_asked", "_emitter", "_held")
-
-    def __init__(self, emitter: Emitter, asked: bool) -> None:
-        self._emitter = emitter
-        self._asked = asked
-        self._held = False
-
-    def __enter__(self) -> None:
-        self._held = self._emitter.asked
-        self._emitter.asked = self._held or self._asked
-
-    def __exit__(self, *_: object) -> None:
-        self._emitter.asked = self._held
-
-
-class Emitter:
+class Emitter(Located):
     """Collects facts. They count only while traced code runs: a forward and what it reaches."""
 
     frames: list[Frame]
     table: OpTable
-    axes: shapes.Axes
-    tracing: bool
     changes: int
-    exporters: tuple[str, ...]
     emptied: set[str]
     renewed: set[tuple[Object, str]]
-    silent: int
-    asked: bool
 
     def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
         """What a name means at module level."""
@@ -85,9 +63,9 @@ class Emitter:
     facts: dict[tuple[Any, ...], Fact]
     reads: Attributes
 
-    def asking(self, asked: bool) -> _Asking:
+    def asking(self, asked: bool) -> Located:
         """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
-        return _Asking(self, asked)
+        return self.within(asked=self.context.asked or asked)
 
     # ----------------------------------------------------------------------------------------------- places
 
@@ -113,11 +91,11 @@ class Emitter:
         **fields: Any,
     ) -> None:
         """Record a fact, or widen the one of the same kind at the same place. `about` is the value that it is about."""
-        if not (self.tracing or always) or self.silent or in_a_loss(self.frames):
+        if not (self.context.tracing or always) or self.context.silent or in_a_loss(self.frames):
             return
         place = at if isinstance(at, Place) else self.place(at)
-        sure = sure and not self.asked
-        mask = exporters if exporters is not None else self.exporters
+        sure = sure and not self.context.asked
+        mask = exporters if exporters is not None else self.context.exporters
         key = (fact, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
         before = self.facts.get(key)
         if before is not None:
@@ -147,9 +125,7 @@ class Emitter:
 
     def _certain(self) -> bool:
         """False in an arm that a size chooses, and in a forward that a decorator of its class may replace."""
-        return not any(f.by_size for f in self.frames[-1:]) and not any(
-            f.unit is not None and replaced(self, f.unit) for f in self.frames
-        )
+        return not self.context.by_size and not any(f.unit is not None and replaced(self, f.unit) for f in self.frames)
 
     def _names_at(self, place: Place) -> Mapping[str, Value]:
         """The variables of the frame; of very many only those that the place speaks of."""
@@ -200,12 +176,12 @@ class Emitter:
 
     def report_loop(self, node: ast.AST, v: Value) -> None:
         """A loop runs over `v`."""
-        if self.frames[-1].over_modules:
+        if self.context.over_modules:
             return
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
                 return
-            extent = shapes.extent_of(v, 0, self.axes)
+            extent = shapes.extent_of(v, 0, self.context.axes)
             if isinstance(extent, (Dim, Data)):
                 sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
                 self.emit(facts.Loop, node, v.trace, sure=sure, over="tensor")
@@ -218,7 +194,7 @@ class Emitter:
 
     def use(self, v: Value, how: str) -> None:
         """The graph depends on `v`: if it was frozen on the way, that is where the hazard is."""
-        if not self.tracing:
+        if not self.context.tracing:
             return
         if isinstance(v, Data):
             if hazards.clock(self.table, v):
@@ -230,7 +206,7 @@ class Emitter:
                 )
         elif isinstance(v, Dim):
             if v.site is not None and v.site.how != unflattened.HIDDEN:
-                mask = self.exporters
+                mask = self.context.exporters
                 if v.site.how == unflattened.READ:
                     mask = tuple(e for e in mask if e == "torchscript")
                 if mask:
@@ -263,7 +239,7 @@ class Emitter:
 
     def check_literal_sizes(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
         """`view`/`reshape` with a literal where the batch of the example stood."""
-        if t.source != "input" or not self.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
+        if t.source != "input" or not self.context.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
             return
         named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
         left = self._sure_axes(t) - named
@@ -293,18 +269,18 @@ class Emitter:
 
     def _sure_axes(self, t: Tensor) -> frozenset[str]:
         """The dynamic axes of a tensor; of one of unknown rank, those of its first."""
-        lead = t.lead if t.lead is not None else self.axes.extent(0)
+        lead = t.lead if t.lead is not None else self.context.axes.extent(0)
         axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, Dim) else ()
         return frozenset(a for a in axes if not a.startswith("?"))
 
     def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""
         number = as_int(sizes[0]) if sizes else None
-        if t.source == "made" and number != self.example_batch:
+        if t.source == "made" and number != self.context.example_batch:
             return
-        if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.batches:
+        if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.context.batches:
             return
-        if self.example_batch in (None, number) and (
+        if self.context.example_batch in (None, number) and (
             t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1
         ):
             self.emit(
@@ -315,11 +291,9 @@ class Emitter:
                 literal=number,
                 axis="batch",
                 position=0,
-                sure=self.example_batch == number or (call.op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
+                sure=self.context.example_batch == number
+                or (call.op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
             )
-
-    batches: bool
-    example_batch: int | None
 
     def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:
         """A tensor made with a literal size meets one whose size on that axis is dynamic."""
@@ -428,7 +402,7 @@ class Emitter:
 
     def state_write(self, frame: Activation, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
-        if not self.tracing:
+        if not self.context.tracing:
             return
         owner = frame.eval(target.value)
         if not isinstance(owner, Instance) or not owner.object.cls.is_module():

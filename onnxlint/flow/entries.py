@@ -85,7 +85,6 @@ class Run:
 
 def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
     """Run the entry points of a part; the engine holds what they saw. With `debug`, what a job raises is raised."""
-    exporters = engine.all_exporters
     engine.debug = debug
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
@@ -98,14 +97,7 @@ def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
         if granted <= 0:
             beyond.setdefault(job.path, job.name)
             continue
-        engine.tracing = False
-        engine.testing = 0
-        engine.exporters = exporters
-        engine.frames.clear()
-        engine.mode_root = None
-        engine.outermost = False
-        engine.exits.clear()
-        with guard.over(job.path, job.name, job.line, granted), engine.budget.entry(job.path, lines):
+        with guard.over(job.path, job.name, job.line, granted), engine.entry(job.path, lines):
             job.run()
     problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
     problems += [
@@ -247,17 +239,15 @@ class _Forward(_Job):
     def run(self) -> None:
         """Run forward on inputs of which nothing is known."""
         engine = self.engine
-        engine.axes = shapes.Axes()
         args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
         instance = Instance(engine.default_instance(self.cls))
-        engine.tracing = True
-        engine.outermost = self.outermost
         own = self.cls.find_method("__call__")
-        if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
-            engine.call_instance(instance, _given(self.unit, args), kwargs, NOWHERE)
-        else:
-            engine.run_forward(instance, self.unit, _given(self.unit, args), kwargs, NOWHERE)
-        outputs.report(engine)
+        with engine.within(tracing=True, outermost=self.outermost):
+            if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
+                engine.call_instance(instance, _given(self.unit, args), kwargs, NOWHERE)
+            else:
+                engine.run_forward(instance, self.unit, _given(self.unit, args), kwargs, NOWHERE)
+            outputs.report(engine)
 
 
 @dataclass(slots=True)
@@ -272,25 +262,21 @@ class _Exported(_Job):
         if unit is None:
             return
         axes: dict[int, str] = {}
+        example: int | None = None
         specs = dict(self.call.inputs) if isinstance(self.call.inputs, Mapping) else {}
         for spec in specs.values():
             for i, d in enumerate(spec.dims):
                 if d.name is not None:
                     axes.setdefault(i, d.name)
-            if spec.dims and spec.dims[0].name is not None and engine.example_batch is None:
-                engine.example_batch = spec.dims[0].size
-        engine.axes = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
+            if spec.dims and spec.dims[0].name is not None and example is None:
+                example = spec.dims[0].size
+        where = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
         args, kwargs = _unknown_arguments(engine, unit, exported=True)
         names = [p.arg for p in _positional(unit)][1:]
         args = [_from_spec(unit, n, specs[n]) if axes and n in specs else v for n, v in zip(names, args, strict=False)]
-        held, engine.reached = engine.reached, dict(engine.reached)
-        engine.tracing = True
-        try:
+        # A forward is run for any other input too: what one export feeds is not all that the class may meet.
+        with engine.reaching_nothing(), engine.within(tracing=True, axes=where, example_batch=example):
             engine.call_instance(self.model, args, kwargs, NOWHERE)
-        finally:
-            # A forward is run for any other input too: what one export feeds is not all that the class may meet.
-            engine.reached = held
-            engine.example_batch = None
 
 
 @dataclass(slots=True)
@@ -300,7 +286,6 @@ class _Autograd(_Job):
     def run(self) -> None:
         """Run the forward of an autograd.Function that no module was seen to call."""
         engine = self.engine
-        engine.axes = shapes.Axes()
         args, kwargs = _unknown_arguments(engine, self.unit)
         # Settings come by position here, without a word of what they are.
         positional = _positional(self.unit)
@@ -310,8 +295,8 @@ class _Autograd(_Job):
             replace(v, guessed=True) if isinstance(v, Tensor) and not used_as_tensor(self.unit, n) else v
             for n, v in zip(names, args, strict=True)
         ]
-        engine.tracing = True
-        engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
+        with engine.within(tracing=True):
+            engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
 
 
 def _given(unit: FunctionUnit, args: list[Value]) -> list[Value]:
@@ -361,10 +346,8 @@ class _Mode(_Job):
         body = body_of(unit)
         scope = Scope(bind(engine, unit, [instance, *args], {}))
         frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
-        engine.mode_root = frame
-        engine.frames.append(frame)
-        frame.block(body.function.body)
-        engine.frames.pop()
+        with engine.within(switching=True):
+            engine.execute(frame, body.function.body)
 
 
 @dataclass(slots=True)
@@ -407,14 +390,13 @@ class _ModuleScript(_Job):
             return
         body = Body(self.info, "<module>", 1)
         frame = Frame(engine, self.info, body, Scope({}), self.info.name)
-        engine.frames.append(frame)
-        frame.block(self.info.file.tree.body)
-        engine.frames.pop()
+        engine.execute(frame, self.info.file.tree.body)
 
 
 @dataclass(slots=True)
 class _DeclaredModel(_Job):
     model: Declared
+    example: int | None = None  # the batch of the example
 
     def run(self) -> None:
         """Build a declared model by its factory, feed it its example, and run its forward."""
@@ -433,21 +415,15 @@ class _DeclaredModel(_Job):
         if unit is None:
             return
         args, kwargs, axes = self._inputs(unit)
-        engine.axes = axes
-        engine.batches = axes.declared is None or 0 in dict(axes.declared)
-        engine.tracing = True
-        engine.outermost = True
         named = {n: replace(v, given=n) if isinstance(v, Tensor) else v for n, v in kwargs.items()}
-        engine.apply(built, _given(unit, args), named, NOWHERE)
-        outputs.report(engine)
-        engine.example_batch = None
-        engine.batches = True
+        batches = axes.declared is None or 0 in dict(axes.declared)
+        with engine.within(tracing=True, outermost=True, axes=axes, batches=batches, example_batch=self.example):
+            engine.apply(built, _given(unit, args), named, NOWHERE)
+            outputs.report(engine)
 
     def _feed_layer(self, built: Layer) -> None:
-        engine = self.engine
-        engine.axes = shapes.Axes(self._declared_axes())
-        engine.tracing = True
-        engine.apply(built, [Tensor()], {}, NOWHERE)
+        with self.engine.within(tracing=True, axes=shapes.Axes(self._declared_axes())):
+            self.engine.apply(built, [Tensor()], {}, NOWHERE)
 
     def _declared_axes(self) -> tuple[tuple[int, str], ...]:
         axes: dict[int, str] = {}
@@ -469,8 +445,8 @@ class _DeclaredModel(_Job):
                 for i, d in enumerate(s.dims):
                     if d.name is not None:
                         axes.setdefault(i, d.name)
-                if s.dims and s.dims[0].name is not None and engine.example_batch is None:
-                    engine.example_batch = s.dims[0].size
+                if s.dims and s.dims[0].name is not None and self.example is None:
+                    self.example = s.dims[0].size
             return [], values, shapes.Axes(tuple(sorted(axes.items())))
         given: Value = UNKNOWN
         if isinstance(spec, str):
@@ -506,8 +482,8 @@ class _DeclaredModel(_Job):
                 axis = wanted.get(i, wanted.get(i - len(v.dims)))
                 example = d.literal if isinstance(d, Const) else None
                 dims.append(Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
-                if i == 0 and axis is not None and engine.example_batch is None:
-                    engine.example_batch = example
+                if i == 0 and axis is not None and self.example is None:
+                    self.example = example
             return Tensor(tuple(dims), None, "input", v.kind, None, None, trace)
         if isinstance(v, Dict):
             return Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)

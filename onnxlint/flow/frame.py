@@ -53,9 +53,6 @@ class Frame(Targets):
         self.yields: list[Value] = []
         self.loop_exits: list[dict[str, Value]] = []
         self.globals: set[str] = set()
-        self.by_size = 0  # arms on the way here that sizes choose
-        self.over_modules = False  # what a loop that turns once for each module runs over is being evaluated
-        self.looping = 0
         self.attempted: list[ast.AST] | None = None
         self.nonlocals: set[str] = set()
 
@@ -64,15 +61,14 @@ class Frame(Targets):
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in order; True if control cannot reach the end."""
         self.engine.budget.spend(len(statements))
-        asked = self.engine.asked
         shift = self.body.shift
-        held = self.engine.silent, self.by_size, self.looping, self.over_modules, self.attempted, self.loop_exits
+        asked = self.engine.context.asked
         try:
             for i, node in enumerate(statements):
                 self.line = node.lineno + shift
                 self.statement_node = node
                 handler = _STATEMENTS.get(type(node))
-                mask = self.engine.exporters
+                exporters = self.engine.context.exporters
                 try:
                     if handler is not None and handler(self, node):
                         return True
@@ -87,27 +83,17 @@ class Frame(Targets):
                     if isinstance(error, RecursionError) and len(self.engine.frames) > 1:
                         raise  # from the caller's place there may be room
                     self.engine.failed(self, node, error)
-                    self.engine.exporters = mask
-                    (
-                        self.engine.silent,
-                        self.by_size,
-                        self.looping,
-                        self.over_modules,
-                        self.attempted,
-                        self.loop_exits,
-                    ) = held
+                    self.engine.narrow(exporters=exporters)
                     self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
         finally:
-            self.engine.asked = asked  # a return under a flag says something of the rest of its own block
+            if self.engine.context.asked != asked:  # a return under a flag says something of the rest of its own block
+                self.engine.narrow(asked=asked)
         return False
 
     def _unheard(self, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements that no example comes to."""
-        self.engine.silent += 1
-        try:
+        with self.engine.within(silent=True):
             return self.block(statements)
-        finally:
-            self.engine.silent -= 1
 
     def arms(
         self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]], usual: Callable[[], bool] | None = None
@@ -119,7 +105,7 @@ class Frame(Targets):
         """
         before = dict(self.scope.names)
         self.engine.budget.spend(len(before) // 16)  # joining the states of very many variables takes its time
-        mask = self.engine.exporters
+        mask = self.engine.context.exporters
         left: set[str] = set()
         after: list[dict[str, Value]] = []
         chosen: dict[str, Value] = {}
@@ -128,22 +114,21 @@ class Frame(Targets):
             if not exporters:
                 continue
             self.scope.names = dict(before)
-            self.engine.exporters = exporters
-            with self.engine.noting() as replaced:
+            with self.engine.within(exporters=exporters), self.engine.noting() as replaced:
                 ended = run()
+                passing = self.engine.context.exporters
             if replaced or not ended:
                 written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
             if not ended:
                 after.append(self.scope.names)
                 chosen = self.scope.names if run is usual else chosen
-                left.update(self.engine.exporters)
-        self.engine.exporters = mask
+                left.update(passing)
         if any(replaced for replaced, _ in written):
             self.engine.settle(written)
         if not after:
             self.scope.names = before
             return True
-        self.engine.exporters = tuple(e for e in mask if e in left)
+        self.engine.narrow(exporters=tuple(e for e in mask if e in left))
         merged = after[0]
         for other in after[1:]:
             merged = _merge(merged, other)
@@ -192,7 +177,7 @@ class Frame(Targets):
         old = self.eval(node.target)
         new = self.eval(node.value)
         operator = OPERATORS.get(type(node.op), "+")
-        if self.engine.tracing and (isinstance(old, Tensor) or isinstance(new, Tensor)):
+        if self.engine.context.tracing and (isinstance(old, Tensor) or isinstance(new, Tensor)):
             lowering.arithmetic(self.engine, operator, old, new, node, (node.value,))
         result = self.arithmetic(operator, old, new, node)
         if isinstance(old, Tensor):
@@ -244,26 +229,20 @@ class Frame(Targets):
         sized = any(isinstance(v, Dim) for v, *_ in test.reads)
         left: dict[bool, bool] = {}
 
+        def unlikely(asked: bool, silent: bool) -> dict[str, bool]:
+            at = self.engine.context
+            return {"asked": at.asked or asked, "silent": at.silent or silent, "by_size": at.by_size or sized}
+
         def body() -> bool:
-            self.engine.silent += later
-            self.by_size += sized
-            try:
-                with self.engine.asking(test.usual is False):
-                    left[True] = self.block(node.body)
-                return left[True]
-            finally:
-                self.engine.silent -= later
-                self.by_size -= sized
+            with self.engine.within(**unlikely(asked=test.usual is False, silent=later)):
+                left[True] = self.block(node.body)
+            return left[True]
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            self.by_size += sized
-            try:
-                with self.engine.asking(test.usual is True):
-                    left[False] = self._unheard(node.orelse) if pieces is False else self.block(node.orelse)
-                return left[False]
-            finally:
-                self.by_size -= sized
+            with self.engine.within(**unlikely(asked=test.usual is True, silent=pieces is False)):
+                left[False] = self.block(node.orelse)
+            return left[False]
 
         for arm, statements in ((True, node.body), (False, node.orelse)):
             if statements and not test.may_be(arm):
@@ -272,7 +251,8 @@ class Frame(Targets):
         runs = {True: _then(narrowed, True, body), False: _then(narrowed, False, otherwise)}
         usual = None if test.usual is None else runs[test.usual]
         ended = self.arms([(test.may_be(arm), run) for arm, run in runs.items()], usual)
-        self.engine.asked |= test.usual is not None and left.get(test.usual, False)
+        if test.usual is not None and left.get(test.usual, False):
+            self.engine.narrow(asked=True)
         return ended
 
     def s_while(self, node: ast.While) -> bool:
@@ -291,10 +271,9 @@ class Frame(Targets):
 
     def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
         """`for`: literal sequences item by item, anything else twice over its joined item."""
-        outer, self.over_modules = self.over_modules, one_for_each_module(node)
-        iterable = self.eval(node.iter)
-        self.engine.report_loop(node.iter, iterable)
-        self.over_modules = outer
+        with self.engine.within(over_modules=one_for_each_module(node)):
+            iterable = self.eval(node.iter)
+            self.engine.report_loop(node.iter, iterable)
         items = self.engine.items_of(iterable, node.iter)
 
         def run(item: Value) -> None:
@@ -313,18 +292,20 @@ class Frame(Targets):
     def loop(self, once: Callable[[], bool], twice: bool = True) -> None:
         """Run a loop body that may run any number of times, widening what grows."""
         outer = self.loop_exits
-        mask = self.engine.exporters
-        if twice and self.looping >= LOOPS:
+        at = self.engine.context
+        if twice and at.looping >= LOOPS:
             twice = False
             self.engine.shortened(self, f"loops within {LOOPS} others, as at line {self.line}, are followed once only")
         for _ in range(2 if twice else 1):
             before = dict(self.scope.names)
-            self.loop_exits = []
-            self.looping += 1
-            ended = once()
-            self.looping -= 1
-            self.engine.exporters = mask
-            states = [*self.loop_exits] + ([] if ended else [self.scope.names])
+            exits: list[dict[str, Value]] = []
+            self.loop_exits = exits
+            try:
+                with self.engine.within(exporters=at.exporters, looping=at.looping + 1):
+                    ended = once()
+            finally:
+                self.loop_exits = outer
+            states = [*exits] + ([] if ended else [self.scope.names])
             merged = before
             for state in states:
                 merged = _merge(merged, state)
@@ -332,18 +313,19 @@ class Frame(Targets):
             for name in _differing(before, merged):
                 if name in before and before[name] != merged[name]:
                     self.scope.names[name] = widen(merged[name])
-        self.loop_exits = outer
 
     def s_try(self, node: ast.Try) -> bool:
         """`try`: the body, or any handler from the state before it."""
-        mask = self.engine.exporters
+        mask = self.engine.context.exporters
 
         held, self.attempted = self.attempted, []
 
         def body() -> bool:
-            ended = self.block(node.body)
-            self.report_attempt(node)
-            self.attempted = held
+            try:
+                ended = self.block(node.body)
+                self.report_attempt(node)
+            finally:
+                self.attempted = held
             return ended or self.block(node.orelse)
 
         def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
@@ -398,7 +380,7 @@ class Frame(Targets):
     def s_match(self, node: ast.Match) -> bool:
         """`match`: every case from the same state."""
         subject = self.eval(node.subject)
-        mask = self.engine.exporters
+        mask = self.engine.context.exporters
         compares = any(isinstance(p, ast.MatchValue) for c in node.cases for p in ast.walk(c.pattern))
         if compares and (reads_data(subject) or isinstance(subject, Dim)):
             self.engine.emit_read(facts.Branch, node.subject, subject, mask, keyword="match")

@@ -22,7 +22,7 @@ _CASTS = ("long", "int", "to")
 
 def read(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[rows, last - 1]`. Measured: TorchScript makes one position of several, and one below zero lands elsewhere."""
-    if not engine.tracing or t.source != "input" or sum(map(_gathers, index)) < 2:
+    if not engine.context.tracing or t.source != "input" or sum(map(_gathers, index)) < 2:
         return
     written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(written) != len(index):
@@ -36,7 +36,7 @@ def read(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subsc
 def write(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
     at = next((i for i, v in enumerate(index) if _is_mask(v)), None)
-    if at is None or not engine.tracing:
+    if at is None or not engine.context.tracing:
         return
     mask = index[at]
     assert isinstance(mask, Tensor)

@@ -66,7 +66,7 @@ def function(engine: Interpreter, fn: Function, args: list[Value], node: ast.AST
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
         place = Place(body, at, at.lineno + body.shift, f"{unit.module.name}.{unit.qualname}")
-        hit = tuple(e for e in engine.exporters if e in engine.table.outcomes("compiled", "torch.compile"))
+        hit = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("compiled", "torch.compile"))
         if hit and not guarded(engine):
             engine.emit(facts.OpCall, place, None, op="torch.compile", hazard="compiled", refused_by=hit, exporters=hit)
     return None
@@ -76,7 +76,7 @@ def compiled_part(engine: Interpreter, name: str, args: list[Value], node: ast.A
     """`self.part = torch.compile(part)` while a module is built, with no setting that decides on it."""
     part = args[0] if args else None
     frame = engine.frames[-1] if engine.frames else None
-    if frame is None or frame.owner is None or not frame.owner.is_module() or engine.tracing:
+    if frame is None or frame.owner is None or not frame.owner.is_module() or engine.context.tracing:
         return
     if isinstance(part, (Instance, Layer)) or (name == "torch.compile" and isinstance(part, Function)):
         building = frame.unit is not None and frame.unit.name == "__init__"
@@ -105,7 +105,7 @@ HOOKED = "<hooked>"
 
 def bypassed(engine: Interpreter, called: Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
-    if engine.tracing and any(name == HOOKED for name, _ in called.args):
+    if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
         emit(engine, node, "bypassed-hooks", called.name)
 
 
@@ -203,7 +203,7 @@ def emit(
 ) -> None:
     """Record a call that some exporters fail on (the overlay's, if not told), where their trace comes through here."""
     refused = engine.table.outcomes(hazard, op) if refused is None else refused
-    hit = tuple(e for e in engine.exporters if e in refused)
+    hit = tuple(e for e in engine.context.exporters if e in refused)
     if hit:
         fields: dict[str, Any] = {"op": op, "hazard": hazard, "refused_by": hit, "detail": detail}
         engine.emit(facts.OpCall, node, trace, sure=sure, exporters=hit, **fields)

@@ -105,9 +105,9 @@ def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
         return Tuple(tuple(with_trace(d, t) for d in t.dims[slice(*numbers)]))
     low, high = numbers[0], numbers[1]
     if high is None and low is not None and low < 0:
-        return Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.axes), t) for a in range(low, 0)))
+        return Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low, 0)))
     if high is not None and high > 0 and (low or 0) >= 0:
-        return Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.axes), t) for a in range(low or 0, high)))
+        return Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low or 0, high)))
     return Seq(CONFIG)
 
 
@@ -205,7 +205,7 @@ def _first(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscri
     if _is_ellipsis(first):
         return t.lead
     if _is_slice(first):
-        return _sliced(shapes.extent_of(t, 0, engine.axes), first)
+        return _sliced(shapes.extent_of(t, 0, engine.context.axes), first)
     if isinstance(first, (Tensor, Tuple, Seq)):
         dims = _gathers(engine, t, first, node)
         return dims[0] if dims else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from onnxlint.flow import (
 from onnxlint.flow.activation import Activation
 from onnxlint.flow.budget import Budget
 from onnxlint.flow.candidates import Candidate, required
+from onnxlint.flow.context import Context
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -70,6 +72,8 @@ log = logging.getLogger(__name__)
 
 # Kinds of arguments a function is analysed for, before what is known for the same flags is taken to stand for the rest.
 CONTEXTS = 5
+# A function begins in no condition, and in no arm or loop of its own.
+_IN_NOTHING: dict[str, Any] = {"testing": False, "by_size": False, "looping": 0, "over_modules": False}
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 DEPTH = 40
 _DEEP = "nested too deeply to analyse"
@@ -111,40 +115,28 @@ class Interpreter(Objects):
         exporters: tuple[str, ...] = EXPORTERS,
         watched: frozenset[str] = frozenset(),
     ) -> None:
+        super().__init__(Context(exporters, opset=opset))
         self.project = project
         self.table = table
-        self.opset = opset
         self.all_exporters = exporters
-        self.exporters = exporters
         self.watched = watched  # operators whose every call is observed
-        self.axes = shapes.Axes()
         self.frames: list[Frame] = []
         self.facts: dict[tuple[Any, ...], facts.Fact] = {}
-        self.tracing = False
-        self.testing = 0
-        self.outermost = False  # what runs first is a model that nothing else in the project holds
-        self.exits: list[list[outputs.Given]] = []  # what each `return` of that model's forward gives back
-        self.describing = 0  # how deep in annotations of records
-        self.aliases: set[tuple[str, str]] = set()  # those of types that are being followed
+        self.exits: list[list[outputs.Given]] = []  # what each `return` of the model that runs first gives back
         self.changes = 0
         self.budget = Budget()
         self.reads = Attributes()
         self.debug = True  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
-        self.silent = 0  # arms on the way here that a fresh model does not take
-        self.asked = False  # a flag was turned on, on the way here, that is off by default
         self.stated: set[str] = set()  # attributes of modules that forward assigns
         self.emptied: set[str] = set()  # attributes that forward clears by a method for that
         self.renewed: set[tuple[Object, str]] = set()  # attributes that each run of forward sets before it counts on
-        self.batches = True
-        self.example_batch: int | None = None
         self.fixed: dict[str, str] = {}
         self.instances: dict[Any, Object] = {}
         self.building: set[Any] = set()
         self.created: set[ClassInfo] = set()
         self.attribute_places: dict[tuple[int, str], Place] = {}
         self.reached: dict[Hashable, FunctionUnit] = {}
-        self.mode_root: Frame | None = None
         self.last_train: Place | None = None
         self._globals: dict[tuple[int, str], Value] = {}
         self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
@@ -167,7 +159,7 @@ class Interpreter(Objects):
 
     def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         """Run a function; one of a module that builds an object on its own is noted as that object's factory."""
-        if self.tracing and fn.unit.decorators:
+        if self.context.tracing and fn.unit.decorators:
             opaque = hazards.function(self, fn, args, node)
             if opaque is not None:
                 return opaque
@@ -179,45 +171,45 @@ class Interpreter(Objects):
 
     def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
-        unit = fn.unit
+        unit, at = fn.unit, self.context
         self.reached[unit.key] = unit
-        if unit.has_decorator("contextmanager", "asynccontextmanager") and not self.tracing:
+        if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
         scope = arguments.bind(self, unit, [*bound, *args], kwargs)
         key: Any = None
         if fn.scope is None:
-            key = _Call((unit.key, tuple(scope.values()), self.axes, self.exporters, self.tracing))
+            key = _Call((unit.key, tuple(scope.values()), at.axes, at.exporters, at.tracing))
             recalled = self._recalled(unit, key)
             if recalled is not None:
                 return recalled
         elif len(self.frames) >= DEPTH or self._recurs(unit):
             return UNKNOWN
-        if not self.tracing and fn.scope is None:
+        if not at.tracing and fn.scope is None:
             result = habits.recall(self, fn)
             if result is not None:
                 return result
         self.budget.spend(1)
         changes, written = self.changes, len(self.writes)
-        held, asked = self.exporters, self.asked
+        exporters = at.exporters
         if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
             # A scripted function keeps its control flow in TorchScript's trace.
-            self.exporters = tuple(e for e in held if e != "torchscript")
+            exporters = tuple(e for e in exporters if e != "torchscript")
         self._running[key] = UNKNOWN
         try:
-            result = self.run(unit, Scope(dict(scope), fn.scope), fn.bound)
-            if key in self._recursive and result != UNKNOWN:
-                self._running[key] = result
-                result = join(result, self.run(unit, Scope(scope, fn.scope), fn.bound))
-            if self.tracing and any(d.partition(".")[0] not in LIBRARIES for d in unit.decorators):
-                result = special.decorated(self, fn, args, kwargs, result)
+            with self.within(exporters=exporters):
+                result = self.run(unit, Scope(dict(scope), fn.scope), fn.bound)
+                if key in self._recursive and result != UNKNOWN:
+                    self._running[key] = result
+                    result = join(result, self.run(unit, Scope(scope, fn.scope), fn.bound))
+                if at.tracing and any(d.partition(".")[0] not in LIBRARIES for d in unit.decorators):
+                    result = special.decorated(self, fn, args, kwargs, result)
         finally:
-            self.exporters = held
             self._running.pop(key, None)
             self._recursive.discard(key)
         if key is not None:
-            self._summaries[unit.key, asked, self.silent > 0][key] = result
-            if not self.tracing:
+            self._summaries[unit.key, at.asked, at.silent][key] = result
+            if not at.tracing:
                 habits.note(self, fn, result, written, changes == self.changes)
         return result
 
@@ -226,7 +218,7 @@ class Interpreter(Objects):
         result = self._summaries.setdefault((unit.key, False, False), {}).get(key)
         if result is not None:  # all that there is to tell
             return result
-        summaries = self._summaries.setdefault((unit.key, self.asked, self.silent > 0), {})
+        summaries = self._summaries.setdefault((unit.key, self.context.asked, self.context.silent), {})
         result = summaries.get(key)
         if result is not None:
             return result
@@ -235,7 +227,7 @@ class Interpreter(Objects):
             return self._running[key]
         if len(self.frames) >= DEPTH:
             return UNKNOWN
-        if len(summaries) < (CONTEXTS if self.tracing else 8 * CONTEXTS):
+        if len(summaries) < (CONTEXTS if self.context.tracing else 8 * CONTEXTS):
             return None
         alike = [result for other, result in summaries.items() if other.flags == key.flags]
         joined = join_returns(alike or list(summaries.values())) or UNKNOWN
@@ -254,22 +246,26 @@ class Interpreter(Objects):
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
             return UNKNOWN
         frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
-        depth = len(self.frames)
-        self.frames.append(frame)
-        testing, self.testing = self.testing, 0
         try:
-            ended = frame.block(body.function.body)
+            ended = self.execute(frame, body.function.body)
         except RecursionError:
             # Python's own stack is full: this call's result is not known, what the callers do with it still is.
             self.shortened(frame, f"{_DEEP}; what it gives is taken to be unknown")
             return UNKNOWN
-        finally:
-            del self.frames[depth:]
-            self.testing = testing
         if frame.yields:
             return Seq(join_all(frame.yields) or UNKNOWN)
         results = frame.returns + ([] if ended else [NONE])
         return join_returns(results) or NONE
+
+    def execute(self, frame: Frame, statements: Sequence[ast.stmt]) -> bool:
+        """Execute statements in a frame of their own; True if control cannot reach the end."""
+        depth = len(self.frames)
+        self.frames.append(frame)
+        try:
+            with self.within(**_IN_NOTHING):
+                return frame.block(statements)
+        finally:
+            del self.frames[depth:]
 
     def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
         """The value of a default expression, in the scope of its module."""
@@ -308,13 +304,11 @@ class Interpreter(Objects):
         if len(self.frames) >= DEPTH:
             return UNKNOWN
         self.frames.append(frame)
-        held, self.tracing = self.tracing, False
-        testing, self.testing = self.testing, 0
         try:
-            return frame.eval(node)
+            with self.within(tracing=False, **_IN_NOTHING):
+                return frame.eval(node)
         finally:
             self.frames.pop()
-            self.tracing, self.testing = held, testing
 
     # ------------------------------------------------------------------------------------------------ calls
 
@@ -545,17 +539,36 @@ class Interpreter(Objects):
 
     def mode_switch(self, node: ast.AST) -> None:
         """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
-        if self.mode_root is not None:
-            root = self.mode_root if self.mode_root in self.frames else None
-            index = self.frames.index(root) if root is not None else 0
-            entry = self.frames[index]
+        if self.context.switching:
+            entry = self.frames[0]
             if entry.statement_node is not None:
                 place = Place(entry.body, entry.statement_node, entry.line, entry.symbol)
                 self.emit(facts.ModeSwitch, place, self._called_at(node), always=True, where="eval")
-        elif self.tracing:
+        elif self.context.tracing:
             self.emit(facts.ModeSwitch, node, where="forward")
         else:
             self.last_train = self.place(node)
+
+    @contextmanager
+    def entry(self, path: str, lines: int) -> Iterator[None]:
+        """An entry point of a file of so many lines begins, and ends with the block; no place is left of it then."""
+        where = self.context
+        try:
+            with self.budget.entry(path, lines):
+                yield
+        finally:
+            self.context = where
+            for left in (self._around, self.frames, self.exits, self.replaced, self.decorated):
+                left.clear()
+
+    @contextmanager
+    def reaching_nothing(self) -> Iterator[None]:
+        """What runs meanwhile does not count as reached."""
+        held, self.reached = self.reached, dict(self.reached)
+        try:
+            yield
+        finally:
+            self.reached = held
 
     def rehearse(
         self, model: Instance, fed: list[Value], opset: int | None = None
@@ -564,15 +577,18 @@ class Interpreter(Objects):
 
         With an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached.
         """
-        held = self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters
-        self.facts, self.fixed, self.axes, self.tracing, self.reached = {}, {}, REHEARSAL, True, {}
+        held = self.facts, self.fixed, self.reached
+        self.facts, self.fixed, self.reached = {}, {}, {}
+        where: dict[str, Any] = {"axes": REHEARSAL}
         if opset is not None:
-            self.axes, self.opset, self.exporters = shapes.Axes(((-1, f"opset {opset}"),)), opset, ("torchscript",)
+            axes = shapes.Axes(((-1, f"opset {opset}"),))
+            where = {"axes": axes, "opset": opset, "exporters": ("torchscript",)}
         try:
-            result = self.apply(model, fed, {}, NOWHERE)
+            with self.within(tracing=True, **where):
+                result = self.apply(model, fed, {}, NOWHERE)
             return self.fixed, result, list(self.facts.values())
         finally:
-            self.facts, self.fixed, self.axes, self.tracing, self.reached, self.opset, self.exporters = held
+            self.facts, self.fixed, self.reached = held
 
     def build(self, factory: Value) -> tuple[Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""

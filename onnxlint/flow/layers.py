@@ -91,7 +91,7 @@ def attribute(layer: Layer, name: str) -> Value:
 
 def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`layer(*args)`, with the hooks around it."""
-    if engine.tracing:
+    if engine.context.tracing:
         lowering.layer(engine, layer, node)
     hooks = {name: hook for name, hook in layer.args if name in HOOKS}
     if not hooks:
@@ -113,7 +113,7 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
     x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
     if short == "Sequential":
         return _sequential(engine, layer, args, kwargs, node)
-    if engine.tracing:
+    if engine.context.tracing:
         pitfalls.layer(engine, layer, args, node)
         attention.called(engine, layer, args, kwargs, node)
     engine.use_all(args, short)
@@ -199,7 +199,7 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.A
     if x.dims is not None and len(x.dims) == 3:
         batch = x.dims[batch_axis]
     elif x.dims is None and batch_axis == 0:
-        batch = shapes.extent_of(x, 0, engine.axes)
+        batch = shapes.extent_of(x, 0, engine.context.axes)
     _check_states(engine, args[:2], 1, 3, batch)
     layers_ = shapes.from_value(layer.arg(2, "num_layers") or Const(1))
     count = shapes.fold((Const(2), layers_)) if two else layers_ if double is None else CONFIG

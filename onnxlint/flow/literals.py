@@ -39,7 +39,7 @@ def _use(engine: Interpreter, call: Call, given: Value) -> None:
     items = _leaves(given)
     if isinstance(given, Shape):  # the whole of it: the batch is in it at the least
         t = given.tensor
-        items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, engine.axes)]
+        items = list(t.dims) if t.dims is not None else [shapes.extent_of(t, 0, engine.context.axes)]
     for v in items:
         if isinstance(v, Dim):
             listed = v.site is not None and v.site.how.startswith(("range()", "list repetition", "numpy."))

@@ -107,7 +107,7 @@ def _complex(engine: Interpreter, call: Call, entry: Op) -> None:
     tensors = call.tensors()
     if tensors and all(t.source == "made" and not t.axes for t in tensors):
         return
-    refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.opset) is False)
+    refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.context.opset) is False)
     if call.op == "stft":
         whole = call.kwargs.get("return_complex")
         refused = tuple(engine.table.outcomes("complex: return_complex", "stft")) if literal_true(whole) else ()
@@ -116,7 +116,7 @@ def _complex(engine: Interpreter, call: Call, entry: Op) -> None:
 
 def indexed(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
     """`t[...]` of complex numbers: dynamo lowers plain slices of them alone."""
-    if t.kind == "complex" and not t.guessed and engine.tracing:
+    if t.kind == "complex" and not t.guessed and engine.context.tracing:
         for v in index:
             if is_none(v) or isinstance(v, Tensor) or as_int(v) is not None:
                 refused = engine.table.outcomes("complex: real", "index")
@@ -203,7 +203,7 @@ def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...],
     if call.op in ("index_put", "index_put_"):
         wrong = tuple(engine.table.outcomes("index_put: accumulate", "index_put"))
         return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else None
-    found: list[str] = [e for e in entry.wrong if e in engine.exporters]
+    found: list[str] = [e for e in entry.wrong if e in engine.context.exporters]
     detail = ""
     curated = engine.table.curated["wrong"].get(entry.name)
     for position, name in curated.arguments if curated is not None else ():
@@ -269,15 +269,15 @@ def _signed(v: Value | None) -> bool:
 
 def matrix_transpose(engine: Interpreter, t: Tensor, name: str, node: ast.AST) -> None:
     """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
-    if t.source != "made" and not t.guessed and engine.tracing:
+    if t.source != "made" and not t.guessed and engine.context.tracing:
         op = engine.table.method(name)
-        refused = [e for e in EXPORTERS if op is not None and op.lowers(e, engine.opset) is False]
+        refused = [e for e in EXPORTERS if op is not None and op.lowers(e, engine.context.opset) is False]
         emit(engine, node, "unsupported", f"torch.Tensor.{name}", refused, trace=t.trace)
 
 
 def data_attribute(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
     """`t.data`, unless no more than its shape or its dtype is asked for."""
-    if t.source == "made" or not engine.tracing:
+    if t.source == "made" or not engine.context.tracing:
         return
     statement = engine.frames[-1].statement_node
     if statement is None or id(node) not in _asked_for_shape(statement):

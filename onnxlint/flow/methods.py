@@ -72,7 +72,7 @@ def _of_tensor(
 
 
 def _backward(call: Call) -> Value:
-    if call.engine.tracing:
+    if call.engine.context.tracing:
         hazards.gradient(call.engine, call.tensor, call.node)
     return CONFIG
 
@@ -99,8 +99,8 @@ def _of_size(engine: Interpreter, owner: Dim, name: str, args: list[Value], kwar
         return owner if name in _OF_ARRAYS else UNKNOWN
     if name in _OF_NUMBERS:
         # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
-        mask = tuple(e for e in engine.exporters if owner.sure or e == "torchscript")
-        if engine.tracing and mask:
+        mask = tuple(e for e in engine.context.exporters if owner.sure or e == "torchscript")
+        if engine.context.tracing and mask:
             engine.emit(facts.Escape, node, owner.trace, exporters=mask, how=f".{name}()", source="dim")
     return UNKNOWN
 

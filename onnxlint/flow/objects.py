@@ -156,12 +156,12 @@ class Objects(Emitter):
     def initialise(self, obj: Object, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
         unit = obj.cls.find_method("__init__")
-        held, self.tracing = self.tracing, self.tracing and not obj.cls.is_module()
         self.building.add(id(obj.cls))
         written = len(self.writes)
         try:
             if unit is not None:
-                self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
+                with self.within(tracing=self.context.tracing and not obj.cls.is_module()):
+                    self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
             else:
                 base = special.layer_base(obj.cls)
                 if base is not None:
@@ -171,7 +171,6 @@ class Objects(Emitter):
                     obj.attrs[name] = v
                 obj.attrs.update(kwargs)
         finally:
-            self.tracing = held
             self.building.discard(id(obj.cls))
         # What a constructor does to its own object is no effect of the call that built it.
         self.writes[written:] = [w for w in self.writes[written:] if w[0] is not obj]
@@ -254,7 +253,7 @@ class Objects(Emitter):
 
     def set_attribute(self, obj: Object, name: str, v: Value, replace_old: bool = False) -> None:
         """`obj.name = v`: outside of traced code it replaces; inside, what was there may still be."""
-        if not self.tracing:
+        if not self.context.tracing:
             if isinstance(v, Tensor):
                 v = Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))

@@ -34,7 +34,7 @@ class Given:
 def returned(frame: Frame, node: ast.expr, v: Value) -> None:
     """Note what a `return` of the forward that is exported gives back."""
     engine = frame.engine
-    if engine.tracing and engine.outermost and len(engine.frames) == 1:
+    if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
         found: list[Given] = []
         if not (isinstance(v, Tensor) and v.given):  # all that comes out is what went in: a layer that is off
             _look(frame, node, v, found)
@@ -99,4 +99,4 @@ def _look_record(frame: Frame, node: ast.expr, v: Instance, outputs: list[Given]
 
 
 def _note(frame: Frame, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
-    found.append(Given(what, name, frame.engine.place(node), frame.engine.exporters, inside))
+    found.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))

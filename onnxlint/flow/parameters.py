@@ -302,28 +302,22 @@ def _of_the_project(engine: Interpreter, node: ast.expr, trace: Trace, module: M
     if isinstance(node, ast.Name) and node.id in module.assigns:
         meant = module.assigns[node.id].value
         key = (module.name, node.id)
-        if key in engine.aliases:
+        if key in engine.context.aliases:
             return UNKNOWN  # types that are made of each other
         if isinstance(meant, (ast.Subscript, ast.BinOp)) and not any(
             isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(meant)
         ):
-            engine.aliases.add(key)
-            try:
+            with engine.within(aliases=engine.context.aliases | {key}):
                 return by_annotation(engine, meant, trace, module) or UNKNOWN
-            finally:
-                engine.aliases.discard(key)
     cls = module.lookup(dotted(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    if not isinstance(cls, ClassInfo) or not cls.fields or engine.describing > 2:
+    if not isinstance(cls, ClassInfo) or not cls.fields or engine.context.describing > 2:
         return UNKNOWN
     bases = cls.external_bases()
     table = any(b.endswith("TypedDict") for b in bases)
     if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
         return UNKNOWN
-    engine.describing += 1
-    try:
+    with engine.within(describing=engine.context.describing + 1):
         held = {name: by_annotation(engine, a, trace, info.module) for info, name, a in _annotated(cls)}
-    finally:
-        engine.describing -= 1
     if not any(isinstance(v, (Tensor, Dict, Seq)) for v in held.values()):
         return UNKNOWN
     known = {name: v if v is not None else UNKNOWN for name, v in held.items()}

@@ -145,7 +145,7 @@ def pinned(engine: Interpreter, node: ast.expr, dim: Dim, keyword: str, mask: tu
 
 def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
     """A Python container is asked for the item of `key`."""
-    if not engine.tracing or not isinstance(owner, (Dict, Tuple, Seq, Layer)):
+    if not engine.context.tracing or not isinstance(owner, (Dict, Tuple, Seq, Layer)):
         return
     if isinstance(owner, Tuple) and len(owner.items) < 2:
         return
@@ -264,7 +264,11 @@ def _has_dynamic_axis(engine: Interpreter, t: Tensor) -> bool:
     """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
     if t.source != "input":
         return False
-    return bool(t.axes) if t.dims is not None else engine.axes.declared is None or bool(engine.axes.declared)
+    return (
+        bool(t.axes)
+        if t.dims is not None
+        else engine.context.axes.declared is None or bool(engine.context.axes.declared)
+    )
 
 
 def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
@@ -305,7 +309,7 @@ def along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
     elif axis == 0 and t.lead is not None:
         extent = t.lead
     elif t.given:
-        extent = engine.axes.extent(axis)
+        extent = engine.context.axes.extent(axis)
     return extent if isinstance(extent, Dim) else None
 
 
@@ -355,8 +359,8 @@ def size_hazard(
     """Emit a SizeHazard of the exporters that the overlay names under `hazard: case`; `dim` is the size, if any."""
     told = entry.outcomes if entry is not None else engine.table.outcomes(f"{hazard}: {case}" if case else hazard, op)
     outcomes = {exporter: outcome for exporter, outcome in told.items() if exporter in only}
-    hit = tuple(e for e in engine.exporters if e in outcomes)
-    if hit and engine.tracing:
+    hit = tuple(e for e in engine.context.exporters if e in outcomes)
+    if hit and engine.context.tracing:
         axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?"))) if dim is not None else ""
         engine.emit(
             facts.SizeHazard,

@@ -100,7 +100,7 @@ def _einsum(call: Call) -> Value:
     equation = call.args[0] if call.args else None
     text = equation.literal if isinstance(equation, Const) else None
     tensors = call.tensors()
-    dims = einsum(text, tensors, call.engine.axes) if isinstance(text, str) else None
+    dims = einsum(text, tensors, call.engine.context.axes) if isinstance(text, str) else None
     return like(call, dims, shapes.elementwise(tensors)[1] if tensors else None)
 
 

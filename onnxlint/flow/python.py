@@ -71,7 +71,7 @@ def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
                 return CONFIG
-            if v.source == "weight" and not engine.tracing and not v.guessed:
+            if v.source == "weight" and not engine.context.tracing and not v.guessed:
                 return CONFIG  # a number already when the model is built
             return Data(engine.site(node, how), v.source != "input", False, v.trace)
         if isinstance(v, Data):
@@ -247,7 +247,7 @@ def _divmod(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     del kwargs
     if len(args) != 2:
         return UNKNOWN
-    if engine.tracing:
+    if engine.context.tracing:
         pitfalls.divided(engine, args, node)
     frame = engine.frames[-1]
     return Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
@@ -353,7 +353,7 @@ def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     if isinstance(item, Tensor) and item.guessed:
         return CONFIG
     if isinstance(item, (Tensor, Data)):
-        if isinstance(item, Tensor) and not engine.testing:
+        if isinstance(item, Tensor) and not engine.context.testing:
             engine.emit_operator(node, item, "any()", 1)
         return frozen(engine, [item], node, "any()")
     return item if isinstance(item, Dim) else CONFIG

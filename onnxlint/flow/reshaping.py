@@ -57,7 +57,9 @@ def _expand(call: Call) -> Value:
     for i, s in enumerate(sizes):
         if as_int(s) == -1:
             dims.append(
-                t.dims[i - offset] if t.dims is not None and i >= offset else shapes.extent_of(t, i, call.engine.axes)
+                t.dims[i - offset]
+                if t.dims is not None and i >= offset
+                else shapes.extent_of(t, i, call.engine.context.axes)
             )
         else:
             dims.append(shapes.from_value(s))
@@ -158,7 +160,7 @@ def _permute(call: Call) -> Value:
     numbers = [n for n in order if n is not None]
     base = t.dims
     if base is None:
-        base = tuple(shapes.extent_of(t, i, call.engine.axes) for i in range(len(numbers)))
+        base = tuple(shapes.extent_of(t, i, call.engine.context.axes) for i in range(len(numbers)))
     if any(shapes.normal(n, len(base)) is None for n in numbers):
         return like(call, None, None, t.kind)
     return replace(like(call, tuple(base[n] for n in numbers), None, t.kind), view=t.view or "permute")

@@ -150,14 +150,11 @@ def _wrapped(
     """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
     unit = fn.unit
     wrapper: Value = maker
-    held, engine.tracing = engine.tracing, False
-    try:
+    with engine.within(tracing=False):
         if isinstance(decorator, ast.Call):
             wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
         if isinstance(wrapper, Function):
             wrapper = engine.apply(wrapper, [External(DECORATED)], {}, NOWHERE)
-    finally:
-        engine.tracing = held
     if not isinstance(wrapper, Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
         return result
     engine.decorated.append(result)
@@ -184,7 +181,7 @@ _GUARDS = frozenset(
 
 def shut_out(frame: Frame, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
     """Modules that only run in training, or outside of an export, are no entry points of their own."""
-    if not frame.engine.tracing or not isinstance(frame.bound, Instance):
+    if not frame.engine.context.tracing or not isinstance(frame.bound, Instance):
         return
     names = (
         n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else "" for n in ast.walk(test)

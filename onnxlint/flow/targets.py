@@ -101,7 +101,7 @@ class Targets(Expressions):
     def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
-        if self.engine.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
+        if self.engine.context.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
             self.engine.emptied.add(target.attr)
         if not isinstance(owner, Instance):
             carried.on_class(self, target)

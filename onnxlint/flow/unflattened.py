@@ -36,7 +36,7 @@ def lost(engine: Interpreter, t: Tensor, before: Tensor, node: ast.AST) -> Tenso
 
     if t.dims is not None:
         return replace(t, dims=tuple(map(hidden, t.dims)))
-    return replace(t, lead=hidden(shapes.extent_of(t, 0, engine.axes)) if t.lead is None else hidden(t.lead))
+    return replace(t, lead=hidden(shapes.extent_of(t, 0, engine.context.axes)) if t.lead is None else hidden(t.lead))
 
 
 def read_at(engine: Interpreter, t: Tensor, node: ast.AST) -> Tensor:

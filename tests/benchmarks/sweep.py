@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onnxlint.flow import entries, shapes
+from onnxlint.flow import entries
 from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import Function
 from onnxlint.flow.interpret import Interpreter
@@ -61,14 +61,16 @@ def run_functions(project: Project, info: ModuleInfo, tally: Tally) -> None:
     """Run each function of a file as a forward. Raises what the analysis raises."""
     engine = Interpreter(project, OpTable.load("2.13"))
     for unit in units(info):
-        engine.budget.left, engine.tracing, engine.axes = STEPS, True, shapes.Axes()
-        args = [engine.entry_value(unit, p, None) for p in unit.args.args]
+        engine.budget.left = STEPS
+        before = engine.context
         tally.functions += 1
         try:
-            engine.call_function(Function(unit), args, {}, None)
+            with engine.within(tracing=True):
+                args = [engine.entry_value(unit, p, None) for p in unit.args.args]
+                engine.call_function(Function(unit), args, {}, None)
         except Exhausted:
             tally.exhausted += 1
-        if engine.frames or engine.testing:
+        if engine.frames or engine.context is not before:
             raise AssertionError(f"{unit.qualname} left its frame behind")
 
 

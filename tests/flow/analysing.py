@@ -99,8 +99,7 @@ def running(source: str | Project, axes: shapes.Axes | None = None) -> tuple[Int
     """An interpreter in the state of a forward that runs, and the first module of the source."""
     project = source if isinstance(source, Project) else project_of(PRELUDE + textwrap.dedent(source))
     engine = Interpreter(project, OpTable.load("2.13"))
-    engine.axes = axes if axes is not None else shapes.Axes()
-    engine.tracing = True
+    engine.narrow(tracing=True, axes=axes if axes is not None else shapes.Axes())
     return engine, next(iter(project.modules.values()))
 
 

@@ -16,7 +16,7 @@ from analysing import PRELUDE, analysed, facts_of, project_of, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint.flow import budget, entries, parameters, shapes
+from onnxlint.flow import budget, entries, parameters
 from onnxlint.flow.budget import Exhausted
 from onnxlint.flow.domain import Function
 from onnxlint.flow.interpret import Interpreter
@@ -75,12 +75,13 @@ def run_every_function(path: Path, steps: int = 500) -> int:
     engine = Interpreter(project, OpTable.load())
     functions = list(every_function(info))
     for function in functions:
-        engine.budget.left, engine.tracing, engine.axes = steps, True, shapes.Axes()
-        args = [engine.entry_value(function.unit, p, None) for p in function.unit.args.args]
-        with suppress(Exhausted):
+        engine.budget.left = steps
+        before = engine.context
+        with suppress(Exhausted), engine.within(tracing=True):
+            args = [engine.entry_value(function.unit, p, None) for p in function.unit.args.args]
             engine.call_function(function, args, {}, None)
         assert engine.frames == []
-        assert engine.testing == 0
+        assert engine.context is before
     return len(functions)
 
 
