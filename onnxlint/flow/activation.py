@@ -47,6 +47,11 @@ class Activation:
         """A step of a trace at the current statement."""
         return Trace(self.module.path, self.line, message, parent)
 
+    def attempt(self, node: ast.AST) -> None:
+        """An operator runs that sizes may fail: it counts in a `try`."""
+        if self.attempted is not None:
+            self.attempted.append(node)
+
     def eval(self, node: ast.expr) -> Value:
         """The abstract value of an expression."""
         raise NotImplementedError

@@ -45,7 +45,7 @@ class Request:
     torch: str = ""  # the version of the operator table; the newest if it is empty
     probing: bool = False
     debug: bool = False
-    watched: frozenset[str] = frozenset()  # operators whose every call is observed: see Rule.operators
+    watched: frozenset[str] = frozenset()  # operators whose every call is observed: see the contracts' `operators`
 
     def digest(self) -> bytes:
         """A hash of what facts depend on. Paths are told relative to the working directory."""
@@ -207,9 +207,9 @@ class _Run:
         reads = Reads()
         project.record(reads)
         asked = self._request
-        engine = Interpreter(project, self._table, asked.opset, asked.exporters, asked.watched)
+        engine = Interpreter(project, self._table, asked.opset, asked.exporters, asked.debug, asked.watched)
         try:
-            run = run_part(engine, part, self._request.debug)
+            run = run_part(engine, part)
         finally:
             project.record(None)
         own = set(part.modules)

@@ -146,8 +146,8 @@ class Arithmetic(Activation):
                 self.engine.use(other, f"`{operator}`")
         tensors = [v for v in (a, b) if isinstance(v, Tensor)]
         if len(tensors) == 2:
-            if self.attempted is not None and all(t.source == "input" for t in tensors):
-                self.attempted.append(node)
+            if all(t.source == "input" for t in tensors):
+                self.attempt(node)
             self.engine.check_operands(tensors[0], tensors[1])
         dims, lead = _matrix_product(tensors) if operator == "@" else shapes.elementwise(tensors)
         source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")

@@ -37,6 +37,10 @@ class Budget:
         self.left = ENTRY
         self._spent: dict[str, int] = {}
 
+    def begin(self, steps: int = ENTRY) -> None:
+        """So many steps may be taken from here."""
+        self.left = steps
+
     def spend(self, steps: int) -> None:
         """Take steps. Raises Exhausted where there are not so many."""
         self.left -= steps
@@ -63,7 +67,8 @@ class Budget:
     @contextmanager
     def entry(self, path: str, lines: int) -> Iterator[None]:
         """An entry point of a file of so many lines begins, and ends with the block."""
-        granted = self.left = min(ENTRY + LINE * lines, self.of_file(path, lines))
+        granted = min(ENTRY + LINE * lines, self.of_file(path, lines))
+        self.begin(granted)
         try:
             yield
         finally:

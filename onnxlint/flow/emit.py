@@ -400,6 +400,10 @@ class Emitter(Located):
         """Forward assigns a global variable."""
         self.emit(facts.StateWrite, target, v.trace, name=target.id, kind="global")
 
+    def is_emptied(self, name: str) -> None:
+        """Forward sets `self.name` to None in a method for that."""
+        self.emptied.add(name)
+
     def state_write(self, frame: Activation, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
         if not self.context.tracing:

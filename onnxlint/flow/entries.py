@@ -64,8 +64,8 @@ def analyse(
     torch: str = "",
 ) -> Analysis:
     """Run every entry point of a project and return the facts, and with `probing` the models found."""
-    engine = Interpreter(project, OpTable.load(torch), opset, exporters)
-    run = run_part(engine, Part(tuple(project.modules.values()), tuple(declared)), debug)
+    engine = Interpreter(project, OpTable.load(torch), opset, exporters, debug)
+    run = run_part(engine, Part(tuple(project.modules.values()), tuple(declared)))
     seen = tuple(engine.facts.values())
     if not probing:
         return Analysis(seen, run.problems)
@@ -83,14 +83,13 @@ class Run:
     left: Mapping[str, Sequence[str]]
 
 
-def run_part(engine: Interpreter, part: Part, debug: bool = False) -> Run:
-    """Run the entry points of a part; the engine holds what they saw. With `debug`, what a job raises is raised."""
-    engine.debug = debug
+def run_part(engine: Interpreter, part: Part) -> Run:
+    """Run the entry points of a part; the engine holds what they saw."""
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
     sizes = {info.path: info.source.text.count("\n") for info in part.modules}
-    guard = Guard(problems, debug)
+    guard = Guard(problems, engine.debug)
     for job in _jobs(engine, part, left, guard):
         lines = sizes.get(job.path, 0)
         granted = min(engine.budget.of_file(job.path, lines), ENTRY + LINE * lines)
@@ -227,7 +226,7 @@ class _Build(_Job):
 
     def run(self) -> None:
         """Build an instance, which tells which other classes it uses."""
-        self.engine.default_instance(self.cls)
+        self.engine.model(self.cls)
 
 
 @dataclass(slots=True)
@@ -240,7 +239,7 @@ class _Forward(_Job):
         """Run forward on inputs of which nothing is known."""
         engine = self.engine
         args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
-        instance = Instance(engine.default_instance(self.cls))
+        instance = Instance(engine.model(self.cls))
         own = self.cls.find_method("__call__")
         with engine.within(tracing=True, outermost=self.outermost):
             if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
@@ -339,7 +338,7 @@ class _Mode(_Job):
         """Run an overridden `eval()` or `train()` and watch for modules put in train mode."""
         engine = self.engine
         unit = self.cls.methods[self.method]
-        instance = Instance(engine.default_instance(self.cls))
+        instance = Instance(engine.model(self.cls))
         args: list[Value] = [Const(False)] if self.method == "train" else []
         if len(unit.args.args) < 2:
             args = []
@@ -358,7 +357,7 @@ class _ExportScript(_Job):
         """Run a function that exports, untraced, for the call of the exporter in it."""
         engine = self.engine
         args, kwargs = _script_arguments(self.unit)
-        bound = Instance(engine.default_instance(self.unit.cls)) if self.unit.cls is not None else None
+        bound = Instance(engine.model(self.unit.cls)) if self.unit.cls is not None else None
         if self.unit.has_decorator("staticmethod", "classmethod"):
             bound = None
         engine.call_function(Function(self.unit, bound), args, kwargs, None)

@@ -70,8 +70,7 @@ def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, 
         fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
     exported = candidate(engine, model, inputs, arguments)
     if exported is not None and isinstance(model, Instance):
-        engine.exported.append(exported)
-        engine.exported_models.append((model, exported))
+        engine.is_exported(model, exported)
     engine.emit(
         facts.ExportCall,
         node,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from onnxlint.flow import facts
 from onnxlint.flow.budget import Exhausted
@@ -20,6 +19,7 @@ from onnxlint.flow.domain import (
     Dim,
     External,
     Function,
+    Scope,
     Seq,
     Shape,
     Tensor,
@@ -28,9 +28,6 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.joins import join
 from onnxlint.project.classes import FunctionUnit
-
-if TYPE_CHECKING:
-    pass
 
 
 class Expressions(Conditions):
@@ -155,6 +152,24 @@ class Expressions(Conditions):
     def e_lambda(self, node: ast.Lambda) -> Value:
         """A lambda: called, it evaluates its body in this scope."""
         return self.engine.lambda_value(node)
+
+    def call_lambda(self, node: ast.Lambda, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        """The body of a lambda of this frame, for some arguments."""
+        names: dict[str, Value] = {}
+        a = node.args
+        positional = [*a.posonlyargs, *a.args]
+        for i, parameter in enumerate(positional):
+            at = i - len(positional) + len(a.defaults)
+            default = self.eval(a.defaults[at]) if at >= 0 else UNKNOWN
+            names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
+        if a.vararg is not None:
+            names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
+        held = self.scope
+        self.scope = Scope(names, held)
+        try:
+            return self.eval(node.body)
+        finally:
+            self.scope = held
 
     def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
         """A nested function."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.budget import EFFECTS, HABIT
 from onnxlint.flow.domain import (
@@ -15,6 +16,7 @@ from onnxlint.flow.domain import (
     External,
     Function,
     Instance,
+    Object,
     Partial,
     Seq,
     Tuple,
@@ -22,9 +24,7 @@ from onnxlint.flow.domain import (
     Value,
 )
 from onnxlint.flow.joins import join
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.project.classes import FunctionUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +36,52 @@ class Habit:
     effects: tuple[tuple[str, Value], ...]
 
 
-def note(engine: Interpreter, fn: Function, result: Value, written: int, harmless: bool) -> None:
-    """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
+class Habits:
+    """What methods and decorators did so far."""
 
-    Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
-    that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
-    """
-    if not isinstance(fn.bound, Instance):
-        return
-    key = fn.unit.key
-    before = engine.habits.get(key)
-    if before is not None and before.count < 0:
-        return
-    effects = engine.writes[written:]
-    if len(effects) > EFFECTS:
-        engine.habits[key] = Habit(-1, UNKNOWN, ())
-        return
-    own = {name: v for obj, name, v in effects if obj is fn.bound.object}
-    plain = (
-        harmless and len(own) == len({name for _, name, _ in effects}) and all(_plain_value(v) for v in own.values())
-    )
-    if not plain or not _plain_value(result):
-        engine.habits[key] = Habit(-1, UNKNOWN, ())
-    elif before is None:
-        engine.habits[key] = Habit(1, result, tuple(own.items()))
-    else:
-        merged = dict(before.effects)
-        for name, v in own.items():
-            merged[name] = join(merged[name], v) if name in merged else v
-        engine.habits[key] = Habit(before.count + 1, join(before.result, result), tuple(merged.items()))
+    def __init__(self) -> None:
+        self._methods: dict[Hashable, Habit] = {}
+        self._idle: Counter[Hashable] = Counter()  # how often a decorator's wrapper changed nothing
 
+    def note(
+        self, fn: Function, result: Value, writes: Sequence[tuple[Object, str, Value]], first: int, harmless: bool
+    ) -> None:
+        """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
 
-def recall(engine: Interpreter, fn: Function) -> Value | None:
-    """The result of a function of which it is known what it always does; None for any other."""
-    habit = engine.habits.get(fn.unit.key)
-    if habit is None or habit.count < HABIT:
-        return None
-    if isinstance(fn.bound, Instance):
-        for name, v in habit.effects:
-            engine.set_attribute(fn.bound.object, name, v)
-    return habit.result
+        Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
+        that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
+        """
+        if not isinstance(fn.bound, Instance):
+            return
+        key = fn.unit.key
+        before = self._methods.get(key)
+        if before is not None and before.count < 0:
+            return
+        effects = writes[first : first + EFFECTS + 1]
+        own = {name: v for obj, name, v in effects if obj is fn.bound.object}
+        alone = len(effects) <= EFFECTS and len(own) == len({name for _, name, _ in effects})
+        if not (harmless and alone and all(map(_plain_value, own.values())) and _plain_value(result)):
+            self._methods[key] = Habit(-1, UNKNOWN, ())
+        elif before is None:
+            self._methods[key] = Habit(1, result, tuple(own.items()))
+        else:
+            merged = dict(before.effects)
+            for name, v in own.items():
+                merged[name] = join(merged[name], v) if name in merged else v
+            self._methods[key] = Habit(before.count + 1, join(before.result, result), tuple(merged.items()))
+
+    def of(self, unit: FunctionUnit) -> Habit | None:
+        """What a function always does; None where that is not known."""
+        habit = self._methods.get(unit.key)
+        return None if habit is None or habit.count < HABIT else habit
+
+    def was_idle(self, wrapper: Hashable) -> None:
+        """A decorator's wrapper changed nothing."""
+        self._idle[wrapper] += 1
+
+    def is_idle(self, wrapper: Hashable) -> bool:
+        """True where it has changed nothing a few times."""
+        return self._idle[wrapper] >= HABIT
 
 
 def _plain_value(v: Value) -> bool:

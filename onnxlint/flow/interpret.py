@@ -7,7 +7,7 @@ import logging
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from onnxlint.flow import (
     access,
@@ -15,7 +15,6 @@ from onnxlint.flow import (
     calls,
     exports,
     facts,
-    habits,
     hazards,
     indexing,
     layers,
@@ -58,6 +57,7 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.frame import Frame
+from onnxlint.flow.habits import Habits
 from onnxlint.flow.joins import element, join, join_all, join_returns
 from onnxlint.flow.objects import Objects, Replaced
 from onnxlint.flow.ops import OpTable
@@ -77,6 +77,8 @@ _IN_NOTHING: dict[str, Any] = {"testing": False, "by_size": False, "looping": 0,
 REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
 DEPTH = 40
 _DEEP = "nested too deeply to analyse"
+
+_Name: TypeAlias = "tuple[int, int | str]"  # a definition, by the identity of what it stands in
 
 
 class _Call:
@@ -113,6 +115,7 @@ class Interpreter(Objects):
         table: OpTable,
         opset: int = 18,
         exporters: tuple[str, ...] = EXPORTERS,
+        debug: bool = True,
         watched: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(Context(exporters, opset=opset))
@@ -126,32 +129,32 @@ class Interpreter(Objects):
         self.changes = 0
         self.budget = Budget()
         self.reads = Attributes()
-        self.debug = True  # what fails is raised
+        self.debug = debug  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
         self.stated: set[str] = set()  # attributes of modules that forward assigns
         self.emptied: set[str] = set()  # attributes that forward clears by a method for that
         self.renewed: set[tuple[Object, str]] = set()  # attributes that each run of forward sets before it counts on
         self.fixed: dict[str, str] = {}
         self.instances: dict[Any, Object] = {}
+        self.partial: dict[ClassInfo, Object] = {}
         self.building: set[Any] = set()
         self.created: set[ClassInfo] = set()
         self.attribute_places: dict[tuple[int, str], Place] = {}
         self.reached: dict[Hashable, FunctionUnit] = {}
         self.last_train: Place | None = None
-        self._globals: dict[tuple[int, str], Value] = {}
+        self._globals: dict[_Name, Value] = {}
         self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
         self._summaries: dict[tuple[Hashable, bool, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
-        self.habits: dict[Hashable, habits.Habit] = {}
+        self.habits = Habits()
         self.writes: list[tuple[Object, str, Value]] = []
         self.replaced: list[Replaced] = []  # what the arms that run have written to
-        self._class_values: dict[tuple[int, int], Value] = {}
+        self._class_values: dict[_Name, Value] = {}
         self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []
         self.exported_models: list[tuple[Instance, Candidate]] = []
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
-        self.transparent: dict[tuple[Any, ...], int] = {}  # how often a decorator's wrapper changed nothing
         self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
         self.unreadable: dict[str, str] = {}
 
@@ -172,7 +175,7 @@ class Interpreter(Objects):
     def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit, at = fn.unit, self.context
-        self.reached[unit.key] = unit
+        self.reach(unit)
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -186,9 +189,12 @@ class Interpreter(Objects):
         elif len(self.frames) >= DEPTH or self._recurs(unit):
             return UNKNOWN
         if not at.tracing and fn.scope is None:
-            result = habits.recall(self, fn)
-            if result is not None:
-                return result
+            habit = self.habits.of(unit)
+            if habit is not None:
+                if isinstance(fn.bound, Instance):
+                    for name, v in habit.effects:
+                        self.set_attribute(fn.bound.object, name, v)
+                return habit.result
         self.budget.spend(1)
         changes, written = self.changes, len(self.writes)
         exporters = at.exporters
@@ -210,7 +216,7 @@ class Interpreter(Objects):
         if key is not None:
             self._summaries[unit.key, at.asked, at.silent][key] = result
             if not at.tracing:
-                habits.note(self, fn, result, written, changes == self.changes)
+                self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result
 
     def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
@@ -279,10 +285,24 @@ class Interpreter(Objects):
     def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
         """The value of a class-level assignment."""
         key = (id(info), id(expression))
-        if key not in self._class_values:
-            self._class_values[key] = UNKNOWN
-            self._class_values[key] = self.evaluate_expression(info.module, expression, info.qualname)
-        return self._class_values[key]
+        known = self._class_values.get(key)
+        if known is None:
+            with self._unknown_meanwhile(self._class_values, key):
+                known = self.evaluate_expression(info.module, expression, info.qualname)
+            self._class_values[key] = known
+        return known
+
+    @contextmanager
+    def _unknown_meanwhile(
+        self, known: dict[tuple[int, int | str], Value], key: tuple[int, int | str]
+    ) -> Iterator[None]:
+        """A cycle of definitions sees something unknown; where the steps run out, nothing is known of it after."""
+        known[key] = UNKNOWN
+        try:
+            yield
+        except BaseException:
+            del known[key]
+            raise
 
     def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> Value:
         """A lone expression, in the scope of its module, untraced; `shift` is that of the function it belongs to."""
@@ -442,26 +462,14 @@ class Interpreter(Objects):
 
     def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Evaluate a lambda's body in the frame that made it."""
-        frame: Frame = callee.frame
         if len(self.frames) >= DEPTH:
             return UNKNOWN
         self.budget.spend(1)
-        names: dict[str, Value] = {}
-        a = callee.node.args
-        positional = [*a.posonlyargs, *a.args]
-        held = frame.scope
-        self.frames.append(frame)  # the defaults stand there too
+        frame: Frame = callee.frame
+        self.frames.append(frame)
         try:
-            for i, parameter in enumerate(positional):
-                at = i - len(positional) + len(a.defaults)
-                default = frame.eval(a.defaults[at]) if at >= 0 else UNKNOWN
-                names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
-            if a.vararg is not None:
-                names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
-            frame.scope = Scope(names, held)
-            return frame.eval(callee.node.body)
+            return frame.call_lambda(callee.node, args, kwargs)
         finally:
-            frame.scope = held
             self.frames.pop()
 
     # ------------------------------------------------------------------------------------------------ names
@@ -469,12 +477,12 @@ class Interpreter(Objects):
     def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
         """What a name means at module level; with `strict` a builtin does not count."""
         key = (id(module), name)
-        if key in self._globals:
-            return self._globals[key]
-        self._globals[key] = UNKNOWN  # what a cycle of definitions sees
-        result = names.find(self, module, name, strict)
-        self._globals[key] = result
-        return result
+        known = self._globals.get(key)
+        if known is None:
+            with self._unknown_meanwhile(self._globals, key):
+                known = names.find(self, module, name, strict)
+            self._globals[key] = known
+        return known
 
     def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> Value:
         """A class defined in a function."""
@@ -560,6 +568,28 @@ class Interpreter(Objects):
             self.context = where
             for left in (self._around, self.frames, self.exits, self.replaced, self.decorated):
                 left.clear()
+
+    def reach(self, unit: FunctionUnit) -> None:
+        """A function runs, or is known never to."""
+        self.reached[unit.key] = unit
+
+    def gives_back(self, found: list[outputs.Given]) -> None:
+        """A `return` of the model that runs first gives this back."""
+        self.exits.append(found)
+
+    def is_exported(self, model: Instance, call: Candidate) -> None:
+        """An export call is given a model of the project."""
+        self.exported.append(call)
+        self.exported_models.append((model, call))
+
+    @contextmanager
+    def decorating(self, result: Value) -> Iterator[None]:
+        """Wrappers run around a function that gives `result`."""
+        self.decorated.append(result)
+        try:
+            yield
+        finally:
+            self.decorated.pop()
 
     @contextmanager
     def reaching_nothing(self) -> Iterator[None]:

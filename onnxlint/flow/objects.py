@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from onnxlint.flow import facts, layers, special
 from onnxlint.flow.arguments import STARRED
-from onnxlint.flow.budget import ENTRY, Budget, Exhausted
+from onnxlint.flow.budget import Budget, Exhausted
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -104,6 +104,8 @@ class Objects(Emitter):
     """The part of the interpreter that builds and reads objects."""
 
     instances: dict[Any, Object]
+    partial: dict[ClassInfo, Object]  # default instances whose constructors take too many steps
+    _unfinished: Object
     changes: int
     factories: dict[int, str]
     writes: list[tuple[Object, str, Value]]
@@ -144,9 +146,9 @@ class Objects(Emitter):
             return UNKNOWN
         self.changes += info.is_module()
         obj = Object(info)
-        self.instances[key] = obj
         self.created.add(info)
-        self.initialise(obj, args, kwargs)
+        with self._in_the_making(key, obj):
+            self.initialise(obj, args, kwargs)
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
         return Instance(obj)
@@ -184,32 +186,53 @@ class Objects(Emitter):
         if found is not None:
             return found
         obj = Object(info)
-        self.instances[key] = obj
-        unit = info.find_method("__init__")
-        args: list[Value] = []
-        kwargs: dict[str, Value] = {}
-        if unit is not None:
-            a = unit.args
-            names = [*a.posonlyargs, *a.args][1:]
-            defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
-            for parameter, default in zip(names, defaults[1:], strict=True):
-                kwargs[parameter.arg] = self.constructor_value(unit, default)
-            for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
-                kwargs[parameter.arg] = self.constructor_value(unit, default)
-            if a.vararg is not None:
-                args.append(Seq(CONFIG, None, STARRED))
-        self.initialise(obj, args, kwargs)
+        with self._in_the_making(key, obj):
+            self.initialise(obj, *self._default_arguments(info.find_method("__init__")))
         return obj
+
+    def _default_arguments(self, unit: FunctionUnit | None) -> tuple[list[Value], dict[str, Value]]:
+        kwargs: dict[str, Value] = {}
+        if unit is None:
+            return [], kwargs
+        a = unit.args
+        names = [*a.posonlyargs, *a.args][1:]
+        defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
+        for parameter, default in zip(names, defaults[1:], strict=True):
+            kwargs[parameter.arg] = self.constructor_value(unit, default)
+        for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+            kwargs[parameter.arg] = self.constructor_value(unit, default)
+        return ([Seq(CONFIG, None, STARRED)] if a.vararg is not None else []), kwargs
+
+    @contextmanager
+    def _in_the_making(self, key: Hashable, obj: Object) -> Iterator[None]:
+        """Who asks for the object meanwhile gets what there is of it; nobody does where the steps run out."""
+        self.instances[key] = obj
+        try:
+            yield
+        except BaseException:
+            del self.instances[key]
+            self._unfinished = obj  # at last the one that was asked for
+            raise
+
+    def model(self, info: ClassInfo) -> Object:
+        """The default instance for the class's own entry points, as far as it could be built. Raises as that does."""
+        if info not in self.partial:
+            try:
+                return self.default_instance(info)
+            except (Exhausted, RecursionError):
+                self.partial[info] = self._unfinished
+                raise
+        return self.partial[info]
 
     def sketch(self, info: ClassInfo) -> Object:
         """The default instance as far as it can be built: what is asked for outside of any entry point."""
-        self.budget.left = ENTRY
+        self.budget.begin()
         try:
-            return self.default_instance(info)
+            return self.model(info)
         except (Exhausted, RecursionError):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             self.frames.clear()
-            return self.default_instance(info)  # which is known by now, though not all of it was built
+            return self.partial[info]
 
     def constructor_value(self, unit: FunctionUnit, default: ast.expr | None) -> Value:
         """A constructor argument that nobody gave: classes and functions stay, numbers may be anything."""

@@ -38,7 +38,7 @@ def returned(frame: Frame, node: ast.expr, v: Value) -> None:
         found: list[Given] = []
         if not (isinstance(v, Tensor) and v.given):  # all that comes out is what went in: a layer that is off
             _look(frame, node, v, found)
-        engine.exits.append(found)
+        engine.gives_back(found)
 
 
 def report(engine: Interpreter) -> None:
@@ -51,7 +51,6 @@ def report(engine: Interpreter) -> None:
             engine.emit(
                 facts.Output, g.place, None, sure=sure, exporters=g.exporters, what=g.what, name=g.name, inside=g.inside
             )
-    engine.exits.clear()
 
 
 def _look(frame: Frame, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:

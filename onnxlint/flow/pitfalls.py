@@ -39,9 +39,9 @@ _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # th
 def operator(engine: Interpreter, call: Call) -> bool:
     """Look at an operator in traced code; True where the rule for it says all there is to say."""
     op = call.op
-    attempted = engine.frames[-1].attempted
-    if attempted is not None and (op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1):
-        attempted.append(call.node)
+    frame = engine.frames[-1]
+    if frame.attempted is not None and (op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1):
+        frame.attempt(call.node)
     if op in engine.table.curated["split"]:
         _split(engine, call)
     elif op == "squeeze":

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint.flow.budget import HABIT
 from onnxlint.flow.domain import (
     CONFIG,
     UNKNOWN,
@@ -127,14 +126,14 @@ def decorated(engine: Interpreter, fn: Function, args: list[Value], kwargs: dict
         options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
         met = frozenset(type(v) for v in (result, *args, *kwargs.values()) if isinstance(v, (Tensor, Dim, Shape, Data)))
         habit = (maker.unit.key, options, met)
-        if engine.transparent.get(habit, 0) >= HABIT:
+        if engine.habits.is_idle(habit):
             continue
         changes = engine.changes
         given = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
         if isinstance(given, Tensor) and isinstance(result, Tensor) and given != result:
             result = given
         elif changes == engine.changes:
-            engine.transparent[habit] = engine.transparent.get(habit, 0) + 1
+            engine.habits.was_idle(habit)
     return result
 
 
@@ -157,13 +156,10 @@ def _wrapped(
             wrapper = engine.apply(wrapper, [External(DECORATED)], {}, NOWHERE)
     if not isinstance(wrapper, Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
         return result
-    engine.decorated.append(result)
-    try:
-        bound = [fn.bound] if fn.bound is not None else []
-        positional, named = _loosely(wrapper, [*bound, *args], kwargs)
+    bound = [fn.bound] if fn.bound is not None else []
+    positional, named = _loosely(wrapper, [*bound, *args], kwargs)
+    with engine.decorating(result):
         return engine.apply(wrapper, positional, named, NOWHERE)
-    finally:
-        engine.decorated.pop()
 
 
 _GUARDS = frozenset(
@@ -204,7 +200,7 @@ def _never_entered(engine: Interpreter, v: Value | None) -> None:
     elif isinstance(v, Instance) and v.object.cls.is_module():
         unit = v.object.cls.find_method("forward")
         if unit is not None and unit.key not in engine.reached:
-            engine.reached[unit.key] = unit
+            engine.reach(unit)
             for inner in list(v.object.attrs.values()):
                 _never_entered(engine, inner)
 

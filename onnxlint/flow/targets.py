@@ -102,7 +102,7 @@ class Targets(Expressions):
         """`obj.name = value`."""
         owner = self.eval(target.value)
         if self.engine.context.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
-            self.engine.emptied.add(target.attr)
+            self.engine.is_emptied(target.attr)
         if not isinstance(owner, Instance):
             carried.on_class(self, target)
         if isinstance(owner, Instance):

@@ -398,7 +398,7 @@ def test_loops_deep_in_others_are_analysed_for_one_turn_and_named(loop: str) -> 
         "    def forward(self, x):\n" + nested(loop, 20, "x = x * x.item()") + "\n        return x if x.any() else -x"
     )
     engine = Interpreter(project_of(f"import torch\nclass M(torch.nn.Module):\n{body}\n"), OpTable.load())
-    run = entries.run_part(engine, Part(tuple(engine.project.modules.values())), debug=True)
+    run = entries.run_part(engine, Part(tuple(engine.project.modules.values())))
     assert budget.FILE - engine.budget.of_file("/nowhere/model.py", 0) < 10_000
     [problem] = run.problems
     assert problem.line == 3
