@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import layers, lowering, shapes, unflattened
 from onnxlint.flow.domain import (
@@ -36,9 +35,7 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.frame import UNROLL
 from onnxlint.flow.hazards import clock
 from onnxlint.flow.joins import element
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 _STATIC_ATTRIBUTES = frozenset(
     [
@@ -120,13 +117,13 @@ _STATIC_NAMES = frozenset(
 )
 
 
-def attribute(engine: Interpreter, owner: Value, name: str, node: ast.AST) -> Value:
+def attribute(engine: Engine, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
     handler = _ATTRIBUTES.get(type(owner))
     return handler(engine, owner, name, node) if handler is not None else UNKNOWN
 
 
-def _of_tensor(engine: Interpreter, owner: Tensor, name: str, node: ast.AST) -> Value:
+def _of_tensor(engine: Engine, owner: Tensor, name: str, node: ast.AST) -> Value:
     if name == "data":
         lowering.data_attribute(engine, owner, node)
     if name in ("mT", "mH", "H"):
@@ -136,33 +133,33 @@ def _of_tensor(engine: Interpreter, owner: Tensor, name: str, node: ast.AST) -> 
     return _tensor_attribute(owner, name)
 
 
-def _of_layer(_engine: Interpreter, owner: Layer, name: str, _node: ast.AST) -> Value:
+def _of_layer(_engine: Engine, owner: Layer, name: str, _node: ast.AST) -> Value:
     if isinstance(owner.items, Dict) and any(k == name for k, _ in owner.items.items):
         return owner.items.get(name) or UNKNOWN
     return Method(owner, name) if name in _LAYER_METHODS else layers.attribute(owner, name)
 
 
-def _of_super(engine: Interpreter, owner: Super, name: str, _node: ast.AST) -> Value:
+def _of_super(engine: Engine, owner: Super, name: str, _node: ast.AST) -> Value:
     unit = engine.super_method(owner, name)
     return unit if unit is not None else Method(owner, name)
 
 
-def _of_config(_engine: Interpreter, owner: Config, name: str, _node: ast.AST) -> Value:
+def _of_config(_engine: Engine, owner: Config, name: str, _node: ast.AST) -> Value:
     return Method(owner, name) if name in _STRING_METHODS else Config(owner.trace)
 
 
-def _of_tuple(_engine: Interpreter, owner: Tuple, name: str, _node: ast.AST) -> Value:
+def _of_tuple(_engine: Engine, owner: Tuple, name: str, _node: ast.AST) -> Value:
     if name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
         at = _FIELDS.index(name)
         return owner.items[at] if at < len(owner.items) else Method(owner, name)
     return Method(owner, name)
 
 
-def _of_data(engine: Interpreter, owner: Data, name: str, _node: ast.AST) -> Value:
+def _of_data(engine: Engine, owner: Data, name: str, _node: ast.AST) -> Value:
     return owner if clock(engine.table, owner) else Method(owner, name)
 
 
-def _of_array(_engine: Interpreter, owner: Array, name: str, _node: ast.AST) -> Value:
+def _of_array(_engine: Engine, owner: Array, name: str, _node: ast.AST) -> Value:
     return CONFIG if name in ("shape", "size", "ndim", "dtype") else Method(owner, name)
 
 
@@ -261,7 +258,7 @@ def _tensor_attribute(t: Tensor, name: str) -> Value:
     return Method(t, name)
 
 
-def read_dim(engine: Interpreter, t: Tensor, axis: Value, trace_name: str = "") -> Value:
+def read_dim(engine: Engine, t: Tensor, axis: Value, trace_name: str = "") -> Value:
     """`t.shape[axis]` or `t.size(axis)`."""
     del trace_name
     number = as_int(axis)
@@ -278,9 +275,7 @@ def with_trace(extent: Extent, t: Tensor) -> Extent:
     return extent
 
 
-def unpack_shape(
-    engine: Interpreter, shape: Shape, count: int, starred: int | None, names: Sequence[str]
-) -> list[Value]:
+def unpack_shape(engine: Engine, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
     """`b, n, c = x.shape`: the number of names is the rank."""
     t = shape.tensor
     if t.dims is not None and starred is None and len(t.dims) == count:
@@ -316,7 +311,7 @@ def _by_name(extent: Extent, name: str, axis: int, rank: int) -> Extent:
     return extent
 
 
-def item_of(engine: Interpreter, t: Tensor, axis: int) -> Tensor:
+def item_of(engine: Engine, t: Tensor, axis: int) -> Tensor:
     """`t[i]`."""
     if t.dims:
         return replace(t, dims=t.dims[1:], view="index", given="")
@@ -324,7 +319,7 @@ def item_of(engine: Interpreter, t: Tensor, axis: int) -> Tensor:
     return replace(t, dims=None, lead=None, view="index", given="")
 
 
-def items_of(engine: Interpreter, v: Value, node: ast.AST) -> list[Value]:
+def items_of(engine: Engine, v: Value, node: ast.AST) -> list[Value]:
     """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
     if isinstance(v, Layer):
         if isinstance(v.items, Tuple):

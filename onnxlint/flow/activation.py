@@ -1,41 +1,20 @@
-"""What the parts of a frame share: variables, the place in the source, and how an expression is evaluated."""
+"""What the parts of a frame share: the place in the source, and what runs in a `try`."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from onnxlint.flow.domain import (
-    Scope,
-    Trace,
-    Value,
-)
-
-if TYPE_CHECKING:
-    from onnxlint.flow.domain import Scope, Trace
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.flow.tree import Body
-    from onnxlint.project.classes import ClassInfo, FunctionUnit
-    from onnxlint.project.modules import ModuleInfo
+from onnxlint.flow.domain import Scope, Trace, Value
+from onnxlint.flow.protocols import Running
+from onnxlint.project.classes import ClassInfo
 
 
-class Activation:
+class Activation(Running):
     """One activation of a function, of a module's statements, or of a lone expression."""
 
-    engine: Interpreter
-    module: ModuleInfo
-    body: Body
     scope: Scope
-    symbol: str
-    unit: FunctionUnit | None
-    bound: Value | None
-    line: int
-    statement_node: ast.stmt | None
-    returns: list[Value]
     yields: list[Value]
     loop_exits: list[dict[str, Value]]
-    globals: set[str]
-    attempted: list[ast.AST] | None  # operators in the `try` that runs which sizes may fail; None outside of one
     nonlocals: set[str]
 
     @property
@@ -51,11 +30,3 @@ class Activation:
         """An operator runs that sizes may fail: it counts in a `try`."""
         if self.attempted is not None:
             self.attempted.append(node)
-
-    def eval(self, node: ast.expr) -> Value:
-        """The abstract value of an expression."""
-        raise NotImplementedError
-
-    def assign(self, target: ast.expr, v: Value, augmented: bool = False) -> None:
-        """Bind a target."""
-        raise NotImplementedError

@@ -225,9 +225,7 @@ class _Run:
             {path: self._index.hash_of(path) for path in sorted(reads.probed)},
             self._fingerprints.record(_without(reads, own)),
         )
-        for made in engine.instances.values():  # all of this holds each other, and nobody collects cycles meanwhile
-            made.attrs.clear()
-        vars(engine).clear()
+        engine.release()
         return outcome
 
 

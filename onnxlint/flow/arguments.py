@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from onnxlint.flow.domain import UNKNOWN, Config, Const, Data, Dict, Dim, Seq, Tensor, Trace, Tuple, Value, traced
 from onnxlint.flow.joins import join_all
 from onnxlint.flow.parameters import by_annotation
+from onnxlint.flow.protocols import Engine
 from onnxlint.project.classes import FunctionUnit
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
 STARRED = Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
 
@@ -31,7 +29,7 @@ def without_stars(args: list[Value]) -> list[Value]:
     return args
 
 
-def bind(engine: Interpreter, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+def bind(engine: Engine, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
     """Arguments by the names of the parameters; defaults for what was not given."""
     a = unit.args
     positional = [*a.posonlyargs, *a.args]
@@ -75,7 +73,7 @@ def bind(engine: Interpreter, unit: FunctionUnit, args: Sequence[Value], kwargs:
     return values
 
 
-def _argument(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, v: Value) -> Value:
+def _argument(engine: Engine, unit: FunctionUnit, parameter: ast.arg, v: Value) -> Value:
     """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
     name = parameter.arg
     if isinstance(v, Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
@@ -90,7 +88,7 @@ def _argument(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, v: Va
 
 
 def _missing(
-    engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None
+    engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None
 ) -> Value:
     """A parameter that the call does not give."""
     if loose is not None:

@@ -10,21 +10,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import UNSURE, Const, Layer, Tensor, Value, is_none
 from onnxlint.flow.lowering import bound
 from onnxlint.flow.pitfalls import along, size_hazard
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 _STACKS = ("TransformerEncoder", "TransformerDecoder")
 
 
-def called(
-    engine: Interpreter, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST
-) -> None:
+def called(engine: Engine, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
     """Look at the call of an attention, or of a layer that holds one, in traced code."""
     short = layer.name.rpartition(".")[2]
     entry = engine.table.curated["attention"].get(short)
@@ -50,7 +45,7 @@ def _given(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, na
     return args[position] if position < len(args) else kwargs.get(name)
 
 
-def _batch_first(engine: Interpreter, layer: Layer) -> bool:
+def _batch_first(engine: Engine, layer: Layer) -> bool:
     short = layer.name.rpartition(".")[2]
     if short in _STACKS:
         inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
@@ -60,7 +55,7 @@ def _batch_first(engine: Interpreter, layer: Layer) -> bool:
     return any(isinstance(first, Const) and first.literal is True for first in given)
 
 
-def _projects_at_once(engine: Interpreter, layer: Layer, node: ast.AST) -> bool:
+def _projects_at_once(engine: Engine, layer: Layer, node: ast.AST) -> bool:
     """Whether key and value are one tensor of the width of the query."""
     own = [layer.arg(4, "add_bias_kv"), layer.arg(6, "kdim"), layer.arg(7, "vdim")]
     if any(v is not None and not is_none(v) and not (isinstance(v, Const) and v.literal is False) for v in own):

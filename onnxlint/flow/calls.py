@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import einops, exports, facts, hazards, layers, lowering, pitfalls, shapes, special
 from onnxlint.flow.domain import (
@@ -32,13 +31,10 @@ from onnxlint.flow.liveness import for_training_only
 from onnxlint.flow.modes import without_mode
 from onnxlint.flow.operators import HANDLERS
 from onnxlint.flow.ops import Op
+from onnxlint.flow.protocols import Engine
+from onnxlint.flow.python import BUILTINS, TRUTHS, Kwargs, frozen, make_dict
 from onnxlint.flow.special import DECORATED
 from onnxlint.flow.transfer import Call, Handler, like, numpy_result, result_by_table
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-
-from onnxlint.flow.python import BUILTINS, TRUTHS, Kwargs, frozen, make_dict
 
 _RANDOM = frozenset(
     [
@@ -91,7 +87,7 @@ _KEEPS_SIZES = frozenset(
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
 
-def library(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def library(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of something that is not of the project."""
     if name == DECORATED:
         here = engine.frames[-1].symbol
@@ -203,7 +199,7 @@ _FUNCTIONS: dict[str, Handler] = {
 }
 
 
-def torch_call(engine: Interpreter, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def torch_call(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A call of a function or class of torch."""
     op = name.rpartition(".")[2]
     function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
@@ -307,7 +303,7 @@ _NO_TENSORS = (
 
 
 def operator(
-    engine: Interpreter, op: str, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST, method: bool
+    engine: Engine, op: str, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST, method: bool
 ) -> Value:
     """A call of an operator, as a function or as a method of a tensor."""
     if op == "where" and len(args) == 1 and not kwargs:
@@ -351,7 +347,7 @@ def _by_table(call: Call, entry: Op, op: str) -> Value:
     return result_by_table(call, entry.returns)
 
 
-def _escape(engine: Interpreter, call: Call, op: str) -> Value:
+def _escape(engine: Engine, call: Call, op: str) -> Value:
     t = call.args[0] if call.args else UNKNOWN
     if isinstance(t, Array) or not isinstance(t, Tensor):
         return Data(t.site, t.fixed) if isinstance(t, (Array, Data)) else UNKNOWN
@@ -368,7 +364,7 @@ def _escape(engine: Interpreter, call: Call, op: str) -> Value:
     return Data(site, fixed, False, t.trace)
 
 
-def _listed(engine: Interpreter, node: ast.AST, t: Tensor) -> None:
+def _listed(engine: Engine, node: ast.AST, t: Tensor) -> None:
     """Measured: dynamo reads `t.tolist()` item by item, which fixes the axes of `t`, be the list used or not."""
     extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.context.axes),)
     free = [d for d in extents if isinstance(d, Dim)]
@@ -378,7 +374,7 @@ def _listed(engine: Interpreter, node: ast.AST, t: Tensor) -> None:
         engine.emit(facts.Escape, node, t.trace, sure=sure, exporters=mask, how=".tolist()", source="data")
 
 
-def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:
+def inplace_write(engine: Engine, call: Call, target: Value) -> None:
     """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
     assert isinstance(target, Tensor)
     if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
@@ -394,7 +390,7 @@ def inplace_write(engine: Interpreter, call: Call, target: Value) -> None:
         engine.written_in_place(target, call.node.func.value, call.node)
 
 
-def _inspect(engine: Interpreter, call: Call, entry: Op | None) -> None:
+def _inspect(engine: Engine, call: Call, entry: Op | None) -> None:
     """Emit an OpCall where the operator or its arguments are worth a look."""
     if not engine.context.tracing:
         return
@@ -494,7 +490,7 @@ def _lowered(call: Call, entry: Op) -> None:
         )
 
 
-def _distribution(engine: Interpreter, name: str, node: ast.AST) -> Value:
+def _distribution(engine: Engine, name: str, node: ast.AST) -> Value:
     """A distribution is known by its name; `sample` and `rsample` of one draw."""
     tail = name.rpartition(".")[2]
     if tail[:1].isupper():
@@ -525,7 +521,7 @@ def _from_a_list(index: Tensor) -> bool:
     return index.source == "made" and not (index.dims and isinstance(index.dims[0], (Const, Dim)))
 
 
-def _drawn(engine: Interpreter, node: ast.AST, name: str, hazard: str = "") -> None:
+def _drawn(engine: Engine, node: ast.AST, name: str, hazard: str = "") -> None:
     """A draw from a generator: a fact, unless only training reads what is drawn."""
     frame = engine.frames[-1]
     if engine.context.tracing and not (

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
 from onnxlint.flow.domain import Array, ClassRef, Data, Instance, Tensor, Tuple, Value
-
-if TYPE_CHECKING:
-    from onnxlint.flow.activation import Activation
+from onnxlint.flow.protocols import Running
 
 # What follows the name of a container that is filled or bound anew, as opposed to read.
 _WRITTEN = (
@@ -20,7 +17,7 @@ _WRITTEN = (
 )
 
 
-def stored(frame: Activation, container: ast.expr, item: Value) -> None:
+def stored(frame: Running, container: ast.expr, item: Value) -> None:
     """Forward puts `item` into a list or dict that may outlive the call."""
     engine = frame.engine
     if not engine.context.tracing or not _matters(item):
@@ -49,7 +46,7 @@ def stored(frame: Activation, container: ast.expr, item: Value) -> None:
                 engine.emit(facts.StateWrite, container, None, name=container.attr, kind="container")
 
 
-def on_class(frame: Activation, target: ast.Attribute) -> None:
+def on_class(frame: Running, target: ast.Attribute) -> None:
     """Forward assigns an attribute of a class: every model of the class shares it, and no graph keeps it."""
     engine = frame.engine
     owner = target.value

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint.flow import facts, hazards, liveness, shapes, unflattened
 from onnxlint.flow.context import Located
@@ -29,39 +29,25 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.facts import Fact
 from onnxlint.flow.known import describe, known_names
-from onnxlint.flow.ops import OpTable
+from onnxlint.flow.protocols import Engine, Running
 from onnxlint.flow.reads import Attributes
 from onnxlint.flow.training import in_a_loss, replaced
 from onnxlint.flow.tree import NOWHERE, Body, Place
+from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.records import EXPORTERS
-
-if TYPE_CHECKING:
-    from onnxlint.flow.activation import Activation
-    from onnxlint.flow.frame import Frame
-    from onnxlint.flow.transfer import Call
-    from onnxlint.project.classes import ClassInfo, FunctionUnit
-    from onnxlint.project.modules import ModuleInfo
 
 MANY_NAMES = 200
 _WORD = re.compile(r"\w+")
 
 
-class Emitter(Located):
+class Emitter(Located, Engine):
     """Collects facts. They count only while traced code runs: a forward and what it reaches."""
 
-    frames: list[Frame]
-    table: OpTable
-    changes: int
     emptied: set[str]
     renewed: set[tuple[Object, str]]
-
-    def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
-        """What a name means at module level."""
-        raise NotImplementedError
-
-    stated: set[str]
     facts: dict[tuple[Any, ...], Fact]
     reads: Attributes
+    fixed: dict[str, str]
 
     def asking(self, asked: bool) -> Located:
         """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
@@ -237,7 +223,7 @@ class Emitter(Located):
 
     # ------------------------------------------------------------------------------------------------ shapes
 
-    def check_literal_sizes(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
+    def check_literal_sizes(self, op: str, node: ast.AST, t: Tensor, sizes: Sequence[Value]) -> None:
         """`view`/`reshape` with a literal where the batch of the example stood."""
         if t.source != "input" or not self.context.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
             return
@@ -257,10 +243,10 @@ class Emitter(Located):
         axis = sorted(left)[0]
         self.emit(
             facts.ShapeLiteral,
-            call.node,
+            node,
             t.trace,
             about=t,
-            call=call.op,
+            call=op,
             literal=number,
             axis=axis,
             position=position,
@@ -273,7 +259,7 @@ class Emitter(Located):
         axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, Dim) else ()
         return frozenset(a for a in axes if not a.startswith("?"))
 
-    def check_literal_batch(self, call: Call, t: Tensor, sizes: Sequence[Value]) -> None:
+    def check_literal_batch(self, op: str, node: ast.AST, t: Tensor, sizes: Sequence[Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""
         number = as_int(sizes[0]) if sizes else None
         if t.source == "made" and number != self.context.example_batch:
@@ -285,14 +271,14 @@ class Emitter(Located):
         ):
             self.emit(
                 facts.ShapeLiteral,
-                call.node,
+                node,
                 t.trace,
-                call=call.op,
+                call=op,
                 literal=number,
                 axis="batch",
                 position=0,
                 sure=self.context.example_batch == number
-                or (call.op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
+                or (op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
             )
 
     def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:
@@ -311,9 +297,8 @@ class Emitter(Located):
                 position=axis,
             )
 
-    def check_same_batch(self, call: Call, tensors: Sequence[Tensor], along: int) -> None:
+    def check_same_batch(self, tensors: Sequence[Tensor], along: int) -> None:
         """`cat` of a tensor made with a literal batch and one with a dynamic batch."""
-        del call
         for i in range(len(tensors[0].dims or ())):
             dynamic = next((t.dims[i] for t in tensors if t.dims is not None and isinstance(t.dims[i], Dim)), None)
             if i != along and dynamic is not None:
@@ -359,8 +344,6 @@ class Emitter(Located):
                 for name in extent.axes:
                     self.fixed.setdefault(name, why)
 
-    fixed: dict[str, str]
-
     # ------------------------------------------------------------------------------------------------ writes
 
     def written_in_place(self, t: Tensor, target: ast.AST, node: ast.AST) -> None:
@@ -379,7 +362,7 @@ class Emitter(Located):
             return False
         return liveness.written_before(frame.body.function, target.id, frame.line - frame.body.shift)
 
-    def item_written(self, frame: Activation, t: Tensor, target: ast.Subscript) -> None:
+    def item_written(self, frame: Running, t: Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
         if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
@@ -404,7 +387,7 @@ class Emitter(Located):
         """Forward sets `self.name` to None in a method for that."""
         self.emptied.add(name)
 
-    def state_write(self, frame: Activation, target: ast.Attribute, v: Value, augmented: bool) -> None:
+    def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
         if not self.context.tracing:
             return
@@ -431,7 +414,7 @@ class Emitter(Located):
         )
         self.emit(facts.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
-    def _kind_of_state(self, frame: Activation, name: str, v: Value) -> str:
+    def _kind_of_state(self, frame: Running, name: str, v: Value) -> str:
         """What `self.name = v` of no buffer keeps from one run to the next; nothing where the answer is empty."""
         if isinstance(v, Tensor) and v.source != "input":
             return "cache" if any(isinstance(d, Dim) for d in v.dims or ()) else ""
@@ -454,7 +437,7 @@ class Emitter(Located):
         way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
         return self.reads.read_on_the_way(way, cls, name)
 
-    def _read_before(self, frame: Activation, name: str) -> bool:
+    def _read_before(self, frame: Running, name: str) -> bool:
         """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""
         first = self.reads.first_read(frame.unit, name) if frame.unit is not None else None
         return first is not None and first <= frame.line

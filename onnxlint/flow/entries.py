@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -112,7 +113,7 @@ def run_part(engine: Interpreter, part: Part) -> Run:
 
 
 @dataclass(slots=True)
-class _Job:
+class _Job(ABC):
     engine: Interpreter
     path: str
     name: str
@@ -123,9 +124,9 @@ class _Job:
         at: FunctionUnit | ClassInfo | None = getattr(self, "unit", None) or getattr(self, "cls", None)
         return at.line if at is not None else None
 
+    @abstractmethod
     def run(self) -> None:
         """Analyse this entry point."""
-        raise NotImplementedError
 
 
 def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Guard) -> Iterator[_Job]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint.flow import facts
 from onnxlint.flow.callsite import CallSite
 from onnxlint.flow.domain import Dict, Instance, Layer, Tensor, Tuple, Unknown, Value, as_int, is_none
+from onnxlint.flow.protocols import Engine
 from onnxlint.project.classes import dotted
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
 
@@ -28,7 +26,7 @@ def signature(model: Value) -> dict[str, Any]:
 
 
 def fed(
-    engine: Interpreter, arguments: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
+    engine: Engine, arguments: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
 ) -> dict[str, Any]:
     """The example inputs: by position, with what is known of each, and by name."""
     inputs, by_name = arguments.get("args"), arguments.get("kwargs")
@@ -56,7 +54,7 @@ def _keys(v: Value) -> tuple[str, ...] | None:
 
 
 def _examples(
-    engine: Interpreter, items: list[Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
+    engine: Engine, items: list[Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
 ) -> tuple[facts.Example, ...]:
     """What is known of each input that is fed by position."""
     argument = _argument(node, "args", 1)
@@ -78,7 +76,7 @@ def _examples(
     return tuple(examples)
 
 
-def around(engine: Interpreter, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:
+def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:
     """What the function says of the model and of its shapes, and what it does after the call."""
     site = _site(engine, node)
     if site is None:
@@ -112,7 +110,7 @@ def _casts(model: Instance) -> bool:
     return any(_CASTS.search(unit.text) for cls in model.object.cls.mro() for unit in cls.methods.values())
 
 
-def _site(engine: Interpreter, node: ast.AST) -> CallSite | None:
+def _site(engine: Engine, node: ast.AST) -> CallSite | None:
     frame = engine.frames[-1]
     if not isinstance(node, ast.Call):
         return None
@@ -130,7 +128,7 @@ def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
     return named if named is not None else node.args[position] if position < len(node.args) else None
 
 
-def outputs(engine: Interpreter, model: Value, inputs: Value) -> int | None:
+def outputs(engine: Engine, model: Value, inputs: Value) -> int | None:
     """How many tensors forward gives for the example inputs."""
     args: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     if not isinstance(model, Instance) or not all(isinstance(a, Tensor) for a in args):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
 from onnxlint.flow.callscope import dicts_by_keys
@@ -29,10 +28,8 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.export_inputs import around, fed, outputs, signature
 from onnxlint.flow.export_models import candidate, names_of
 from onnxlint.flow.modes import heeds_mode
+from onnxlint.flow.protocols import Engine
 from onnxlint.records import Span
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
@@ -50,7 +47,7 @@ APIS = frozenset(
 )
 
 
-def record(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
     arguments: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
     arguments.update(kwargs)
@@ -112,7 +109,7 @@ def _number(v: Value | None) -> int | None:
     return v.literal if isinstance(v, Const) and type(v.literal) is int else None
 
 
-def _too_new(engine: Interpreter, model: Value, inputs: Value, opset: int) -> tuple[facts.OpCall, ...]:
+def _too_new(engine: Engine, model: Value, inputs: Value, opset: int) -> tuple[facts.OpCall, ...]:
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
     if not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
         return ()
@@ -148,7 +145,7 @@ def _says_none(node: ast.AST, name: str) -> bool:
     return given is None or isinstance(given, ast.Constant)
 
 
-def record_program(engine: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
     given: dict[str, Value] = dict(zip(_PROGRAM_POSITIONS, args, strict=False))
     given.update(kwargs)
@@ -175,7 +172,7 @@ def record_program(engine: Interpreter, args: list[Value], kwargs: dict[str, Val
 
 
 def record_lightning(
-    engine: Interpreter, model: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+    engine: Engine, model: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> None:
     """Emit an ExportCall for `model.to_onnx(file_path, input_sample, **options)`, which exports in eval mode."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -199,7 +196,7 @@ def _setting(v: Value) -> object:
     return v.name.rpartition(".")[2] if isinstance(v, External) and v.name.startswith("torch.") else None
 
 
-def _spans(engine: Interpreter, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
+def _spans(engine: Engine, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
     found: dict[str, Span] = {}
     if isinstance(node, ast.Call):
         found = {name: engine.place(a).span for name, a in zip(positions, node.args, strict=False)}
@@ -207,7 +204,7 @@ def _spans(engine: Interpreter, node: ast.AST, positions: tuple[str, ...] = _POS
     return found
 
 
-def _axes_spans(engine: Interpreter, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
+def _axes_spans(engine: Engine, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
     """Where the axes of each name are written, in this file: the dict may stand far from the call."""
     info = engine.frames[-1].module
     wanted = [name for name, _ in axes]
@@ -299,7 +296,7 @@ def _feeds_tensors(v: Value) -> bool:
 
 
 def fixed_axes(
-    engine: Interpreter,
+    engine: Engine,
     model: Instance,
     inputs: Value,
     axes: tuple[tuple[str, tuple[int, ...]], ...],

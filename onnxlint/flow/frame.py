@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress, islice
 from operator import is_, is_not
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts, lowering, names, outputs, special
 from onnxlint.flow.alike import REST, one_for_each_module
@@ -15,14 +14,11 @@ from onnxlint.flow.arithmetic import OPERATORS
 from onnxlint.flow.budget import LOOPS, Exhausted
 from onnxlint.flow.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.joins import join, widen
+from onnxlint.flow.protocols import Engine, Replaced
 from onnxlint.flow.targets import Targets
 from onnxlint.flow.tree import Body
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo, imported
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.flow.objects import Replaced
 
 UNROLL = 8  # a literal sequence of at most so many items is walked item by item
 
@@ -32,7 +28,7 @@ class Frame(Targets):
 
     def __init__(
         self,
-        engine: Interpreter,
+        engine: Engine,
         module: ModuleInfo,
         body: Body,
         scope: Scope,

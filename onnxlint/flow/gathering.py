@@ -5,22 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import External, Tensor, Tuple, Value
 from onnxlint.flow.hazards import emit
 from onnxlint.flow.lowering import bound
+from onnxlint.flow.protocols import Engine
 from onnxlint.flow.tree import Body
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
 # What they give counts from zero, so that one less may be -1.
 _FROM_ZERO = frozenset(("argmax", "argmin", "arange", "searchsorted", "bucketize"))
 _CASTS = ("long", "int", "to")
 
 
-def read(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[rows, last - 1]`. Measured: TorchScript makes one position of several, and one below zero lands elsewhere."""
     if not engine.context.tracing or t.source != "input" or sum(map(_gathers, index)) < 2:
         return
@@ -33,7 +30,7 @@ def read(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subsc
         emit(engine, node, "wrong", "index", refused, trace=t.trace, detail="a position below zero")
 
 
-def write(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
     """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
     at = next((i for i, v in enumerate(index) if _is_mask(v)), None)
     if at is None or not engine.context.tracing:

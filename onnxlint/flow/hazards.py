@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint.flow import facts
 from onnxlint.flow.domain import (
@@ -26,15 +26,13 @@ from onnxlint.flow.domain import (
     Value,
 )
 from onnxlint.flow.ops import OpTable
+from onnxlint.flow.protocols import Engine
 from onnxlint.flow.tree import Place, body_of, nodes_of
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 
 
-def library(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def library(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
     plain = name.replace("functorch.", "torch.func.")
@@ -50,12 +48,12 @@ def library(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str,
         emit(engine, node, "sparse", name, table.outcomes("sparse: namespace", name[: name.find(".", 6)]))
 
 
-def gradient(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
+def gradient(engine: Engine, t: Tensor, node: ast.AST) -> None:
     """`t.backward()` in traced code."""
     emit(engine, node, "gradient", "torch.Tensor.backward", trace=t.trace)
 
 
-def function(engine: Interpreter, fn: Function, args: list[Value], node: ast.AST | None) -> Value | None:
+def function(engine: Engine, fn: Function, args: list[Value], node: ast.AST | None) -> Value | None:
     """Look at the call of a function of the project, in traced code; its result if no exporter can look into it."""
     unit = fn.unit
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
@@ -72,7 +70,7 @@ def function(engine: Interpreter, fn: Function, args: list[Value], node: ast.AST
     return None
 
 
-def compiled_part(engine: Interpreter, name: str, args: list[Value], node: ast.AST) -> None:
+def compiled_part(engine: Engine, name: str, args: list[Value], node: ast.AST) -> None:
     """`self.part = torch.compile(part)` while a module is built, with no setting that decides on it."""
     part = args[0] if args else None
     frame = engine.frames[-1] if engine.frames else None
@@ -103,7 +101,7 @@ def hooked(name: str, args: list[Value]) -> Value | None:
 HOOKED = "<hooked>"
 
 
-def bypassed(engine: Interpreter, called: Layer, node: ast.AST) -> None:
+def bypassed(engine: Engine, called: Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
         emit(engine, node, "bypassed-hooks", called.name)
@@ -120,7 +118,7 @@ def _is_kernel(table: OpTable, name: str) -> bool:
     )
 
 
-def _autocast(engine: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def _autocast(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """An autocast that is on: what it does depends on the device that the export runs on."""
     device = args[0] if args and name in ("torch.autocast", "torch.amp.autocast") else kwargs.get("device_type")
     enabled = kwargs.get("enabled")
@@ -143,7 +141,7 @@ def _autocast(engine: Interpreter, name: str, args: list[Value], kwargs: dict[st
     emit(engine, node, "autocast", name, sure=kind == "cpu" and enabled is None, detail=str(kind))
 
 
-def guarded(engine: Interpreter) -> bool:
+def guarded(engine: Engine) -> bool:
     """True where an `if` or a `try` stands around what runs: there may be a way without it."""
     for frame in engine.frames:
         if frame.body.of_file or frame.statement_node is None:
@@ -191,7 +189,7 @@ def _flat(values: Iterable[Value]) -> list[Value]:
 
 
 def emit(
-    engine: Interpreter,
+    engine: Engine,
     node: ast.AST,
     hazard: str,
     op: str,

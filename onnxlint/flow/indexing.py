@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from onnxlint.flow import gathering, lowering, pitfalls, shapes
 from onnxlint.flow.access import read_dim, with_trace
@@ -33,12 +33,10 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.joins import element, join_all
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 
-def subscript(engine: Interpreter, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
+def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
     """`owner[index]`."""
     first = index[0] if index else UNKNOWN
     if isinstance(owner, Tensor):
@@ -96,7 +94,7 @@ def _index_sequence(owner: Tuple | Seq, first: Value) -> Value:
     return element(owner)
 
 
-def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
+def _slice_shape(engine: Engine, shape: Shape, bounds: Tuple) -> Value:
     t = shape.tensor
     numbers = [None if is_none(b) else as_int(b) for b in bounds.items]
     if numbers[2] == 0 or any(abs(n or 0) > AXES for n in numbers):
@@ -111,7 +109,7 @@ def _slice_shape(engine: Interpreter, shape: Shape, bounds: Tuple) -> Value:
     return Seq(CONFIG)
 
 
-def _index_tensor(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
+def _index_tensor(engine: Engine, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
     engine.use_all(index, "an index")
     lowering.indexed(engine, t, index, node)
     gathering.read(engine, t, index, node)
@@ -153,7 +151,7 @@ def _consumes(v: Value) -> int:
     return 1
 
 
-def _indexed(engine: Interpreter, t: Tensor, items: list[Value], node: ast.Subscript) -> shapes.Dims | None:
+def _indexed(engine: Engine, t: Tensor, items: list[Value], node: ast.Subscript) -> shapes.Dims | None:
     """Dims of `t[items]`: slices and None in place, what is gathered at the first place of its indices, or in front."""
     rest = list(t.dims or ())
     result: list[Extent] = []
@@ -185,7 +183,7 @@ def _is_slice(v: Value) -> TypeGuard[Tuple]:
     return isinstance(v, Tuple) and v.kind == "slice" and len(v.items) == 3
 
 
-def _gathers(engine: Interpreter, t: Tensor, v: Value, node: ast.Subscript) -> shapes.Dims | None:
+def _gathers(engine: Engine, t: Tensor, v: Value, node: ast.Subscript) -> shapes.Dims | None:
     """Dims of one index that gathers; None where its rank is not known."""
     if isinstance(v, Tensor):
         if v.kind == "bool":
@@ -197,7 +195,7 @@ def _gathers(engine: Interpreter, t: Tensor, v: Value, node: ast.Subscript) -> s
     return (shapes.from_value(v.size) if v.size is not None else CONFIG,) if isinstance(v, Seq) else ()
 
 
-def _first(engine: Interpreter, t: Tensor, index: list[Value], node: ast.Subscript) -> Extent | None:
+def _first(engine: Engine, t: Tensor, index: list[Value], node: ast.Subscript) -> Extent | None:
     """The size of axis 0 of `t[index]` where the rank is not known."""
     first = index[0] if index else UNKNOWN
     if is_none(first):

@@ -20,12 +20,10 @@ from onnxlint.flow import (
     layers,
     methods,
     names,
-    outputs,
     shapes,
     special,
     unflattened,
 )
-from onnxlint.flow.activation import Activation
 from onnxlint.flow.budget import Budget
 from onnxlint.flow.candidates import Candidate, required
 from onnxlint.flow.context import Context
@@ -59,11 +57,12 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.frame import Frame
 from onnxlint.flow.habits import Habits
 from onnxlint.flow.joins import element, join, join_all, join_returns
-from onnxlint.flow.objects import Objects, Replaced
+from onnxlint.flow.objects import Objects
 from onnxlint.flow.ops import OpTable
 from onnxlint.flow.parameters import entry_value
+from onnxlint.flow.protocols import Replaced, Running
 from onnxlint.flow.reads import Attributes
-from onnxlint.flow.tree import NOWHERE, Body, Place, body_of
+from onnxlint.flow.tree import NOWHERE, Body, Given, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 from onnxlint.project.modules import LIBRARIES, ModuleInfo, Project
 from onnxlint.records import EXPORTERS, described
@@ -125,7 +124,7 @@ class Interpreter(Objects):
         self.watched = watched  # operators whose every call is observed
         self.frames: list[Frame] = []
         self.facts: dict[tuple[Any, ...], facts.Fact] = {}
-        self.exits: list[list[outputs.Given]] = []  # what each `return` of the model that runs first gives back
+        self.exits: list[list[Given]] = []  # what each `return` of the model that runs first gives back
         self.changes = 0
         self.budget = Budget()
         self.reads = Attributes()
@@ -531,7 +530,7 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ facts
 
-    def failed(self, frame: Activation, node: ast.expr | ast.stmt, error: Exception) -> None:
+    def failed(self, frame: Running, node: ast.expr | ast.stmt, error: Exception) -> None:
         """Note an error of our own, or a full stack, once for each line. An error is raised where that is debugged."""
         internal = not isinstance(error, RecursionError)
         if self.debug and internal:
@@ -541,7 +540,7 @@ class Interpreter(Objects):
         at = frame.module.path, node.lineno + frame.body.shift
         self.failures.setdefault(at, (f"{why}; {what} is taken to be unknown", internal))
 
-    def shortened(self, frame: Activation, what: str) -> None:
+    def shortened(self, frame: Running, what: str) -> None:
         """Note once for a function what of it is not analysed in full."""
         self.failures.setdefault((frame.module.path, frame.body.first), (f"{frame.symbol}: {what}", False))
 
@@ -569,11 +568,17 @@ class Interpreter(Objects):
             for left in (self._around, self.frames, self.exits, self.replaced, self.decorated):
                 left.clear()
 
+    def release(self) -> None:
+        """Let go of all that a run has made: it holds each other, and nobody collects cycles meanwhile."""
+        for made in self.instances.values():
+            made.attrs.clear()
+        self.__dict__.clear()
+
     def reach(self, unit: FunctionUnit) -> None:
         """A function runs, or is known never to."""
         self.reached[unit.key] = unit
 
-    def gives_back(self, found: list[outputs.Given]) -> None:
+    def gives_back(self, found: list[Given]) -> None:
         """A `return` of the model that runs first gives this back."""
         self.exits.append(found)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import attention, lowering, pitfalls, shapes, unflattened, windows
 from onnxlint.flow.domain import (
@@ -23,9 +22,7 @@ from onnxlint.flow.domain import (
     is_none,
 )
 from onnxlint.flow.joins import element
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 CONTAINERS = frozenset(
     {
@@ -89,7 +86,7 @@ def attribute(layer: Layer, name: str) -> Value:
     return layer.arg(positions.get(name, 99), name) or CONFIG
 
 
-def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`layer(*args)`, with the hooks around it."""
     if engine.context.tracing:
         lowering.layer(engine, layer, node)
@@ -108,7 +105,7 @@ def call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str,
     return result
 
 
-def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def _call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     short = layer.name.rpartition(".")[2]
     x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
     if short == "Sequential":
@@ -139,7 +136,7 @@ def _call(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=kept)
 
 
-def _sequential(engine: Interpreter, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def _sequential(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     result: Value = args[0] if args else UNKNOWN
     items = layer.items
     if isinstance(items, Tuple):
@@ -184,7 +181,7 @@ def _multihead(layer: Layer, x: Tensor, args: list[Value], kwargs: dict[str, Val
     return Tuple((replace(x, view=None), Tensor(dims, None, x.source, "float", None, None, x.trace)))
 
 
-def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.AST) -> Value:
+def _recurrent(engine: Engine, layer: Layer, args: list[Value], node: ast.AST) -> Value:
     x = args[0]
     assert isinstance(x, Tensor)
     hidden = layer.arg(1, "hidden_size")
@@ -209,14 +206,14 @@ def _recurrent(engine: Interpreter, layer: Layer, args: list[Value], node: ast.A
     return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
 
 
-def _check_states(engine: Interpreter, args: list[Value], axis: int, rank: int, batch: Extent) -> None:
+def _check_states(engine: Engine, args: list[Value], axis: int, rank: int, batch: Extent) -> None:
     """The states that a recurrent layer is given: none may have the batch of the example."""
     for state in args[1].items if len(args) > 1 and isinstance(args[1], Tuple) else args[1:]:
         if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == rank:
             engine.check_fixed_batch(state, axis, batch)
 
 
-def _shape(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
+def _shape(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
     dims_of = _DIMS.get(short)
@@ -284,7 +281,7 @@ def _padding(layer: Layer, short: str, x: Tensor) -> Tensor:
     return unflattened.padded(replace(x, dims=windows.pad(x.dims, amounts)), mode)
 
 
-def _convolution(engine: Interpreter, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
+def _convolution(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
     out = layer.arg(1, "out_channels")
     channels: Extent = shapes.from_value(out) if out is not None else CONFIG
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2

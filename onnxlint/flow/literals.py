@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint.flow import facts, shapes
 from onnxlint.flow.domain import CONFIG, Array, Config, Const, Data, Dim, Seq, Shape, Tensor, Tuple, Value
+from onnxlint.flow.protocols import Engine
 from onnxlint.flow.transfer import Call, kind_of
 
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
-
-def tensor(engine: Interpreter, call: Call, given: Value) -> Value:
+def tensor(engine: Engine, call: Call, given: Value) -> Value:
     """`torch.tensor(given)` and its like."""
     kind = kind_of(call.kwargs.get("dtype"))
     _use(engine, call, given)
@@ -34,7 +30,7 @@ def _kind_of(given: Value) -> str | None:
     return None
 
 
-def _use(engine: Interpreter, call: Call, given: Value) -> None:
+def _use(engine: Engine, call: Call, given: Value) -> None:
     """What a tensor constructor freezes: dims and data in its argument."""
     items = _leaves(given)
     if isinstance(given, Shape):  # the whole of it: the batch is in it at the least

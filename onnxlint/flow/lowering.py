@@ -5,22 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.alike import counts
 from onnxlint.flow.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.hazards import emit
 from onnxlint.flow.ops import Op
 from onnxlint.flow.pitfalls import along
+from onnxlint.flow.protocols import Engine
+from onnxlint.flow.transfer import Call
 from onnxlint.flow.tree import Body, assignments
 from onnxlint.records import EXPORTERS
 
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.flow.transfer import Call
 
-
-def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
+def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     """Look at an operator in traced code; True where a rule of its own says what there is to say."""
     op, curated = call.op, engine.table.curated
     t = call.tensor
@@ -49,7 +46,7 @@ def operator(engine: Interpreter, call: Call, entry: Op | None) -> bool:
     return False
 
 
-def _by_table(engine: Interpreter, call: Call, entry: Op) -> bool:
+def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
     wrong = _wrong(engine, call, entry)
     if wrong:
@@ -63,7 +60,7 @@ def _by_table(engine: Interpreter, call: Call, entry: Op) -> bool:
     return False
 
 
-def _distances(engine: Interpreter, call: Call) -> None:
+def _distances(engine: Engine, call: Call) -> None:
     """Measured: dynamo lowers distances as a product of matrices alone; TorchScript repeats each with each by rank.
 
     torch takes the product for Euclid's distance, and only where one side has more than 25 rows, unless it is told to.
@@ -102,7 +99,7 @@ def _rows(t: Tensor) -> tuple[int | None, bool]:
     return number, True
 
 
-def _complex(engine: Interpreter, call: Call, entry: Op) -> None:
+def _complex(engine: Engine, call: Call, entry: Op) -> None:
     """What makes or takes complex numbers. Numbers that no input is part of are folded into a constant."""
     tensors = call.tensors()
     if tensors and all(t.source == "made" and not t.axes for t in tensors):
@@ -114,7 +111,7 @@ def _complex(engine: Interpreter, call: Call, entry: Op) -> None:
     emit(engine, call.node, "complex", call.name, refused, trace=call.tensor.trace)
 
 
-def indexed(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
+def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
     """`t[...]` of complex numbers: dynamo lowers plain slices of them alone."""
     if t.kind == "complex" and not t.guessed and engine.context.tracing:
         for v in index:
@@ -124,7 +121,7 @@ def indexed(engine: Interpreter, t: Tensor, index: Sequence[Value], node: ast.AS
                 return
 
 
-def _attention(engine: Interpreter, call: Call) -> None:
+def _attention(engine: Engine, call: Call) -> None:
     """A mask from the inputs: a row of it may be masked as a whole."""
     mask = call.arg(3, "attn_mask")
     if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
@@ -138,7 +135,7 @@ def _attention(engine: Interpreter, call: Call) -> None:
     emit(engine, call.node, "masked-rows", call.name, refused, trace=mask.trace, sure=not mask.guessed)
 
 
-def _windows(engine: Interpreter, call: Call) -> None:
+def _windows(engine: Engine, call: Call) -> None:
     """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added.
 
     So they end up one axis further right. Where their number is dynamic, it refuses them, which another rule tells.
@@ -179,7 +176,7 @@ def _any_bound(function: ast.AST, name: str, test: Callable[[ast.expr], bool]) -
     return any(map(test, assignments(function).get(name, ())))
 
 
-def _is_union(engine: Interpreter, node: ast.expr | None) -> bool:
+def _is_union(engine: Engine, node: ast.expr | None) -> bool:
     """True for `a | b` and for a mask with a column put in front, also by a name."""
     if isinstance(node, ast.Name):
         return any_bound(engine.frames[-1].body, node.id, _unites)
@@ -198,7 +195,7 @@ def literal_true(v: Value | None) -> bool:
     return isinstance(v, Const) and v.literal is True
 
 
-def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
+def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
     """The exporters that lower this call to something else, and the argument that makes them."""
     if call.op in ("index_put", "index_put_"):
         wrong = tuple(engine.table.outcomes("index_put: accumulate", "index_put"))
@@ -214,7 +211,7 @@ def _wrong(engine: Interpreter, call: Call, entry: Op) -> tuple[tuple[str, ...],
     return (tuple(dict.fromkeys(found)), detail) if found else None
 
 
-def layer(engine: Interpreter, called: Layer, node: ast.AST) -> None:
+def layer(engine: Engine, called: Layer, node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
     entry = engine.table.curated["wrong: layer"].get(called.name.rpartition(".")[2])
     for position, name in entry.arguments if entry is not None else ():
@@ -223,9 +220,7 @@ def layer(engine: Interpreter, called: Layer, node: ast.AST) -> None:
             emit(engine, node, "wrong", called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
 
 
-def arithmetic(
-    engine: Interpreter, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]
-) -> None:
+def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]) -> None:
     """Look at a binary operator on tensors, in traced code."""
     if operator in ("//", ">>") and not counts(operands[0]):
         floor_division(engine, a, b, node, operator)
@@ -239,7 +234,7 @@ def arithmetic(
         emit(engine, node, "complex", operator, refused, trace=a.trace, detail="pow")
 
 
-def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
     """`a // b` and its like on tensors: TorchScript rounds to zero, which shows where the quotient is negative.
 
     Most of what is divided so are lengths, positions and counts. What speaks for a sign is a difference of each with
@@ -251,7 +246,7 @@ def floor_division(engine: Interpreter, a: Value | None, b: Value | None, node: 
         emit(engine, node, "floor-division", how, trace=trace, sure=not any(t.guessed for t in tensors))
 
 
-def by_a_size(engine: Interpreter, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
     """`positions % n` and `x ** n` with a dynamic size. Measured: dynamo wants a number, but for `%` of floats."""
     if not isinstance(a, Tensor) or not isinstance(b, Dim) or b.site is not None:
         return
@@ -267,7 +262,7 @@ def _signed(v: Value | None) -> bool:
     return isinstance(v, Const) and isinstance(v.literal, (int, float)) and v.literal < 0
 
 
-def matrix_transpose(engine: Interpreter, t: Tensor, name: str, node: ast.AST) -> None:
+def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> None:
     """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
     if t.source != "made" and not t.guessed and engine.context.tracing:
         op = engine.table.method(name)
@@ -275,7 +270,7 @@ def matrix_transpose(engine: Interpreter, t: Tensor, name: str, node: ast.AST) -
         emit(engine, node, "unsupported", f"torch.Tensor.{name}", refused, trace=t.trace)
 
 
-def data_attribute(engine: Interpreter, t: Tensor, node: ast.AST) -> None:
+def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
     """`t.data`, unless no more than its shape or its dtype is asked for."""
     if t.source == "made" or not engine.context.tracing:
         return

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import carried, facts, hazards, layers, pitfalls, special
+from onnxlint.flow.calls import inplace_write, operator
 from onnxlint.flow.domain import (
     CONFIG,
     NONE,
@@ -30,13 +30,9 @@ from onnxlint.flow.domain import (
 from onnxlint.flow.exports import record_lightning
 from onnxlint.flow.joins import element, join, join_all
 from onnxlint.flow.operators import HANDLERS
+from onnxlint.flow.protocols import Engine
 from onnxlint.flow.special import ITEMS, as_layer, layer_base
 from onnxlint.flow.transfer import Call, Handler, dict_values
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-
-from onnxlint.flow.calls import inplace_write, operator
 
 Kwargs = dict[str, Value]
 
@@ -54,15 +50,13 @@ _OF_ARRAYS = frozenset(["tolist", "astype", "copy", "item", "prod", "sum", "max"
 _OF_NUMBERS = frozenset(["is_integer", "as_integer_ratio", "bit_length", "bit_count", "conjugate", "hex"])
 
 
-def method(engine: Interpreter, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def method(engine: Engine, owner: Value, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """A method of a value that is no object of the project."""
     handler = _METHODS.get(type(owner))
     return handler(engine, owner, name, args, kwargs, node) if handler is not None else UNKNOWN
 
 
-def _of_tensor(
-    engine: Interpreter, owner: Tensor, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
-) -> Value:
+def _of_tensor(engine: Engine, owner: Tensor, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     if (owner.guessed and name in _OF_CONTAINERS) or (name in ("values", "items", "keys") and not args):
         return UNKNOWN
     handler = _TENSOR_METHODS.get(name)
@@ -93,7 +87,7 @@ _TENSOR_METHODS: dict[str, Handler] = {
 }
 
 
-def _of_size(engine: Interpreter, owner: Dim, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_size(engine: Engine, owner: Dim, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del args, kwargs
     if owner.site is not None:
         return owner if name in _OF_ARRAYS else UNKNOWN
@@ -105,18 +99,18 @@ def _of_size(engine: Interpreter, owner: Dim, name: str, args: list[Value], kwar
     return UNKNOWN
 
 
-def _of_shape(_engine: Interpreter, owner: Shape, name: str, *_: object) -> Value:
+def _of_shape(_engine: Engine, owner: Shape, name: str, *_: object) -> Value:
     axes = owner.tensor.axes if name == "numel" else None
     return Dim(axes, plain=False, trace=owner.trace) if axes else CONFIG
 
 
-def _of_array(_engine: Interpreter, owner: Array, name: str, *_: object) -> Value:
+def _of_array(_engine: Engine, owner: Array, name: str, *_: object) -> Value:
     if name in ("item", "tolist"):
         return Data(owner.site, owner.fixed)
     return Array(owner.site, owner.fixed, owner.trace)
 
 
-def _of_dict(engine: Interpreter, owner: Dict, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_dict(engine: Engine, owner: Dict, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if name in ("get", "pop", "setdefault") and args:
         pitfalls.looked_up(engine, owner, args[0], node, f".{name}()")
@@ -127,15 +121,13 @@ def _of_dict(engine: Interpreter, owner: Dict, name: str, args: list[Value], kwa
     return _dict_method(owner, name, args)
 
 
-def _of_object(
-    engine: Interpreter, owner: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
-) -> Value:
+def _of_object(engine: Engine, owner: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     if name == "to_onnx" and any("ightning" in b for b in owner.object.cls.external_bases()):
         record_lightning(engine, owner, args, kwargs, node)
     return engine.module_method(owner, name, args, kwargs, node)
 
 
-def _of_super(engine: Interpreter, owner: Super, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_super(engine: Engine, owner: Super, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     if isinstance(owner.bound, Instance):
         result = _inherited(engine, owner.bound, name, args, kwargs, node)
         if result is not None:
@@ -146,7 +138,7 @@ def _of_super(engine: Interpreter, owner: Super, name: str, args: list[Value], k
 
 
 def _inherited(
-    engine: Interpreter, bound: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
+    engine: Engine, bound: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
 ) -> Value | None:
     """What a method of a base class outside of the project gives; None where it gives the object itself."""
     cls = bound.object.cls
@@ -160,19 +152,19 @@ def _inherited(
     return engine.run_forward(bound, unit, args, kwargs, node) if unit is not None else None
 
 
-def _of_layer(engine: Interpreter, owner: Layer, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _of_layer(engine: Engine, owner: Layer, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     handler = _LAYER_METHODS.get(name)
     return handler(engine, owner, name, args, node) if handler is not None else UNKNOWN
 
 
-def _itself(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+def _itself(engine: Engine, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
     if name == "train" and not (args and isinstance(args[0], Const) and args[0].literal is False):
         engine.mode_switch(node)
     return owner
 
 
-def _hooked(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+def _hooked(engine: Engine, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
     if not args or not isinstance(node, ast.Call):
         return UNKNOWN
     _rebind(engine, node, replace(owner, args=(*owner.args, (name, args[0]))))
@@ -182,13 +174,13 @@ def _hooked(engine: Interpreter, owner: Layer, name: str, args: list[Value], nod
     return CONFIG
 
 
-def _forward(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+def _forward(engine: Engine, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
     if name == "forward":
         hazards.bypassed(engine, owner, node)
     return layers.call(engine, owner, args, {}, node)
 
 
-def _named_layers(_engine: Interpreter, owner: Layer, *_: object) -> Value:
+def _named_layers(_engine: Engine, owner: Layer, *_: object) -> Value:
     inner = owner.items
     if not isinstance(inner, Dict):
         return Seq(Tuple((CONFIG, UNKNOWN)))
@@ -197,13 +189,13 @@ def _named_layers(_engine: Interpreter, owner: Layer, *_: object) -> Value:
     return Seq(Tuple((CONFIG, inner.rest or UNKNOWN)))
 
 
-def _layers_within(_engine: Interpreter, owner: Layer, *_: object) -> Value:
+def _layers_within(_engine: Engine, owner: Layer, *_: object) -> Value:
     if isinstance(owner.items, Dict):
         return Tuple(tuple(dict_values(owner.items)))
     return owner.items if owner.items is not None else UNKNOWN
 
 
-def _layer_added(engine: Interpreter, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
+def _layer_added(engine: Engine, owner: Layer, name: str, args: list[Value], node: ast.AST) -> Value:
     if not args or not isinstance(node, ast.Call):
         return UNKNOWN
     item = args[-1]
@@ -221,7 +213,7 @@ def _layer_added(engine: Interpreter, owner: Layer, name: str, args: list[Value]
     return NONE
 
 
-_LAYER_METHODS: dict[str, Callable[[Interpreter, Layer, str, list[Value], ast.AST], Value]] = {
+_LAYER_METHODS: dict[str, Callable[[Engine, Layer, str, list[Value], ast.AST], Value]] = {
     **dict.fromkeys(
         ("train", "eval", "to", "float", "half", "cuda", "cpu", "double", "requires_grad_", "apply"), _itself
     ),
@@ -233,7 +225,7 @@ _LAYER_METHODS: dict[str, Callable[[Interpreter, Layer, str, list[Value], ast.AS
 }
 
 
-def _rebind(engine: Interpreter, node: ast.Call, v: Value) -> None:
+def _rebind(engine: Engine, node: ast.Call, v: Value) -> None:
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, (ast.Name, ast.Attribute)):
         engine.frames[-1].rebind(node.func.value, v)
     elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Subscript):
@@ -258,7 +250,7 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
 
 
 def _of_sequence(
-    engine: Interpreter, owner: Tuple | Seq, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
+    engine: Engine, owner: Tuple | Seq, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST
 ) -> Value:
     del kwargs
     if name in ("append", "appendleft", "extend", "insert", "add") and args and isinstance(node, ast.Call):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
     ClassRef,
@@ -24,10 +23,8 @@ from onnxlint.flow.domain import (
     Tuple,
     Value,
 )
+from onnxlint.flow.protocols import Running
 from onnxlint.flow.tree import Place
-
-if TYPE_CHECKING:
-    from onnxlint.flow.frame import Frame
 
 _SPEAKS_OF_MODE = re.compile(r"\btraining\b|[dD]rop|[bB]atch_?[nN]orm|[iI]nstance_?[nN]orm|[rR]relu|RReLU")
 # Layers of torch.nn that are the same in both modes, by how their names begin.
@@ -69,7 +66,7 @@ def _heeds(v: Value, seen: set[Object]) -> bool:
     return not isinstance(v, _PLAIN)
 
 
-def without_mode(frames: Sequence[Frame]) -> Place | None:
+def without_mode(frames: Sequence[Running]) -> Place | None:
     """The call of the function that runs, where its parameter `training`, which is True by default, is left out."""
     unit = frames[-1].unit if len(frames) > 1 else None
     if unit is None:

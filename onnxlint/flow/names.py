@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import special
 from onnxlint.flow.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
+from onnxlint.flow.protocols import Engine
 from onnxlint.project.modules import ModuleInfo
 
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
 
-
-def find(engine: Interpreter, module: ModuleInfo, name: str, strict: bool) -> Value:
+def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
     """What a name means at module level, not recalled; with `strict` a builtin does not count."""
     function = module.functions.get(name)
     if function is not None:
@@ -43,7 +40,7 @@ def find(engine: Interpreter, module: ModuleInfo, name: str, strict: bool) -> Va
     return UNKNOWN
 
 
-def _assigned(engine: Interpreter, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
+def _assigned(engine: Engine, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
     if statement.value is None:
         return UNKNOWN
     if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
@@ -56,7 +53,7 @@ def _assigned(engine: Interpreter, module: ModuleInfo, statement: ast.Assign | a
     return engine.evaluate_expression(module, statement.value, "<module>")
 
 
-def dotted(engine: Interpreter, full: str, importer: ModuleInfo) -> Value:
+def dotted(engine: Engine, full: str, importer: ModuleInfo) -> Value:
     """An imported name: of the project as far as its files are there, else of a library."""
     parts = full.split(".")
     for cut in range(len(parts), 0, -1):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from onnxlint.flow import facts, layers, special
 from onnxlint.flow.arguments import STARRED
@@ -35,13 +35,10 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.emit import Emitter
 from onnxlint.flow.joins import join, join_all
+from onnxlint.flow.protocols import Replaced
+from onnxlint.flow.tree import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
-if TYPE_CHECKING:
-    from onnxlint.flow.tree import Place
-
-# Attributes that were written to, by object and name, with what they were before; None for one that was not there.
-Replaced: TypeAlias = "dict[tuple[int, str], tuple[Object, Value | None]]"
 _MODE_METHODS = frozenset(
     [
         "to",
@@ -113,26 +110,6 @@ class Objects(Emitter):
     building: set[Any]
     budget: Budget
     unreadable: dict[str, str]
-
-    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        """Run a function of the project."""
-        raise NotImplementedError
-
-    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-        """Call any value."""
-        raise NotImplementedError
-
-    def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
-        """The value of a class-level assignment."""
-        raise NotImplementedError
-
-    def subscript(self, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
-        """`owner[index]`."""
-        raise NotImplementedError
-
-    def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
-        """What a parameter is taken for when nobody calls the function."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------------------------------------ build
 
@@ -231,7 +208,6 @@ class Objects(Emitter):
             return self.model(info)
         except (Exhausted, RecursionError):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
-            self.frames.clear()
             return self.partial[info]
 
     def constructor_value(self, unit: FunctionUnit, default: ast.expr | None) -> Value:
@@ -240,10 +216,6 @@ class Objects(Emitter):
             return CONFIG
         v = self.evaluate_default(unit, default)
         return v if isinstance(v, (External, ClassRef, Function, Layer, Lambda, Partial)) else CONFIG
-
-    def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
-        """The value of a default expression."""
-        raise NotImplementedError
 
     def report_hidden_modules(self, obj: Object) -> None:
         """Modules in a plain list or dict attribute that no container registers."""
@@ -428,10 +400,6 @@ class Objects(Emitter):
         """`len(instance)`."""
         unit = owner.object.cls.find_method("__len__")
         return self.call_function(Function(unit, owner), [], {}, node) if unit is not None else CONFIG
-
-    def mode_switch(self, node: ast.AST) -> None:
-        """`.train()` is called."""
-        raise NotImplementedError
 
     def in_mode(self, owner: Instance, mode: str, node: ast.AST) -> Instance:
         """The module in a mode, also under the name that it was called by."""

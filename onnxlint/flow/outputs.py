@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
 from onnxlint.flow.domain import Array, Const, Data, Dict, Instance, Seq, Tensor, Tuple, Value, is_none
-from onnxlint.flow.tree import Place
-
-if TYPE_CHECKING:
-    from onnxlint.flow.frame import Frame
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine, Running
+from onnxlint.flow.tree import Given
 
 # Bases of what an exporter takes apart into tensors.
 _RECORDS = ("NamedTuple", "OrderedDict", "dict", "UserDict", "ModelOutput", "BaseOutput", "TypedDict", "tuple", "list")
 _REGISTERS = ("register_pytree_node", "register_dataclass", "tree_register")
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Something that one `return` gives back besides tensors of the model's own."""
-
-    what: str
-    name: str
-    place: Place
-    exporters: tuple[str, ...]
-    inside: bool
-
-
-def returned(frame: Frame, node: ast.expr, v: Value) -> None:
+def returned(frame: Running, node: ast.expr, v: Value) -> None:
     """Note what a `return` of the forward that is exported gives back."""
     engine = frame.engine
     if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
@@ -41,7 +25,7 @@ def returned(frame: Frame, node: ast.expr, v: Value) -> None:
         engine.gives_back(found)
 
 
-def report(engine: Interpreter) -> None:
+def report(engine: Engine) -> None:
     """Emit what was noted. What one way out of forward gives back and another does not is not sure to be exported."""
     kinds = [{(g.what, g.name) for g in found} for found in engine.exits]
     everywhere = set.intersection(*kinds) if kinds else set()
@@ -53,7 +37,7 @@ def report(engine: Interpreter) -> None:
             )
 
 
-def _look(frame: Frame, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
+def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
     """Note what a value holds. `holder` is the expression that gave what holds the value."""
     if isinstance(v, Tensor):
         if v.given:
@@ -78,14 +62,14 @@ def _look(frame: Frame, node: ast.expr, v: Value, outputs: list[Given], holder: 
         _look_record(frame, node, v, outputs)
 
 
-def _look_numbers(frame: Frame, node: ast.expr, v: Array | Data, outputs: list[Given]) -> None:
+def _look_numbers(frame: Running, node: ast.expr, v: Array | Data, outputs: list[Given]) -> None:
     if isinstance(v, Array):
         _note(frame, node, "array", v.site.how, outputs)
     elif v.site.how:
         _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, outputs)
 
 
-def _look_record(frame: Frame, node: ast.expr, v: Instance, outputs: list[Given]) -> None:
+def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Given]) -> None:
     cls = v.object.cls
     if cls.is_module():
         return
@@ -97,5 +81,5 @@ def _look_record(frame: Frame, node: ast.expr, v: Instance, outputs: list[Given]
         _note(frame, node, "object", cls.name, outputs)
 
 
-def _note(frame: Frame, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
+def _note(frame: Running, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
     found.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))

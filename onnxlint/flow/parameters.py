@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
     CONFIG,
@@ -26,12 +25,9 @@ from onnxlint.flow.domain import (
     Value,
     literal_size,
 )
-from onnxlint.project.classes import ClassInfo, dotted
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.project.classes import FunctionUnit
-    from onnxlint.project.modules import ModuleInfo
+from onnxlint.flow.protocols import Engine
+from onnxlint.project.classes import ClassInfo, FunctionUnit, dotted
+from onnxlint.project.modules import ModuleInfo
 
 MANY, LONG = 100, 10_000  # parameters of a function, characters of a line, past which patterns read its lines alone
 _WORD = re.compile(r"\w+")
@@ -176,7 +172,7 @@ _PLAIN_NAMES = frozenset(
 )
 
 
-def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
     if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
@@ -199,7 +195,7 @@ def entry_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, def
     return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
 
 
-def exported_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
     """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
     v = entry_value(engine, unit, parameter, default)
     if not isinstance(v, Config) or not isinstance(default, ast.Constant) or _OTHER_SIZES.search(parameter.arg):
@@ -208,7 +204,7 @@ def exported_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg, 
     return Config(off=repr(default.value)) if default.value is False or (default.value is None and named) else v
 
 
-def vararg_value(engine: Interpreter, unit: FunctionUnit, parameter: ast.arg) -> Value:
+def vararg_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg) -> Value:
     """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
     trace = Trace(
         unit.module.path, parameter.lineno + unit.shift, f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
@@ -265,13 +261,13 @@ def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     return re.search(f"{methods}|{functions}", text) is not None
 
 
-def tensor(engine: Interpreter, trace: Trace) -> Tensor:
+def tensor(engine: Engine, trace: Trace) -> Tensor:
     """A tensor that the model is fed, of unknown rank."""
     del engine
     return Tensor(None, None, "input", None, None, None, trace)
 
 
-def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value | None:
+def by_annotation(engine: Engine, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value | None:
     """What an annotation says; None where it says nothing of use."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
@@ -297,7 +293,7 @@ def by_annotation(engine: Interpreter, node: ast.expr, trace: Trace, module: Mod
     return _of_the_project(engine, node, trace, module)
 
 
-def _of_the_project(engine: Interpreter, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value:
+def _of_the_project(engine: Engine, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value:
     """What an annotation says that names an alias of a type, or a record of tensors and numbers."""
     if isinstance(node, ast.Name) and node.id in module.assigns:
         meant = module.assigns[node.id].value
@@ -343,7 +339,7 @@ def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
     return tuple((target.id, annotation) for target, annotation in found if isinstance(target, ast.Name))
 
 
-def _subscripted(engine: Interpreter, node: ast.Subscript, trace: Trace, module: ModuleInfo) -> Value | None:
+def _subscripted(engine: Engine, node: ast.Subscript, trace: Trace, module: ModuleInfo) -> Value | None:
     name = _last(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts:  # tuple[()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import facts
 from onnxlint.flow.domain import (
@@ -26,17 +25,15 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.forms import restacked
 from onnxlint.flow.ops import Curated
+from onnxlint.flow.protocols import Engine
+from onnxlint.flow.transfer import Call
 from onnxlint.records import EXPORTERS
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.flow.transfer import Call
 
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
 _FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
 
 
-def operator(engine: Interpreter, call: Call) -> bool:
+def operator(engine: Engine, call: Call) -> bool:
     """Look at an operator in traced code; True where the rule for it says all there is to say."""
     op = call.op
     frame = engine.frames[-1]
@@ -68,7 +65,7 @@ def operator(engine: Interpreter, call: Call) -> bool:
     return _factory(engine, call)
 
 
-def layer(engine: Interpreter, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
+def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
     short = called.name.rpartition(".")[2]
     x = args[0] if args else None
@@ -82,7 +79,7 @@ def layer(engine: Interpreter, called: Layer, args: Sequence[Value], node: ast.A
             size_hazard(engine, node, "window", "fold", dim)
 
 
-def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
+def adaptive(engine: Engine, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
     """Pooling to a grid of fixed size."""
     rank = int(op[-2]) if op[-2:-1].isdecimal() else 0
     if not rank or size is None or is_none(size):
@@ -102,48 +99,48 @@ def adaptive(engine: Interpreter, t: Tensor, op: str, size: Value | None, node: 
             return
 
 
-def scaled(engine: Interpreter, op: str, factor: Value | None, node: ast.AST) -> None:
+def scaled(engine: Engine, op: str, factor: Value | None, node: ast.AST) -> None:
     """A resize by a factor that was computed from a size."""
     dim = _symbol(factor)
     if dim is not None:
         size_hazard(engine, node, "scale", op, dim)
 
 
-def negated_division(engine: Interpreter, node: ast.BinOp, left: Value) -> None:
+def negated_division(engine: Engine, node: ast.BinOp, left: Value) -> None:
     """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
     negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
     if negated and isinstance(left, Dim) and left.site is None:
         size_hazard(engine, node, "negative-division", "//", left)
 
 
-def divided(engine: Interpreter, args: Sequence[Value], node: ast.AST) -> None:
+def divided(engine: Engine, args: Sequence[Value], node: ast.AST) -> None:
     """`divmod(n, k)`."""
     dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
     if dim is not None:
         size_hazard(engine, node, "negative-division", "divmod", dim)
 
 
-def repeated(engine: Interpreter, dim: Dim, node: ast.AST, first: bool) -> None:
+def repeated(engine: Engine, dim: Dim, node: ast.AST, first: bool) -> None:
     """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
     side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
     if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
         size_hazard(engine, node, "repetition", "*", dim, case="" if dim.plain else "computed")
 
 
-def checked(engine: Interpreter, name: str, args: Sequence[Value], node: ast.AST) -> None:
+def checked(engine: Engine, name: str, args: Sequence[Value], node: ast.AST) -> None:
     """`torch._check(n <= 8)`."""
     dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
     if dim is not None:
         size_hazard(engine, node, "check", name, dim)
 
 
-def pinned(engine: Interpreter, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
+def pinned(engine: Engine, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
     """`assert n == 8` on an axis that was declared dynamic."""
     if "dynamo" in mask:
         size_hazard(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim)
 
 
-def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
+def looked_up(engine: Engine, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
     """A Python container is asked for the item of `key`."""
     if not engine.context.tracing or not isinstance(owner, (Dict, Tuple, Seq, Layer)):
         return
@@ -160,7 +157,7 @@ def looked_up(engine: Interpreter, owner: Value, key: Value, node: ast.AST, how:
         _by_data(engine, key, node)
 
 
-def _by_size(engine: Interpreter, owner: Value, key: Dim, node: ast.AST, how: str, hashed: bool) -> None:
+def _by_size(engine: Engine, owner: Value, key: Dim, node: ast.AST, how: str, hashed: bool) -> None:
     word = key.site.how if key.site is not None else ""
     if word.startswith("f-string") and not isinstance(owner, Layer):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
@@ -173,7 +170,7 @@ def _by_size(engine: Interpreter, owner: Value, key: Dim, node: ast.AST, how: st
     size_hazard(engine, node, "key", how, key, case=case)
 
 
-def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
+def _by_data(engine: Engine, key: Data | Tensor, node: ast.AST) -> None:
     if isinstance(key, Data) and (key.fixed or not key.site.how):
         return
     if isinstance(key, Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
@@ -181,7 +178,7 @@ def _by_data(engine: Interpreter, key: Data | Tensor, node: ast.AST) -> None:
     size_hazard(engine, node, "item", "[]", None, trace=key.trace)
 
 
-def _split(engine: Interpreter, call: Call) -> None:
+def _split(engine: Engine, call: Call) -> None:
     how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
     if call.op == "unbind":
         frame = engine.frames[-1]
@@ -201,7 +198,7 @@ def _split(engine: Interpreter, call: Call) -> None:
         size_hazard(engine, call.node, "split", call.op, dim, case="two pieces" if halves else "")
 
 
-def _interleave(engine: Interpreter, call: Call) -> None:
+def _interleave(engine: Engine, call: Call) -> None:
     """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
@@ -209,7 +206,7 @@ def _interleave(engine: Interpreter, call: Call) -> None:
         size_hazard(engine, call.node, "repetition", call.op, dim)
 
 
-def _squeeze(engine: Interpreter, call: Call) -> None:
+def _squeeze(engine: Engine, call: Call) -> None:
     given = call.arg(1, "dim")
     for axis in given.items if isinstance(given, Tuple) else (given,):
         number = as_int(axis) if axis is not None else None
@@ -219,12 +216,12 @@ def _squeeze(engine: Interpreter, call: Call) -> None:
             return
 
 
-def _window(engine: Interpreter, call: Call, dim: Dim | None) -> None:
+def _window(engine: Engine, call: Call, dim: Dim | None) -> None:
     if dim is not None and call.tensor.source == "input":
         size_hazard(engine, call.node, "window", call.op, dim)
 
 
-def _strides(engine: Interpreter, call: Call) -> None:
+def _strides(engine: Engine, call: Call) -> None:
     given, t = call.arg(2, "stride"), call.tensor
     if isinstance(given, Tuple) and all(as_int(s) is not None for s in given.items):
         return
@@ -234,7 +231,7 @@ def _strides(engine: Interpreter, call: Call) -> None:
         size_hazard(engine, call.node, "strides", call.op, dim)
 
 
-def _attributes(engine: Interpreter, call: Call) -> None:
+def _attributes(engine: Engine, call: Call) -> None:
     curated = engine.table.curated
     entry = curated["attribute"].get(call.op)
     for position, name in entry.arguments if entry is not None else ():
@@ -260,7 +257,7 @@ def _attributes(engine: Interpreter, call: Call) -> None:
             size_hazard(engine, call.node, "attribute", call.op, dim, entry=entry, detail=name)
 
 
-def _has_dynamic_axis(engine: Interpreter, t: Tensor) -> bool:
+def _has_dynamic_axis(engine: Engine, t: Tensor) -> bool:
     """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
     if t.source != "input":
         return False
@@ -283,7 +280,7 @@ def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
     )
 
 
-def _factory(engine: Interpreter, call: Call) -> bool:
+def _factory(engine: Engine, call: Call) -> bool:
     entry = engine.table.curated["factory"].get(call.op)
     for position, name in entry.arguments if entry is not None and not call.method else ():
         dim = _symbol(call.arg(position, name))
@@ -293,13 +290,13 @@ def _factory(engine: Interpreter, call: Call) -> bool:
     return False
 
 
-def _flags(engine: Interpreter, call: Call) -> None:
+def _flags(engine: Engine, call: Call) -> None:
     for name, v in call.kwargs.items():
         if isinstance(v, Dim) and v.site is None and (entry := engine.table.curated["flag"].get(name)) is not None:
             size_hazard(engine, call.node, "flag", call.op, v, entry=entry, detail=name)
 
 
-def along(engine: Interpreter, t: Tensor, axis: int | None) -> Dim | None:
+def along(engine: Engine, t: Tensor, axis: int | None) -> Dim | None:
     """The dynamic size of one axis, where it is known that the tensor has it."""
     if axis is None or t.source != "input":
         return None
@@ -331,7 +328,7 @@ def _dims(v: Value | None) -> Iterator[Dim]:
 _TENSOR, _SYMBOL = External("torch.Tensor"), External("torch.SymInt")
 
 
-def type_asked(engine: Interpreter, size: Dim, kinds: Value, node: ast.AST) -> None:
+def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
     """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
     asked = kinds.items if isinstance(kinds, Tuple) else (kinds,)
     if External("builtins.int") not in asked or not all(isinstance(kind, External) for kind in asked):
@@ -343,7 +340,7 @@ def type_asked(engine: Interpreter, size: Dim, kinds: Value, node: ast.AST) -> N
 
 
 def size_hazard(
-    engine: Interpreter,
+    engine: Engine,
     node: ast.AST,
     hazard: str,
     op: str,

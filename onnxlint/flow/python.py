@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import pitfalls
 from onnxlint.flow.access import items_of, read_dim
@@ -38,13 +37,11 @@ from onnxlint.flow.domain import (
 )
 from onnxlint.flow.forms import may_be_list
 from onnxlint.flow.joins import element, join_all
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 Args = Sequence[Value]
 Kwargs = dict[str, Value]
-Builtin = Callable[["Interpreter", list[Value], Kwargs, ast.AST], Value]
+Builtin = Callable[["Engine", list[Value], Kwargs, ast.AST], Value]
 
 
 # What exporters make of the question whether they are at work.
@@ -65,7 +62,7 @@ TRUTHS: dict[str, frozenset[str]] = {
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
 
 
-def frozen(engine: Interpreter, args: Args, node: ast.AST, how: str) -> Value:
+def frozen(engine: Engine, args: Args, node: ast.AST, how: str) -> Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
         if isinstance(v, Tensor):
@@ -105,7 +102,7 @@ def _least(how: str, args: Args) -> int:
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
         del kwargs
         first = args[0] if args else Const(0)
         if isinstance(first, Const) and isinstance(first.literal, (int, float)):
@@ -121,7 +118,7 @@ def _number(how: str, convert: Callable[[float], float]) -> Builtin:
     return build
 
 
-def _bool(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _bool(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     first = args[0] if args else Const(False)
     if isinstance(first, Const):
@@ -131,7 +128,7 @@ def _bool(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST)
     return frozen(engine, args, node, "bool()")
 
 
-def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _len(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
@@ -157,7 +154,7 @@ def _len(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     return CONFIG
 
 
-def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _range(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     numbers = [as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
@@ -175,14 +172,14 @@ def _range(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST
     return Seq(CONFIG)
 
 
-def _keys(engine: Interpreter, values: Args, kwargs: Kwargs, node: ast.AST) -> list[Value]:
+def _keys(engine: Engine, values: Args, kwargs: Kwargs, node: ast.AST) -> list[Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
         values = list(args)
         if len(args) == 1 and isinstance(args[0], (Tuple, Seq)):
             values = list(args[0].items) if isinstance(args[0], Tuple) else [args[0].item]
@@ -214,7 +211,7 @@ def _compared(values: Sequence[Value], by_key: bool) -> Tensor | None:
     return found
 
 
-def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _sum(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tuple) and v.items:
@@ -230,7 +227,7 @@ def _sum(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     return CONFIG
 
 
-def _sorted(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _sorted(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """`sorted(values)`: compares them, or what `key` gives of them."""
     v = args[0] if args else UNKNOWN
     if isinstance(v, (Tuple, Seq, Tensor)):
@@ -242,7 +239,7 @@ def _sorted(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     return Seq(element(result), None, result.trace) if isinstance(result, Tuple) and result.items else result
 
 
-def _divmod(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _divmod(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """`divmod(n, k)`."""
     del kwargs
     if len(args) != 2:
@@ -253,7 +250,7 @@ def _divmod(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     return Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
-def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _abs(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     if args and isinstance(args[0], Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
@@ -262,7 +259,7 @@ def _abs(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
 
 
 def _sequence(kind: str) -> Builtin:
-    def build(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
         del kwargs
         if not args:
             return Tuple((), kind)
@@ -284,7 +281,7 @@ def _sequence(kind: str) -> Builtin:
     return build
 
 
-def make_dict(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def make_dict(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """`dict(...)`."""
     del engine, node
     result = Dict(tuple(kwargs.items()))
@@ -301,7 +298,7 @@ def make_dict(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.
     return result
 
 
-def _enumerate(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _enumerate(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
@@ -313,7 +310,7 @@ def _enumerate(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast
     return Seq(Tuple((CONFIG, items[0] if items else UNKNOWN)), size)
 
 
-def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _zip(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
     bounded = any(isinstance(v, (Tuple, Layer)) for v in args)  # zip stops with the shortest
@@ -331,7 +328,7 @@ def _zip(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     return Seq(Tuple(tuple(join_all(c) or UNKNOWN for c in columns)), size)
 
 
-def _map(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _map(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if len(args) < 2:
         return UNKNOWN
@@ -344,7 +341,7 @@ def _map(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) 
     return Seq(item, next((v.size for v in args[1:] if isinstance(v, Seq)), None))
 
 
-def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _anyall(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else UNKNOWN
     if isinstance(v, Tensor):
@@ -359,7 +356,7 @@ def _anyall(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AS
     return item if isinstance(item, Dim) else CONFIG
 
 
-def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _getattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if len(args) >= 2 and isinstance(args[1], Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
@@ -371,7 +368,7 @@ def _getattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.A
     return UNKNOWN
 
 
-def _hasattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _hasattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
     del kwargs, node
     owner, name = (args[0], args[1]) if len(args) == 2 else (UNKNOWN, UNKNOWN)
@@ -382,7 +379,7 @@ def _hasattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.A
     return CONFIG
 
 
-def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _setattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs, node
     if (
         len(args) == 3
@@ -396,7 +393,7 @@ def _setattr(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.A
     return NONE
 
 
-def _super(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _super(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs, node
     frame = engine.frames[-1]
     if args and isinstance(args[0], ClassRef):
@@ -406,7 +403,7 @@ def _super(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST
     return UNKNOWN
 
 
-def _first(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _first(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if not args:
         return UNKNOWN
@@ -414,18 +411,18 @@ def _first(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST
     return items[0] if items else UNKNOWN
 
 
-def _same(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _same(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     v = args[0] if args else UNKNOWN
     return Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, Tuple) else v
 
 
-def _config(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _config(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, args, kwargs, node
     return CONFIG
 
 
-def _isinstance(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _isinstance(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     """Decided for a size, which is a tensor in TorchScript's trace and none in dynamo's, and for a shape, a tuple."""
     del kwargs
     if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None:
@@ -439,19 +436,19 @@ def _isinstance(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: as
     return CONFIG
 
 
-def _str(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _str(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     v = args[0] if args else CONFIG
     return frozen(engine, [v], node, "str()") if isinstance(v, Dim) else CONFIG
 
 
-def _slice(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _slice(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, kwargs, node
     bounds = [NONE, *args, NONE] if len(args) == 1 else [*args, NONE]
     return Tuple(tuple(bounds[:3]), "slice")
 
 
-def _object(engine: Interpreter, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _object(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del engine, args, kwargs, node
     return UNKNOWN
 

@@ -31,7 +31,7 @@ def _view(call: Call) -> Value:
     if sizes is None:
         result = like(call, None, None, t.kind)
     else:
-        call.engine.check_literal_sizes(call, t, sizes)
+        call.engine.check_literal_sizes(call.op, call.node, t, sizes)
         result = like(call, shapes.reshape(t, sizes), None, t.kind)
     result.view = t.view or "view"
     result.made_at = t.made_at
@@ -51,7 +51,7 @@ def _expand(call: Call) -> Value:
     sizes = call.sizes(1, "size", "shape")
     if sizes is None:
         return like(call, None, None, t.kind)
-    call.engine.check_literal_batch(call, t, sizes)
+    call.engine.check_literal_batch(call.op, call.node, t, sizes)
     dims: list[Extent] = []
     offset = len(sizes) - len(t.dims) if t.dims is not None else 0
     for i, s in enumerate(sizes):
@@ -72,7 +72,7 @@ def _repeat(call: Call) -> Value:
     times = call.sizes(1, "repeats", "dims")
     if times is None:
         return like(call, None, None, t.kind)
-    call.engine.check_literal_batch(call, t, times)
+    call.engine.check_literal_batch(call.op, call.node, t, times)
     if t.dims is not None and call.op == "tile":
         times = [*(Const(1) for _ in range(len(t.dims) - len(times))), *times]
     if t.dims is None or len(times) < len(t.dims):
@@ -253,7 +253,7 @@ def _cat(call: Call) -> Value:
     at = shapes.normal(axis, rank)
     if at is None:
         return like(call, None)
-    call.engine.check_same_batch(call, tensors, at)
+    call.engine.check_same_batch(tensors, at)
     dims: list[Extent] = []
     for i in range(rank):
         column = [t.dims[i] for t in tensors if t.dims is not None]

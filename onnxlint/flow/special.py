@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import (
     CONFIG,
@@ -28,14 +27,10 @@ from onnxlint.flow.domain import (
     Value,
     is_none,
 )
+from onnxlint.flow.protocols import Engine, Running
 from onnxlint.flow.tree import NOWHERE
 from onnxlint.project.classes import ClassInfo, dotted
-
-if TYPE_CHECKING:
-    from onnxlint.flow.frame import Frame
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.flow.objects import Objects
-    from onnxlint.project.modules import ModuleInfo
+from onnxlint.project.modules import ModuleInfo
 
 _BINARY = {
     "+": "add",
@@ -53,7 +48,7 @@ _BINARY = {
 DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
 
 
-def binary(engine: Interpreter, operator: str, a: Value, b: Value, node: ast.AST) -> Value | None:
+def binary(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST) -> Value | None:
     """`a + b` of an object that has the operator; None where no object has it."""
     name = _BINARY.get(operator)
     for owner, other, prefix in ((a, b, ""), (b, a, "r")):
@@ -63,7 +58,7 @@ def binary(engine: Interpreter, operator: str, a: Value, b: Value, node: ast.AST
     return None
 
 
-def fallback_attribute(engine: Objects, owner: Instance, name: str, node: ast.AST) -> Value | None:
+def fallback_attribute(engine: Engine, owner: Instance, name: str, node: ast.AST) -> Value | None:
     """What the `__getattr__` of an object's class gives for a name that nothing else defines."""
     unit = owner.object.cls.find_method("__getattr__")
     if unit is None or name.startswith("__") or sum(f.unit is unit for f in engine.frames) > 1:
@@ -72,7 +67,7 @@ def fallback_attribute(engine: Objects, owner: Instance, name: str, node: ast.AS
     return None if found == UNKNOWN or is_none(found) else found
 
 
-def entered(engine: Interpreter, v: Value, node: ast.AST) -> Value:
+def entered(engine: Engine, v: Value, node: ast.AST) -> Value:
     """What `with v as name` binds."""
     if isinstance(v, Seq):  # what a generator of `contextlib.contextmanager` yields
         return v.item
@@ -82,7 +77,7 @@ def entered(engine: Interpreter, v: Value, node: ast.AST) -> Value:
     return v if isinstance(v, Instance) else UNKNOWN
 
 
-def left(engine: Interpreter, v: Value, node: ast.AST) -> None:
+def left(engine: Engine, v: Value, node: ast.AST) -> None:
     """The end of `with v`."""
     unit = v.object.cls.find_method("__exit__") if isinstance(v, Instance) else None
     if unit is not None:
@@ -90,7 +85,7 @@ def left(engine: Interpreter, v: Value, node: ast.AST) -> None:
 
 
 def as_layer(
-    engine: Interpreter, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+    engine: Engine, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value | None:
     """What the forward of the torch.nn class that an object's class derives from gives; None where there is none."""
     base = layer_base(owner.object.cls)
@@ -112,7 +107,7 @@ def layer_base(cls: ClassInfo) -> str | None:
     return f"torch.nn.{names[0].rpartition('.')[2]}"
 
 
-def decorated(engine: Interpreter, fn: Function, args: list[Value], kwargs: dict[str, Value], result: Value) -> Value:
+def decorated(engine: Engine, fn: Function, args: list[Value], kwargs: dict[str, Value], result: Value) -> Value:
     """Run the wrappers that decorators of the project put around a function, and give what comes out of them.
 
     The function itself has run already: in the wrappers a name stands for it that gives `result`.
@@ -138,7 +133,7 @@ def decorated(engine: Interpreter, fn: Function, args: list[Value], kwargs: dict
 
 
 def _wrapped(
-    engine: Interpreter,
+    engine: Engine,
     fn: Function,
     maker: Function,
     decorator: ast.expr,
@@ -175,7 +170,7 @@ _GUARDS = frozenset(
 )
 
 
-def shut_out(frame: Frame, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
+def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
     """Modules that only run in training, or outside of an export, are no entry points of their own."""
     if not frame.engine.context.tracing or not isinstance(frame.bound, Instance):
         return
@@ -190,7 +185,7 @@ def shut_out(frame: Frame, test: ast.expr, statements: Sequence[ast.stmt]) -> No
                 _never_entered(frame.engine, frame.bound.object.attrs.get(node.attr))
 
 
-def _never_entered(engine: Interpreter, v: Value | None) -> None:
+def _never_entered(engine: Engine, v: Value | None) -> None:
     """Take the forwards of a module and of those in it for reached."""
     if isinstance(v, Layer):
         _never_entered(engine, v.items)
@@ -224,7 +219,7 @@ def _guess(v: Value) -> Value:
 LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
 
 
-def only_model(frame: Frame) -> Instance | None:
+def only_model(frame: Running) -> Instance | None:
     """The model that a factory works on, where it is the only one among its variables."""
     models = {
         id(v.object): v for v in frame.scope.names.values() if isinstance(v, Instance) and v.object.cls.is_module()
@@ -232,7 +227,7 @@ def only_model(frame: Frame) -> Instance | None:
     return next(iter(models.values())) if len(models) == 1 else None
 
 
-def hook_loosely(engine: Interpreter, holder: Instance, hook: Value, node: ast.AST) -> None:
+def hook_loosely(engine: Engine, holder: Instance, hook: Value, node: ast.AST) -> None:
     """Note a hook that a constructor gives to a layer under a local name: it runs when its module does."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         held = holder.object.attrs.get(LOOSE_HOOKS)
@@ -252,7 +247,7 @@ _COMPARISONS: dict[str, ast.cmpop] = {
 _OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
 
 
-def operator_function(engine: Interpreter, name: str, args: list[Value], node: ast.AST) -> Value:
+def operator_function(engine: Engine, name: str, args: list[Value], node: ast.AST) -> Value:
     """`operator.add(a, b)` and its like: what the operator gives."""
     short = name.rpartition(".")[2]
     frame = engine.frames[-1]

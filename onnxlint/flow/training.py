@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint.flow.domain import Function, Instance, Layer, Tensor
-
-if TYPE_CHECKING:
-    from onnxlint.flow.activation import Activation
-    from onnxlint.flow.emit import Emitter
-    from onnxlint.flow.interpret import Interpreter
-    from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.flow.protocols import Engine, Running
+from onnxlint.project.classes import ClassInfo, FunctionUnit
 
 _RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*)?))", re.MULTILINE)
 _LOSS = re.compile(
@@ -22,7 +17,7 @@ _NAMES_A_LOSS = re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|
 _RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
 
 
-def never_exported(engine: Interpreter, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
+def never_exported(engine: Engine, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
     """Those of the modules with a forward that no export meets, and what only these use, if it has no weights."""
     found = {c for c in classes if _beside_the_model(engine, c)}
     by_file: dict[str, list[ClassInfo]] = {}
@@ -38,7 +33,7 @@ def never_exported(engine: Interpreter, classes: Sequence[ClassInfo]) -> frozens
     return frozenset(found)
 
 
-def replaced(engine: Emitter, forward: FunctionUnit) -> bool:
+def replaced(engine: Engine, forward: FunctionUnit) -> bool:
     """True for the forward of a class whose decorator, a function of the project, gives it another one by settings."""
     cls = forward.cls
     if cls is None or forward.name != "forward" or not any(cls.decorators):
@@ -47,12 +42,12 @@ def replaced(engine: Emitter, forward: FunctionUnit) -> bool:
     return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in found)
 
 
-def in_a_loss(frames: Sequence[Activation]) -> bool:
+def in_a_loss(frames: Sequence[Running]) -> bool:
     """True while a function runs that computes a loss, by its name or that of its class."""
     return any(f.unit is not None and _NAMES_A_LOSS.search(f.unit.qualname) for f in frames)
 
 
-def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
+def _beside_the_model(engine: Engine, cls: ClassInfo) -> bool:
     """True for a loss, a training wrapper, a runner of exports, and a transform of images without weights."""
     if (
         "Loss" in cls.name
@@ -68,11 +63,11 @@ def _beside_the_model(engine: Interpreter, cls: ClassInfo) -> bool:
     return not _has_weights(engine, cls)
 
 
-def _has_weights(engine: Interpreter, cls: ClassInfo) -> bool:
+def _has_weights(engine: Engine, cls: ClassInfo) -> bool:
     return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.sketch(cls).attrs.values())
 
 
-def _gives_a_loss(engine: Interpreter, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
+def _gives_a_loss(engine: Engine, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
     """True where every return of a forward gives a loss, first or alone, unless a flag that is off asks for more."""
     text = forward.text
     if "return" not in text:
@@ -86,7 +81,7 @@ def _gives_a_loss(engine: Interpreter, cls: ClassInfo, forward: FunctionUnit, de
     return losses > 0
 
 
-def _calls_a_loss(engine: Interpreter, cls: ClassInfo, value: str, depth: int) -> bool:
+def _calls_a_loss(engine: Engine, cls: ClassInfo, value: str, depth: int) -> bool:
     """True for `self.name(...)` where that is a method, or a module, that gives a loss."""
     call = re.match(r"self\.(\w+)\(", value)
     if call is None:

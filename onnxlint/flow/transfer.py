@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import (
@@ -25,16 +24,14 @@ from onnxlint.flow.domain import (
     as_int,
 )
 from onnxlint.flow.joins import element
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 
 @dataclass(slots=True)
 class Call:
     """One call of a torch operator: the tensor it works on is the first of `args`, method or function alike."""
 
-    engine: Interpreter
+    engine: Engine
     op: str
     name: str
     args: list[Value]

@@ -128,6 +128,17 @@ class Place:
         return hash((self.line, getattr(self.node, "col_offset", 0)))
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Something that one `return` gives back besides tensors of the model's own."""
+
+    what: str
+    name: str
+    place: Place
+    exporters: tuple[str, ...]
+    inside: bool
+
+
 def _range(node: ast.AST, shift: int) -> tuple[object, ...]:
     lines = (getattr(node, name, None) for name in ("lineno", "end_lineno"))
     columns = (getattr(node, name, 0) for name in ("col_offset", "end_col_offset"))

@@ -9,13 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from onnxlint.flow import shapes
 from onnxlint.flow.domain import Const, Dim, Extent, Tensor, Value
-
-if TYPE_CHECKING:
-    from onnxlint.flow.interpret import Interpreter
+from onnxlint.flow.protocols import Engine
 
 HIDDEN = "unflatten"  # a size that the trace does not see
 READ = "a size after unflatten"  # such a size, read
@@ -25,7 +23,7 @@ OPERATORS = frozenset(("+", "-", "*", "/", "//", "%", "**", "@", "=="))
 FUNCTIONS = frozenset(("add", "sub", "rsub", "mul", "div", "pow", "remainder", "lerp", "addcmul", "matmul"))
 
 
-def lost(engine: Interpreter, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
+def lost(engine: Engine, t: Tensor, before: Tensor, node: ast.AST) -> Tensor:
     """What `unflatten` gives of `before`: in TorchScript's trace its sizes are numbers from here on."""
     if before.source != "input":
         return t
@@ -39,7 +37,7 @@ def lost(engine: Interpreter, t: Tensor, before: Tensor, node: ast.AST) -> Tenso
     return replace(t, lead=hidden(shapes.extent_of(t, 0, engine.context.axes)) if t.lead is None else hidden(t.lead))
 
 
-def read_at(engine: Interpreter, t: Tensor, node: ast.AST) -> Tensor:
+def read_at(engine: Engine, t: Tensor, node: ast.AST) -> Tensor:
     """The tensor with its sizes as `.shape` gives them: those that `unflatten` hid become numbers at this place."""
     if not _any(t):
         return t

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from onnxlint.project.modules import ModuleInfo
+from typing import Any, Protocol, TypeVar
 
 V = TypeVar("V")
 
 WHOLE = "*"  # the key of all of a file
+
+
+class Noting(Protocol):
+    """A module, as its names know it."""
+
+    def note(self, key: str) -> None:
+        """A part of it is read."""
 
 
 class Reads:
@@ -26,7 +30,7 @@ class Reads:
     __slots__ = ("keys", "modules", "probed")
 
     def __init__(self) -> None:
-        self.keys: set[tuple[ModuleInfo, str]] = set()
+        self.keys: set[tuple[Any, str]] = set()
         self.modules: dict[tuple[str, str], Path | None] = {}
         self.probed: set[str] = set()
 
@@ -39,7 +43,7 @@ class Names(dict[str, V]):
 
     __slots__ = ("_module",)
 
-    def __init__(self, module: ModuleInfo, found: dict[str, V]) -> None:
+    def __init__(self, module: Noting, found: dict[str, V]) -> None:
         super().__init__(found)
         self._module = module
 
