@@ -106,25 +106,28 @@ class Frame(Targets):
         after: list[dict[str, Value]] = []
         chosen: dict[str, Value] = {}
         written: list[tuple[Replaced, dict[tuple[int, str], Value]]] = []
-        for exporters, run in runs:
-            if not exporters:
-                continue
-            self.scope.names = dict(before)
-            with self.engine.within(exporters=exporters), self.engine.noting() as replaced:
-                ended = run()
-                passing = self.engine.context.exporters
-            if replaced or not ended:
-                written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
-            if not ended:
-                after.append(self.scope.names)
-                chosen = self.scope.names if run is usual else chosen
-                left.update(passing)
+        with self.engine.within(exporters=mask):
+            for exporters, run in runs:
+                if not exporters:
+                    continue
+                self.scope.names = dict(before)
+                if self.engine.context.exporters != exporters:
+                    self.engine.narrow(exporters=exporters)
+                with self.engine.noting() as replaced:
+                    ended = run()
+                if replaced or not ended:
+                    written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
+                if not ended:
+                    after.append(self.scope.names)
+                    chosen = self.scope.names if run is usual else chosen
+                    left.update(self.engine.context.exporters)
         if any(replaced for replaced, _ in written):
             self.engine.settle(written)
         if not after:
             self.scope.names = before
             return True
-        self.engine.narrow(exporters=tuple(e for e in mask if e in left))
+        if not left.issuperset(mask):
+            self.engine.narrow(exporters=tuple(e for e in mask if e in left))
         merged = after[0]
         for other in after[1:]:
             merged = _merge(merged, other)
