@@ -90,9 +90,9 @@ class Tree:
         monkeypatch.setattr(analysis, "run_part", self._spy(analysis.run_part))
 
     def _spy(self, run: Callable[..., entries.Run]) -> Callable[..., entries.Run]:
-        def spy(engine: object, part: parts.Part, debug: bool = False) -> entries.Run:
+        def spy(engine: object, part: parts.Part) -> entries.Run:
             self.ran += [info.source.path.name for info in part.modules]
-            return run(engine, part, debug)
+            return run(engine, part)
 
         return spy
 
@@ -367,10 +367,10 @@ class TestParts:
         here = os.getpid()
         run = entries.run_part
 
-        def dying(engine: entries.Interpreter, part: parts.Part, debug: bool = False) -> entries.Run:
+        def dying(engine: entries.Interpreter, part: parts.Part) -> entries.Run:
             if os.getpid() != here:
                 os._exit(1)
-            return run(engine, part, debug)
+            return run(engine, part)
 
         monkeypatch.setattr(analysis, "run_part", dying)
         monkeypatch.setattr(analysis, "WORTH_PROCESSES", 0)
