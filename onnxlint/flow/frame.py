@@ -228,19 +228,20 @@ class Frame(Targets):
         sized = any(isinstance(v, Dim) for v, *_ in test.reads)
         left: dict[bool, bool] = {}
 
-        def unlikely(asked: bool, silent: bool) -> dict[str, bool]:
+        def arm_of(statements: Sequence[ast.stmt], asked: bool, silent: bool) -> bool:
+            if not (asked or silent or sized):  # as it mostly is: a block would cost
+                return self.block(statements)
             at = self.engine.context
-            return {"asked": at.asked or asked, "silent": at.silent or silent, "by_size": at.by_size or sized}
+            with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
+                return self.block(statements)
 
         def body() -> bool:
-            with self.engine.within(**unlikely(asked=test.usual is False, silent=later)):
-                left[True] = self.block(node.body)
+            left[True] = arm_of(node.body, test.usual is False, later)
             return left[True]
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            with self.engine.within(**unlikely(asked=test.usual is True, silent=pieces is False)):
-                left[False] = self.block(node.orelse)
+            left[False] = arm_of(node.orelse, test.usual is True, pieces is False)
             return left[False]
 
         for arm, statements in ((True, node.body), (False, node.orelse)):
