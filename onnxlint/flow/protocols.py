@@ -42,6 +42,7 @@ class Engine(Protocol):
     project: Project
     table: OpTable
     all_exporters: tuple[str, ...]
+    watched: frozenset[str]
     budget: Budget
     habits: Habits
     changes: int
