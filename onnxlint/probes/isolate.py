@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import selectors
-import shutil
 import signal
 import socket
 import tempfile
@@ -17,7 +16,7 @@ from dataclasses import replace
 from threading import Event
 from typing import IO, Any, Protocol
 
-from onnxlint.probes import child, deaths, wire
+from onnxlint.probes import child, deaths, supervisor, wire
 from onnxlint.probes.deaths import Death
 from onnxlint.probes.witness import STARTS_PROCESSES
 from onnxlint.records import Diagnostic, Location, Outcome, Probe, ProbeResult, from_json, to_json
@@ -162,7 +161,7 @@ class _Watch:
             return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
         with contextlib.ExitStack() as stack:
             scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
-            stack.callback(shutil.rmtree, scratch, ignore_errors=True)  # the supervisor's, who may have been killed
+            stack.callback(supervisor.remove, scratch)  # the supervisor's, who may have been killed
             self.trace: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             self.channel, channel = socket.socketpair()
             stack.enter_context(self.channel)
@@ -262,7 +261,7 @@ class _Watch:
             try:
                 for message in self.decoder.take():
                     self._hear(message)
-            except (wire.WireError, ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:  # the model wrote it
                 self.malformed = str(error)
 
     def _hear(self, message: dict[str, Any]) -> None:
@@ -274,7 +273,9 @@ class _Watch:
         elif "result" in message:
             self.known = from_json(ProbeResult, message["result"])
         elif "raised" in message:
-            self.raised = dict(message["raised"])
+            told = message["raised"]
+            frames = [(str(path), int(line), str(function)) for path, line, function in told["frames"]]
+            self.raised = {"kind": told["kind"], "text": str(told["text"]), "frames": frames}
         else:
             self.left = int(message["left"])
             self.done = bool(message["done"])
@@ -330,7 +331,7 @@ class _Watch:
 
     def _ended(self) -> Death:
         if self.raised is not None:
-            trace = [(p, n, f) for p, n, f in self.raised["frames"]]
+            trace = self.raised["frames"]
             frames = deaths.raised_frames(trace, self.probe.root)
             if self.raised["kind"] == "exit":
                 return Death(Outcome.CRASH, f"the model called `sys.exit({self.raised['text']})`", self.stage, frames)

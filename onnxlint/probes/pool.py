@@ -19,9 +19,11 @@ from types import MappingProxyType, TracebackType
 from typing import IO
 
 import onnxlint
+from onnxlint.probes import deaths
+from onnxlint.probes.deaths import Death
 from onnxlint.probes.isolate import Server, ServerFailedError, run_isolated
 from onnxlint.probes.snapshot import ENVIRONMENT
-from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult, from_json, to_json
+from onnxlint.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, from_json, to_json
 
 RUNNER = "onnxlint.probes.worker:run_probe"
 _PATIENCE = 10.0  # seconds for the server to end what models have left
@@ -213,6 +215,9 @@ def _outcome(future: Future[str], probe: Probe) -> ProbeResult:
         return from_json(ProbeResult, json.loads(future.result()))
     except (ServerFailedError, ModuleNotFoundError) as error:
         return not_started(probe, error)
+    except Exception as error:  # noqa: BLE001 - a fault of ours, told with its probe, costs no other model its own
+        sentence = f"onnxlint's own watch of the process failed with {type(error).__name__}: {error}"
+        return deaths.result_of(probe, None, Death(Outcome.CRASH, sentence, "", internal=True))
 
 
 def not_started(probe: Probe, error: Exception) -> ProbeResult:

@@ -13,6 +13,7 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import sys
 from typing import Any, NoReturn
 
@@ -75,7 +76,13 @@ def remove(folder: str) -> None:
             shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
     if os.path.isdir(folder):
-        shutil.rmtree(folder, onerror=retry)
+        try:
+            shutil.rmtree(folder, onerror=retry)
+        except RecursionError:  # folders a thousand deep
+            subprocess.run(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, check=False)
+    elif os.path.lexists(folder):  # the model has put something else in its place
+        with contextlib.suppress(OSError):
+            os.unlink(folder)
 
 
 def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, bool, set[int]]:

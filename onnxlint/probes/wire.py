@@ -87,7 +87,7 @@ class Decoder:
             del self._buffer[:end]
             try:
                 message = json.loads(body)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise WireError(f"a message is not JSON: {error}") from error
             if not isinstance(message, dict):
                 raise WireError("a message is not an object")

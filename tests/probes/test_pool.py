@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,10 @@ def test_messages_arrive_whole_however_the_stream_is_cut():
         assert taken == messages
 
 
-@pytest.mark.parametrize("noise", [b"\xff" * 8, wire.HEADER.pack(3) + b"{}}", wire.HEADER.pack(2) + b"[]"])
+@pytest.mark.parametrize(
+    "noise",
+    [b"\xff" * 8, *(wire.HEADER.pack(len(body)) + body for body in (b"{}}", b"[]", b"[" * 60_000))],
+)
 def test_what_is_no_message_of_ours_is_refused(noise):
     decoder = wire.Decoder()
     decoder.feed(noise)
@@ -141,8 +145,6 @@ def test_a_death_in_one_exporter_leaves_the_other_its_turn(pool, faults):
         "        if os.environ.get('STUB_EXPORTER') == 'torchscript':\n"
         "            ctypes.string_at(0)\n        return super().forward(x)\n\n\nbuild = Dying\n"
     )
-    from dataclasses import replace
-
     healthy = make_probe(faults, "healthy")
     probe = replace(healthy, factory="dies_in_torchscript:build", name="dies_in_torchscript:build")
     (result,) = pool.run([probe], jobs=1)
@@ -168,6 +170,49 @@ def test_a_model_that_kills_what_started_it_does_not_take_the_others_along(fault
     assert results.keys() == set(names) - {"signals_its_parent"}
     assert {r.outcome for report in results.values() for r in report.exporters.values()} == {Outcome.OK}
     assert inhabitants(faults) == []
+
+
+DEEP = """
+folder = os.open(os.environ["TMPDIR"], os.O_RDONLY)
+for _ in range(3000):
+    with contextlib.suppress(FileExistsError):
+        os.mkdir("folder", dir_fd=folder)
+    inner = os.open("folder", os.O_RDONLY, dir_fd=folder)
+    os.close(folder)
+    folder = inner
+"""
+FILE = """
+with contextlib.suppress(FileExistsError, NotADirectoryError):
+    shutil.rmtree(os.environ["TMPDIR"])
+open(os.environ["TMPDIR"], "w").close()
+"""
+BODIES = ("[" * 60_000, '{"left": 1e999, "done": 1}', '{"raised": {}}', '{"raised": 7}', '{"result": {"report": null}}')
+
+
+@pytest.mark.slow
+def test_what_a_model_writes_costs_no_other_model_its_result_and_is_removed(faults, tmp_path, monkeypatch):
+    deeds = [f"send({body!r})" for body in BODIES]
+    for number, deed in enumerate([*deeds, DEEP, FILE]):
+        (faults / f"writes{number}.py").write_text(
+            "import contextlib, os, shutil, stat\nfrom healthy import Model, example_inputs\n"
+            "from onnxlint.probes.wire import HEADER\n\n\ndef send(body):\n    for fd in range(3, 1024):\n"
+            "        with contextlib.suppress(OSError):\n            if stat.S_ISSOCK(os.fstat(fd).st_mode):\n"
+            "                os.write(fd, HEADER.pack(len(body)) + body.encode())\n\n\n"
+            f"class Writing(Model):\n    def forward(self, x):\n{textwrap.indent(deed.strip(), ' ' * 8)}\n"
+            "        return super().forward(x)\n\n\nbuild = Writing\n"
+        )
+    healthy = make_probe(faults, "healthy")
+    probes = [replace(healthy, name=f"{n}", factory=f"writes{n}:build") for n in range(len(deeds) + 2)]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with ProbePool("stub:run_probe") as pool:
+        results = {result.report.name: result for result in pool.run([*probes, healthy], jobs=1)}
+    right = [results.pop(name).report for name in (f"{len(deeds)}", f"{len(deeds) + 1}", healthy.name)]
+    assert {cell.outcome for report in right for cell in report.exporters.values()} == {Outcome.OK}
+    assert not [notice for result in results.values() for notice in result.notices]
+    told = [cell.detail for result in results.values() for cell in result.report.exporters.values()]
+    assert told
+    assert all("wrote into our result pipe" in detail for detail in told)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
