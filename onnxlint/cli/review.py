@@ -124,7 +124,7 @@ def _event() -> dict[str, Any]:
         return {}
     try:
         event = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise click.UsageError(f"GITHUB_EVENT_PATH: {path} cannot be read: {error}") from error
     return event if isinstance(event, dict) else {}
 

@@ -420,6 +420,17 @@ def test_wrong_flags_are_told_before_any_check(tmp_path: Path, service: Double, 
     assert flags[0] in done.stderr
 
 
+@pytest.mark.parametrize("text", [b"{", b"\xff\xfe", b"[" * 100_000])
+def test_an_event_that_cannot_be_read_is_told(tmp_path: Path, text: bytes) -> None:
+    event = tmp_path / "event.json"
+    event.write_bytes(text)
+    environment = {**os.environ, "GITHUB_REPOSITORY": "octo/models", "GITHUB_EVENT_PATH": str(event)}
+    command = [sys.executable, "-m", "onnxlint", "review", "--static-only", "."]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"GITHUB_EVENT_PATH: {event} cannot be read" in " ".join(done.stderr.split())
+
+
 def test_a_comment_belongs_to_the_one_at_its_lines_among_alike(tmp_path: Path, service: Double) -> None:
     two = GATE.replace("x * 2\n", "x * 2 + float(x.sum())\n")
     base = repository(tmp_path, {"gate.py": GATE})
