@@ -254,9 +254,17 @@ class Diagnostic:
     line: int | None = None
 
 
+def text_of(error: BaseException | None) -> str:
+    """What an error says, also where its own `__str__` fails: that of a model's class may do anything."""
+    try:
+        return str(error)
+    except Exception as failure:  # noqa: BLE001 - whatever it raises is as good an answer as any
+        return f"(its message cannot be read: __str__ raises {type(failure).__name__})"
+
+
 def described(error: Exception) -> str:
     """An error of our own in few words."""
-    told = " ".join(str(error).split())
+    told = " ".join(text_of(error).split())
     return f"{type(error).__name__}: {told if len(told) <= 200 else f'{told[:200]}...'}"
 
 

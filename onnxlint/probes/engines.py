@@ -15,7 +15,7 @@ import onnxruntime
 import torch
 from onnx import TensorProto
 
-from onnxlint.records import ONNX_RUNTIME, OPENVINO
+from onnxlint.records import ONNX_RUNTIME, OPENVINO, text_of
 
 _PLACES = re.compile(r"^Exception from src/.*$|Check '.*?' failed at src/\S+:\d+:\s*", re.MULTILINE)
 # `/onnxruntime_src/onnxruntime/core/….h:91 onnxruntime::Helper::Helper(const onnxruntime::TensorShape&, bool) `
@@ -216,11 +216,11 @@ def _out(value: Any) -> Any:
 
 def short(error: BaseException) -> str:
     """The message of an error in one line of moderate length, without the places in the source of ONNX Runtime."""
-    text = " ".join(_ORT_PLACES.sub(" ", " ".join(str(error).split())).split())
+    text = " ".join(_ORT_PLACES.sub(" ", " ".join(text_of(error).split())).split())
     return text if len(text) <= 400 else text[:397] + "…"
 
 
 def _of_openvino(error: BaseException) -> str:
     """OpenVINO's message without the lines that name places in its own source."""
-    told = _PLACES.sub("", str(error))
+    told = _PLACES.sub("", text_of(error))
     return short(RuntimeError(told)) if told.strip() else short(error)

@@ -23,7 +23,7 @@ from onnxlint.probes.nested import nested, root
 from onnxlint.probes.synthesis import tensors_for
 from onnxlint.probes.taken import taken
 from onnxlint.probes.userspace import error_frames, relative
-from onnxlint.records import Location, Probe, TensorSpec
+from onnxlint.records import Location, Probe, TensorSpec, text_of
 from onnxlint.specs import SpecError, parse_spec
 
 NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
@@ -159,7 +159,7 @@ def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
     location = frames[0] if frames else _place(probe)
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         location = Location(relative(error.filename, probe.root), error.lineno)
-    first = (str(error).strip().splitlines() or [""])[0]
+    first = (text_of(error).strip().splitlines() or [""])[0]
     text = f"{type(error).__name__}: {first}" if first else type(error).__name__
     if isinstance(error, SystemExit):
         text = f"it called sys.exit({error.code!r})"
@@ -170,7 +170,7 @@ def remedy_of(error: BaseException) -> str | None:
     """What would let a model be probed that fails for want of a package or of a device; None where it is neither."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
-    if re.search(r"\b(?:CUDA|NVIDIA|HIP|XPU|MPS)\b", str(error)):
+    if re.search(r"\b(?:CUDA|NVIDIA|HIP|XPU|MPS)\b", text_of(error)):
         return "build it and its inputs on the CPU, where onnxlint probes: it needs no other device, and uses none"
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint.probes.eager import Eager
 from onnxlint.probes.engines import Setup
 from onnxlint.probes.trials import Confirmation, Result, Trial
-from onnxlint.records import ONNX_RUNTIME, Outcome
+from onnxlint.records import ONNX_RUNTIME, Outcome, text_of
 
 Verdict = tuple[Outcome, str]
 
@@ -30,7 +30,7 @@ def eager_error(eager: Eager) -> str:
     """Which sizes eager PyTorch itself rejects."""
     labels = ", ".join(dict.fromkeys(run.label for run in eager.fixed))
     error = eager.fixed[0].observation.error
-    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    first = text_of(error).strip().splitlines()[0] if text_of(error).strip() else type(error).__name__
     return f"eager PyTorch itself rejects {labels}: {first}"
 
 

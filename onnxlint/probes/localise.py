@@ -16,7 +16,7 @@ from onnxlint.probes.engines import Engine, RuntimeRefused
 from onnxlint.probes.graph import onnx_frames
 from onnxlint.probes.observe import clone
 from onnxlint.probes.userspace import user_frames
-from onnxlint.records import Location
+from onnxlint.records import Location, text_of
 
 Frames = tuple[Location, ...]
 Line = tuple[str, int]
@@ -325,7 +325,7 @@ def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, 
     try:
         serialized = model.SerializeToString()
     except ValueError as error:  # over 2 GB
-        raise RuntimeRefused(str(error)) from error
+        raise RuntimeRefused(text_of(error)) from error
     names = [value.name for value in model.graph.output]
     for name, array in zip(names, engine.run(engine.open(serialized, optimized=False), feeds), strict=True):
         found.add(array, sites[name])

@@ -16,7 +16,7 @@ from onnxlint.probes.escapes import Draw, Escape, Reads, recording
 from onnxlint.probes.examples import ProbeFailure, seed_everything
 from onnxlint.probes.paths import Activation, Parting, PathTracer, frames, partings, reached
 from onnxlint.probes.userspace import error_frames
-from onnxlint.records import Location
+from onnxlint.records import Location, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _require_readable(outputs: Any) -> None:
                 leaf.detach().clone().reshape(-1)[:1].tolist()
             except Exception as error:
                 name = f"`{type(leaf).__qualname__}`, a subclass of torch.Tensor"
-                told = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+                told = f"{type(error).__name__}: {(text_of(error).splitlines() or [''])[0]}"
                 remedy = "return plain tensors from forward"
                 raise ProbeFailure(f"forward returns {name}, whose values cannot be read: {told}", remedy) from error
 

@@ -11,7 +11,7 @@ import onnx
 
 from onnxlint.probes.engines import Engine, RuntimeRefused
 from onnxlint.probes.graph import onnx_frames
-from onnxlint.records import Location
+from onnxlint.records import Location, text_of
 
 _CLOSE = 1e-3  # of the largest value: optimizations may round otherwise
 _STEPS = 60  # sessions that the search may open
@@ -114,5 +114,5 @@ class _Search:
         try:
             serialized = cut.SerializeToString()
         except ValueError as error:  # over 2 GB
-            raise RuntimeRefused(str(error)) from error
+            raise RuntimeRefused(text_of(error)) from error
         return self._engine.run(self._engine.open(serialized, optimized=optimized), self._feeds)[0]

@@ -23,6 +23,7 @@ import torch
 from onnxlint.probes.exporters.torchscript import located_nodes
 from onnxlint.probes.graph import onnx_frames
 from onnxlint.probes.userspace import relative
+from onnxlint.records import text_of
 
 MARK = "▶ "
 _STEPS = 3  # nodes away from a marked one that are shown
@@ -149,7 +150,7 @@ def _answer(asked: argparse.Namespace) -> dict[str, Any]:
         script = asked.source.suffix == ".py"
         model = exported(asked.source) if script else onnx.load(asked.source, load_external_data=False)
     except Exception as error:  # noqa: BLE001 - the user's script may raise anything, and a file may hold anything
-        return {"fault": f"{asked.source}: {type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+        return {"fault": f"{asked.source}: {type(error).__name__}: {' '.join(text_of(error).split())[:300]}"}
     if model is None:
         return {"fault": f"{asked.source} exports no file: the exporter refuses this model"}
     root = str(Path.cwd())

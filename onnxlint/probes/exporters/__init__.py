@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.records import Location
+from onnxlint.records import Location, text_of
 
 Frames = tuple[Location, ...]
 
@@ -190,7 +190,7 @@ def signature(model: torch.nn.Module) -> inspect.Signature | None:
 
 def first_line(error: BaseException) -> str:
     """The first lines of an error that say something, folded into one, with its type."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in text_of(error).splitlines() if line.strip()]
     text = lines[0] if lines else ""
     if text.endswith(":") and len(lines) > 1:
         text += f" {lines[1]}"

@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from onnxlint.probes.exporters import Refusal
 from onnxlint.probes.userspace import user_frames
+from onnxlint.records import text_of
 
 _NONE_FITS = re.compile(r"We don't have an op for aten::(\w+) but it isn't a special case\.\s+Argument types: ([^\n]*)")
 
@@ -46,7 +47,7 @@ def refused(error: Exception, again: Callable[[], None], root: str) -> list[Refu
 
     `again` is the export, which is traced once more: sizes are tensors in it alone.
     """
-    match = _NONE_FITS.search(str(error))
+    match = _NONE_FITS.search(text_of(error))
     if match is None:
         return []
     kinds = [kind.strip() for kind in match.group(2).split(",") if kind.strip()]

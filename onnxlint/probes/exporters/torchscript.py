@@ -30,6 +30,7 @@ from onnxlint.probes.exporters import (
     unwritable,
 )
 from onnxlint.probes.userspace import error_frames, torchscript_frames, user_frames
+from onnxlint.records import text_of
 
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
 _METHODS = {
@@ -83,7 +84,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
         result.error = first_line(error)
         result.refusals = _refusals(error, root)
         keywords = _by_keyword_only(model)
-        if keywords and isinstance(error, TypeError) and "positional argument" in str(error):
+        if keywords and isinstance(error, TypeError) and "positional argument" in text_of(error):
             result.error += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
             result.refusals = [Refusal(result.error, refusal.frames) for refusal in result.refusals]
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
@@ -260,7 +261,7 @@ def _by_keyword_only(model: torch.nn.Module) -> str:
 
 def _refusals(error: Exception, root: str) -> list[Refusal]:
     """Where the exporter says it failed: in its traceback, else in the trace that it quotes."""
-    frames = error_frames(error, root) or torchscript_frames(str(error), root)
+    frames = error_frames(error, root) or torchscript_frames(text_of(error), root)
     return [Refusal(first_line(error), frames)]
 
 

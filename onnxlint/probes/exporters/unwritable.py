@@ -12,6 +12,7 @@ from torch.onnx._internal.torchscript_exporter import utils as internals
 
 from onnxlint.probes.exporters import Frames, Refusal
 from onnxlint.probes.graph import jit_frames
+from onnxlint.records import text_of
 
 _MESSAGE = "is an unexpected tensor scalar type"  # ScalarType ComplexDouble …
 _COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
@@ -36,7 +37,7 @@ def refused(error: Exception, graphs: list[Any], root: str) -> list[Refusal]:
 
     The lowering of an operator may have made such a constant itself: it takes bfloat16 for a complex type.
     """
-    if _MESSAGE not in str(error):
+    if _MESSAGE not in text_of(error):
         return []
     found: dict[Frames, Refusal] = {}
     for graph in graphs:

@@ -17,7 +17,7 @@ from onnxlint.probes.arguments import build
 from onnxlint.probes.examples import ProbeFailure, seed_everything
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.repair import at_fault, describe
-from onnxlint.records import TARGET
+from onnxlint.records import TARGET, text_of
 
 TRIES = 12
 _STAGES = ("depths", "hidden_sizes", "num_heads", "embed_dims", "layer_depths")
@@ -189,7 +189,7 @@ def _accepted(cls: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> list[dict[str, Any]]:
     """Other arguments for what a constructor raised."""
-    text = str(error)
+    text = text_of(error)
     found: list[dict[str, Any]] = []
     named = [n for n in arguments if re.search(rf"\b{re.escape(n)}\b", text)] or at_fault(error, list(arguments))
     if re.search(

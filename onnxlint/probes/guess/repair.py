@@ -12,6 +12,7 @@ from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.facts import Facts, Guess, Plain, Slot, of_layer
 from onnxlint.probes.guess.trial import Trial
 from onnxlint.probes.nested import word
+from onnxlint.records import text_of
 
 # Groups 1 and 2: the size that is wanted, and the size that was given.
 _WANTED = tuple(
@@ -329,5 +330,5 @@ def _multiples(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Gues
 
 def describe(error: BaseException | None) -> str:
     """An error in one line."""
-    first = (str(error).strip().splitlines() or [""])[0]
+    first = (text_of(error).strip().splitlines() or [""])[0]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -28,7 +28,7 @@ from onnxlint.probes.examples import seed_everything
 from onnxlint.probes.guess.facts import Guess, Plain, Slot
 from onnxlint.probes.nested import nested
 from onnxlint.probes.synthesis import tensors_for
-from onnxlint.records import DimSpec, TensorSpec
+from onnxlint.records import DimSpec, TensorSpec, text_of
 
 _NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
 SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
@@ -151,7 +151,7 @@ def _counts(error: BaseException) -> bool:
     """Whether eager would raise too: not what fake tensors alone cannot do."""
     if isinstance(error, NotImplementedError):
         return False
-    return not isinstance(error, _NOT_FAKED) and "fake" not in str(error).lower()
+    return not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower()
 
 
 def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
