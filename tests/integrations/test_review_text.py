@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from onnxlint.integrations.review import places
 from onnxlint.integrations.review.comments import Summary, comment, fingerprint_of, is_summary, summary
 from onnxlint.integrations.review.markdown import block, code, text
-from onnxlint.integrations.review.places import Place, PullDiff, read_files
+from onnxlint.integrations.review.places import Part, Place, PullDiff, read_files
 from onnxlint.records import (
     Cause,
     Diagnostic,
@@ -206,3 +208,18 @@ def test_a_summary_is_never_longer_than_github_takes() -> None:
     assert is_summary(body)
     assert "and 399 more" in body
     assert body.count("<details>") == body.count("</details>") == 3
+
+
+def test_hunks_are_found_in_a_time_that_no_pull_request_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    def counted(shown: Mapping[int, str], moved: int, lines: Sequence[str]) -> bool:
+        nonlocal compared
+        compared += len(shown)
+        return False
+
+    monkeypatch.setattr(places, "_stands", counted)
+    rows = (["x"] * 9 + ["z"]) * 10_000
+    hunk = Part(dict(enumerate(rows[:3000], 1)), frozenset())
+    assert places._fitted([hunk] * 3, rows) == [hunk] * 3
+    assert compared <= places.MOST

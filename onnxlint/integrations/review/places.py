@@ -9,6 +9,8 @@ from typing import Any
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
+MOST = 5_000_000  # comparisons of lines to find the hunks of one file: they take seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -89,19 +91,26 @@ class PullDiff:
 
 
 def _fitted(parts: Sequence[Part], lines: Sequence[str]) -> list[Part]:
-    """Find each hunk in the file that was checked, nearest to where the one before it leads to expect it."""
-    found = []
-    moved = 0
+    """Find each hunk in the file that was checked, nearest to where the one before it leads to expect it.
+
+    It is looked for where its rarest line stands, and no longer than `MOST` comparisons of lines for the whole file.
+    """
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(lines if parts else (), 1):
+        places.setdefault(line.rstrip("\r\n"), []).append(number)
+    fitted = []
+    moved, left = 0, MOST
     for part in parts:
-        last = len(lines) - max(part.shown, default=0)
-        for number in sorted(range(1 - min(part.shown, default=1), last + 1), key=lambda n: abs(n - moved)):
-            if _stands(part.shown, number, lines):
-                moved = number
-                found.append(Part(part.shown, part.added, moved))
+        rarest = min(part.shown, key=lambda n: len(places.get(part.shown[n], ())), default=0)
+        shifts = sorted((n - rarest for n in places.get(part.shown.get(rarest, ""), ())), key=lambda n: abs(n - moved))
+        for shift in shifts[: left // max(len(part.shown), 1)]:
+            left -= len(part.shown)
+            if _stands(part.shown, shift, lines):
+                moved = shift
+                part = Part(part.shown, part.added, moved)
                 break
-        else:
-            found.append(part)
-    return found
+        fitted.append(part)
+    return fitted
 
 
 def _stands(shown: Mapping[int, str], moved: int, lines: Sequence[str]) -> bool:
