@@ -51,16 +51,34 @@ def look_through(
 
 
 def _visited(page: Page, facts: Sequence[Fact], broken: list[Diagnostic]) -> Iterator[tuple[cst.CSTNode, Fact]]:
-    """The observations of a file with their nodes, function by function; of those functions alone."""
+    """The observations of a file with their nodes, function by function; of those functions alone.
+
+    What libcst does not read, such as a form feed in an indentation, Python does: an empty module stands for its nodes.
+    """
     trees: dict[Tree, list[Fact]] = {}
     for fact in facts:
         line = fact.span.line
         try:
             trees.setdefault(page.region(line).around(line), []).append(fact)
-        except Exception as error:  # noqa: BLE001 - what libcst does not read must not lose what else is in the file
-            broken.append(Diagnostic("error", f"`{fact.text}` is not checked: {described(error)}", page.path, line))
+        except (cst.ParserSyntaxError, RecursionError):
+            yield _UNREAD, fact
+        except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
+            broken.append(_internal(error, fact))
+            yield _UNREAD, fact
     for tree, own in trees.items():
-        yield from ((node, fact) for node, seen in ObservationProvider(tree, own).by_node().items() for fact in seen)
+        try:
+            nodes = ObservationProvider(tree, own).by_node()
+        except Exception as error:  # noqa: BLE001 - as above
+            broken.append(_internal(error, own[0]))
+            nodes = {_UNREAD: own}
+        yield from ((node, fact) for node, seen in nodes.items() for fact in seen)
+
+
+_UNREAD = cst.Module([])
+
+
+def _internal(error: Exception, fact: Fact) -> Diagnostic:
+    return Diagnostic("error", f"internal error before the rules: {described(error)}", fact.span.path, fact.span.line)
 
 
 def _finding(rule: Contract, fact: Fact, objection: Objection, exporters: Sequence[str]) -> Finding | None:
@@ -89,7 +107,7 @@ def _finding(rule: Contract, fact: Fact, objection: Objection, exporters: Sequen
 
 
 def _hints(fact: Fact) -> dict[str, str | int]:
-    """What every remedy may ask for: the variables that were known, and the names around an export call."""
+    """What every fix may ask for: the variables that were known, and the names around an export call."""
     hints: dict[str, str | int] = {f"${name}": told for name, told in fact.known.items()}
     if isinstance(fact, ExportCall):
         names = {"parameters": fact.parameters, "inputs": fact.input_names, "outputs": fact.output_names}
