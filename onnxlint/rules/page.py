@@ -8,14 +8,13 @@ import re
 import warnings
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+
+import libcst as cst
 
 from onnxlint.edits import Lines, apply_edits
 from onnxlint.records import Edit
 from onnxlint.rules.tree import Tree
 
-N = TypeVar("N", bound=ast.AST)
-T = TypeVar("T")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -74,9 +73,8 @@ class Page:
     @cached_property
     def import_of_torch(self) -> Edit:
         """The line that imports torch, where libcst puts it: behind the docstring and `__future__`."""
-        import libcst as cst  # few files lack the import, and the others need not wait for libcst
         from libcst.codemod import CodemodContext
-        from libcst.codemod.visitors import AddImportsVisitor
+        from libcst.codemod.visitors import AddImportsVisitor  # which few files need
 
         context = CodemodContext()
         AddImportsVisitor.add_needed_import(context, "torch")
@@ -157,7 +155,7 @@ class Region:
         """The function at top level, or the method, that a line is of; else the whole piece. Raises as `cst` does."""
         body: list[ast.stmt] = self.tree.body
         while body:
-            node = next((n for n in body if _first_line(n) <= line <= (n.end_lineno or 0)), None)
+            node = next((n for n in body if first_line(n) <= line <= (n.end_lineno or 0)), None)
             if isinstance(node, FunctionNode):
                 return self._function(node)
             body = node.body if isinstance(node, ast.ClassDef) else []
@@ -166,13 +164,14 @@ class Region:
     def _function(self, node: FunctionNode) -> Tree:
         if node not in self._functions:
             lines = Lines(self._text)
-            first, last = _first_line(node) - self.first + 1, (node.end_lineno or 0) - self.first + 1
+            first, last = first_line(node) - self.first + 1, (node.end_lineno or 0) - self.first + 1
             text = self._text[lines.start(first) : lines.start(last + 1)]
-            self._functions[node] = Tree(text, [node], self._column, _first_line(node))
+            self._functions[node] = Tree(text, [node], self._column, first_line(node))
         return self._functions[node]
 
 
-def _first_line(statement: ast.stmt) -> int:
+def first_line(statement: ast.stmt) -> int:
+    """Where a statement begins: at its first decorator, if it has one."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(d.lineno for d in decorators)])
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from onnxlint.edits import apply_edits
 from onnxlint.records import Edit, Fix
-from onnxlint.rules.page import LeftOut, Page, Region, parsed
+from onnxlint.rules.page import LeftOut, Page, Region, first_line, parsed
 
 LEAST, MOST = 1_000_000, 16  # characters that are parsed for the fixes of a file, and so many times its own
 
@@ -85,7 +85,7 @@ def _around(page: Page, region: Region, edit: Edit) -> _Piece:
     best = _Piece(region.first, region.last)
     block: list[ast.stmt] | None = region.tree.body
     while block:
-        at = bisect_right(block, first, key=_first_line) - 1
+        at = bisect_right(block, first, key=first_line) - 1
         held = max(at, 0)
         through = held
         while through + 1 < len(block) and (
@@ -94,19 +94,14 @@ def _around(page: Page, region: Region, edit: Edit) -> _Piece:
             through += 1
         low, high = block[held], block[through]
         indent = page.line(low.lineno)[: low.col_offset]
-        above = page.line(_first_line(low) - 1)
+        above = page.line(first_line(low) - 1)
         if not (indent.strip() or above.endswith("\\") or page.text.startswith("elif", page.range(low)[0])):
             part = through - held + 1 < len(block)
-            best = _Piece(min(first, _first_line(low)), max(last, high.end_lineno or 0), indent, part)
-        if held != through or not _first_line(low) <= first <= last <= (low.end_lineno or 0):
+            best = _Piece(min(first, first_line(low)), max(last, high.end_lineno or 0), indent, part)
+        if held != through or not first_line(low) <= first <= last <= (low.end_lineno or 0):
             break
-        block = next((b for b in _blocks(low) if _first_line(b[0]) <= first and last <= (b[-1].end_lineno or 0)), None)
+        block = next((b for b in _blocks(low) if first_line(b[0]) <= first and last <= (b[-1].end_lineno or 0)), None)
     return replace(best, edits=[edit])
-
-
-def _first_line(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -152,7 +152,10 @@ class Site:
 
         A part is put in as it is: `tight(part)` where it is an operand, or stands in front of a dot.
         """
-        return parse_template_expression(template, self.tree.module.config_for_parsing, **parts)
+        try:
+            return parse_template_expression(template, self.tree.module.config_for_parsing, **parts)
+        except ValueError as error:  # a fix that does not fit raises that too, and is left out without a word
+            raise TypeError(f"the template {template!r} does not name its parts") from error
 
     def fitted(self, new: cst.BaseExpression, node: cst.BaseExpression) -> cst.BaseExpression:
         """An expression to stand in the place of a node: in parentheses where what is around that binds tighter."""

@@ -174,18 +174,17 @@ def test_an_error_in_the_writing_of_a_fix_costs_that_fix(
         return broken() if site.finding.text.startswith("y.mean()") else whole(self, site)  # type: ignore[func-returns-value]
 
     monkeypatch.setattr(TensorBranch, "fix", fails)
-    if True:
-        for number in range(45):  # enough for other processes to write the fixes
-            (tmp_path / f"m{number}.py").write_text(PRELUDE + MODEL.format(line="pass"))
-        for _ in range(2):  # the second from the cache
-            result = check_paths([tmp_path], static_only=True, jobs=jobs, cache_dir=tmp_path / "cache")
-            told = [d for d in result.report.diagnostics if d.level == "error"]
-            assert {(d.path is not None and Path(d.path).name, d.line) for d in told} == {
-                (f"m{number}.py", HEAD + 9) for number in range(45)
-            }
-            assert all(d.message.startswith("internal error in the fix of ONX101: ZeroDivisionError") for d in told)
-            fixed = {f.text: bool(f.fix and f.fix.edits) for f in result.findings if f.code == "ONX101"}
-            assert not fixed.pop("y.mean() > 0")
-            assert fixed.pop("x.sum() > 0")
-        with pytest.raises(ZeroDivisionError):
-            check_paths([tmp_path], static_only=True, debug=True, cache=False)
+    for number in range(45):  # enough for other processes to write the fixes
+        (tmp_path / f"m{number}.py").write_text(PRELUDE + MODEL.format(line="pass"))
+    for _ in range(2):  # the second from the cache
+        result = check_paths([tmp_path], static_only=True, jobs=jobs, cache_dir=tmp_path / "cache")
+        told = [d for d in result.report.diagnostics if d.level == "error"]
+        assert {(d.path is not None and Path(d.path).name, d.line) for d in told} == {
+            (f"m{number}.py", HEAD + 9) for number in range(45)
+        }
+        assert all(d.message.startswith("internal error in the fix of ONX101: ZeroDivisionError") for d in told)
+        fixed = {f.text: bool(f.fix and f.fix.edits) for f in result.findings if f.code == "ONX101"}
+        assert not fixed.pop("y.mean() > 0")
+        assert fixed.pop("x.sum() > 0")
+    with pytest.raises(ZeroDivisionError):
+        check_paths([tmp_path], static_only=True, debug=True, cache=False)
