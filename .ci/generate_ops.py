@@ -1,4 +1,4 @@
-"""Make `onnxlint/flow/ops-VERSION.json`, the operator table of the torch that runs this, from torch itself.
+"""Make `onnxlint/flow/tables/ops-VERSION.json`, the operator table of the torch that runs this, from torch itself.
 
     python .ci/generate_ops.py            # write the table, and the others as what differs from the newest: seconds
     python .ci/generate_ops.py --check    # exit 1 if the shipped table differs from what would be written
@@ -32,8 +32,8 @@ from ops_torch import (
     calls,
     canonical,
     dispatched,
-    facts,
     modules,
+    observations,
     operator,
     overloads,
     packet,
@@ -42,7 +42,7 @@ from ops_torch import (
 )  # fmt: skip
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOW = ROOT / "onnxlint" / "flow"
+FLOW = ROOT / "onnxlint" / "flow" / "tables"
 EXPORTERS = ("torchscript", "dynamo")
 SECTIONS = ("ops", "names")
 
@@ -92,12 +92,12 @@ def row_of(qualified: str, value: Any) -> tuple[str, Row]:
     dispatch = dispatched(value)
     body = calls(dispatch[1] if dispatch else value) if inspect.isfunction(value) else []
     if packet(name) is not None:
-        row |= facts(name)
+        row |= observations(name)
         row["lowering"] = registered(name)
         if inspect.isfunction(value) and row["lowering"].get("torchscript") is None:
             del row["lowering"]["torchscript"]  # its own body may go another way
     else:
-        row["random"] = any(facts(n)["random"] for n in body)
+        row["random"] = any(observations(n)["random"] for n in body)
         row["lowering"] = lowering_of_body(body)
         if row["random"] and "training" in inspect.signature(value).parameters:
             row["only_if"] = {"random": "training=True"}

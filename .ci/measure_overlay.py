@@ -1,4 +1,4 @@
-"""Measure what `onnxlint/flow/overlay.json` says of each exporter, with the torch that runs this.
+"""Measure what `onnxlint/flow/tables/overlay.json` says of each exporter, with the torch that runs this.
 
     python .ci/measure_overlay.py          # print each difference; exit 1 if there is one
     python .ci/measure_overlay.py --write  # record the version in every entry, and split off what differs
@@ -19,7 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-OVERLAY = Path(__file__).resolve().parent.parent / "onnxlint" / "flow" / "overlay.json"
+OVERLAY = Path(__file__).resolve().parent.parent / "onnxlint" / "flow" / "tables" / "overlay.json"
 TIMEOUT = 300.0  # seconds for one call and both exporters
 
 

@@ -244,7 +244,7 @@ def aliases() -> dict[str, str]:
     return found
 
 
-def facts(name: str) -> Row:
+def observations(name: str) -> Row:
     """What the schemas and tags of an aten operator say."""
     row: Row = {}
     all_overloads = overloads(name)

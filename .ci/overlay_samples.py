@@ -1,4 +1,4 @@
-"""A call for every entry of `onnxlint/flow/overlay.json` that is measured, for `measure_overlay.py`."""
+"""A call for every entry of `onnxlint/flow/tables/overlay.json` that is measured, for `measure_overlay.py`."""
 
 from __future__ import annotations
 

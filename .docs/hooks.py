@@ -11,10 +11,10 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from onnxlint.catalogue import Rule, load_catalogue
-from onnxlint.records import Outcome
-from onnxlint.report.rules import FAMILIES, sections
-from onnxlint.report.words import EXPORTER_NAMES, OUTCOME_SENTENCES
+from onnxlint.base.catalogue import Rule, load_catalogue
+from onnxlint.base.records import Outcome
+from onnxlint.report.common.words import EXPORTER_NAMES, OUTCOME_SENTENCES
+from onnxlint.report.formats.rule_pages import FAMILIES, sections
 
 EXPORTERS = {name: told for name, told in EXPORTER_NAMES.items() if name != "eager"}
 ROOT = Path(__file__).resolve().parents[1]

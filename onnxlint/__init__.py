@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onnxlint.api import Result, assert_exportable, check_model, check_paths
-    from onnxlint.marks import example
+    from onnxlint.base.marks import example
 
 __version__ = "0.1.0"
 __all__ = ["Result", "__version__", "assert_exportable", "check_model", "check_paths", "example"]
@@ -18,7 +18,7 @@ _LAZY = {
     "assert_exportable": "onnxlint.api",
     "check_model": "onnxlint.api",
     "check_paths": "onnxlint.api",
-    "example": "onnxlint.marks",
+    "example": "onnxlint.base.marks",
 }
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from onnxlint.interrupts import exit_code, listen
+from onnxlint.base.interrupts import exit_code, listen
 
 
 def run() -> None:

@@ -12,12 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.config import FAIL_ON, Settings, unknown_selector
-from onnxlint.config_models import ModelConfig
-from onnxlint.pipeline import DYNAMIC, run_check
-from onnxlint.probes.frozen import Captured, Snapshot
-from onnxlint.records import (
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import (
     EXPORTERS,
     ExporterResult,
     Finding,
@@ -28,9 +24,14 @@ from onnxlint.records import (
     Severity,
     VerdictKind,
 )
-from onnxlint.report import render, words
-from onnxlint.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
-from onnxlint.session import run
+from onnxlint.config.declared_models import ModelConfig
+from onnxlint.config.settings import FAIL_ON, Settings, unknown_selector
+from onnxlint.probes.live.snapshot_client import Captured, Snapshot
+from onnxlint.report import render
+from onnxlint.report.common import words
+from onnxlint.run.pipeline import DYNAMIC, run_check
+from onnxlint.run.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
+from onnxlint.run.session import run
 from onnxlint.source.discover import Discovery
 from onnxlint.source.parse import given_lines, source_lines
 
@@ -152,7 +153,7 @@ class Result:
         return source_lines(path) if data is None else given_lines(data)
 
     def _repr_html_(self) -> str:
-        from onnxlint.report.notebook import html
+        from onnxlint.report.formats.notebook import html
 
         return html(self.report, self.findings, self.ok, self.sentence)
 
@@ -251,7 +252,7 @@ def _check(
         raise ValueError("; ".join(faults))
     given = {**settings, "exporters": wanted} | ({} if opset is None else {"opset": opset})
     request = _request(given)
-    live = importlib.import_module("onnxlint.probes.live")
+    live = importlib.import_module("onnxlint.probes.live.live_models")
     live.rehearse()
     call = live.Call(model, args, kwargs or {}, wanted, opset, dynamic)
     snapshot = Snapshot(live.freeze(call, frame))

@@ -17,9 +17,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from onnxlint.catalogue import Rule
-from onnxlint.paths import package_path
-from onnxlint.records import (
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.paths import package_path
+from onnxlint.base.records import (
     EXPORTERS,
     Cause,
     Evidence,

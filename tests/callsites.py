@@ -19,7 +19,7 @@ import numpy as np
 import onnxruntime as ort
 import torch
 
-from onnxlint.records import Outcome
+from onnxlint.base.records import Outcome
 
 _STATE = ort.capi.onnxruntime_pybind11_state
 LOADING = (_STATE.Fail, _STATE.InvalidArgument, _STATE.InvalidGraph, _STATE.NotImplemented)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.cache import FOLDER
+from onnxlint.base.cache import FOLDER
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from contracts import Contract, contracts, marks, probe_options, write_case
 
-from onnxlint.probes.pool import ProbePool
-from onnxlint.records import EXPORTERS, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.probes.schedule.pool import ProbePool
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")

@@ -6,6 +6,7 @@ import ast
 import graphlib
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,43 +16,31 @@ PACKAGE = Path(__file__).resolve().parent.parent / "onnxlint"
 
 # From the bottom up. Rooms of one floor are strangers; a file that stands in the package itself is a room of its name.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("records", "marks", "files", "lifetimes", "interrupts"),
-    ("specs", "paths", "workers", "globs", "atomic", "edits", "git"),
-    ("catalogue", "config", "cache", "baseline", "repros"),
+    ("base",),
+    ("config",),
     ("source",),
-    ("project", "scopes", "changed"),
+    ("project",),
     ("flow",),
     ("rules",),
-    ("report", "verdicts", "probes", "fix"),
-    ("probing",),
-    ("pipeline",),
-    ("session", "declare"),
-    ("proof",),
-    ("repair",),
+    ("report", "verdicts", "probes"),
+    ("run",),
     ("api",),
     ("integrations",),
     ("cli",),
     ("__main__", "__init__"),
 )
-# Files that are parts of one room though they stand side by side.
-PARTS = dict.fromkeys(
-    (
-        *("config_file", "config_keys", "config_models", "config_rules", "config_runtimes", "config_values"),
-        "toml_lines",
-    ),
-    "config",
-)
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+MOST_IN_A_FOLDER = 15
 HEAVY = {"torch", "onnx", "onnxruntime", "onnxscript", "onnx_ir", "numpy", "torchvision", "transformers"}
 MAIN_PROCESS_PROBES = {
     "onnxlint.probes",
-    "onnxlint.probes.frozen",
-    "onnxlint.probes.script",
-    "onnxlint.probes.plan",
-    "onnxlint.probes.pool",
+    "onnxlint.probes.live.script",
+    "onnxlint.probes.live.snapshot_client",
+    "onnxlint.probes.schedule.plan",
+    "onnxlint.probes.schedule.pool",
 }
 FROM_THE_ROOT = {"__version__", "__file__"}  # what any room may take from onnxlint/__init__.py
-WORKERS_KNOW = {"records", "marks", "specs", "paths", "probes"}  # the vocabulary and each other
+WORKERS_KNOW = {f"onnxlint.base.{name}" for name in ("records", "marks", "specs", "paths")}  # beside each other
 
 MODULES = {
     ".".join(("onnxlint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -61,8 +50,7 @@ MODULES = {
 
 def room_of(module: str) -> str:
     parts = module.split(".")
-    name = parts[1] if len(parts) > 1 else "__init__"
-    return PARTS.get(name, name)
+    return parts[1] if len(parts) > 1 else "__init__"
 
 
 def imports(module: str) -> Iterator[tuple[str, int]]:
@@ -103,17 +91,17 @@ def test_imports_run_one_way(module: str) -> None:
     assert not wrong
 
 
-# Who opens files without onnxlint.files, and what: of the tree none but what a worker or a script of the user's reads.
+# Who opens files without base/files.py, and what: of the tree none but what a worker or a script of the user's reads.
 OPENERS = {
-    "onnxlint.files": "the reader",
-    "onnxlint.atomic": "writes what it made itself",
-    "onnxlint.cache": "its own package, and what it writes",
-    "onnxlint.catalogue": "its own package",
+    "onnxlint.base.files": "the reader",
+    "onnxlint.base.atomic": "writes what it made itself",
+    "onnxlint.base.cache": "its own package, and what it writes",
+    "onnxlint.base.catalogue": "its own package",
     "onnxlint.cli": "/dev/null",
-    "onnxlint.cli.check": "standard input",
-    "onnxlint.cli.config": "its own package",
-    "onnxlint.cli.review": "the event that GitHub Actions names",
-    "onnxlint.flow.ops": "its own package",
+    "onnxlint.cli.commands.check": "standard input",
+    "onnxlint.cli.commands.config": "its own package",
+    "onnxlint.cli.commands.review": "the event that GitHub Actions names",
+    "onnxlint.flow.tables.operator_table": "its own package",
     "onnxlint.integrations.server.start": "standard input and output",
     "onnxlint.report.html": "its own package",
 }
@@ -136,11 +124,11 @@ def openers(module: str) -> list[int]:
 
 @pytest.mark.parametrize("module", [module for module in MODULES if room_of(module) != "probes"])
 def test_files_of_the_tree_are_read_by_one_module(module: str) -> None:
-    assert module in OPENERS or not openers(module), f"{module}: read it with onnxlint.files"
+    assert module in OPENERS or not openers(module), f"{module}: read it with onnxlint.base.files"
 
 
 def test_every_opener_opens_something() -> None:
-    assert [module for module in OPENERS if not openers(module) and module != "onnxlint.cli.check"] == []
+    assert [module for module in OPENERS if not openers(module) and module != "onnxlint.cli.commands.check"] == []
 
 
 # Imports for types alone that close a circle: a class knows its file, which makes it.
@@ -154,19 +142,22 @@ def test_no_modules_import_each_other_in_a_circle_not_even_for_types() -> None:
     graphlib.TopologicalSorter(needed).prepare()  # raises CycleError, which names the circle
 
 
-# Folders in a room that import from the one around them, and are imported there.
-ENTANGLED = {"probes/exporters", "probes/guess"}
+def test_folders_import_one_way() -> None:
+    needed: dict[Path, set[Path]] = {MODULES[m].parent: set() for m in MODULES}
+    for module, path in MODULES.items():
+        if path.parent != PACKAGE:
+            needed[path.parent] |= {MODULES[target].parent for target, _ in imports(module) if target in MODULES}
+    for folder, others in needed.items():
+        others -= {folder, PACKAGE}
+    graphlib.TopologicalSorter(needed).prepare()  # raises CycleError, which names the folders
 
 
-def test_folders_within_a_room_import_one_way() -> None:
-    ways = {
-        (str(MODULES[m].parent.relative_to(PACKAGE)), str(MODULES[target].parent.relative_to(PACKAGE)))
-        for m in MODULES
-        for target, _ in imports(m)
-        if target in MODULES and room_of(m) == room_of(target)
-    }
-    both = {max(a, b) for a, b in ways if a != b and (b, a) in ways}
-    assert both == ENTANGLED
+def test_a_folder_holds_few_files_and_no_two_have_one_name() -> None:
+    files = [path for path in MODULES.values() if not path.name.startswith("onx")]
+    count = Counter(path.parent for path in files)
+    assert {folder.name: n for folder, n in count.items() if n > MOST_IN_A_FOLDER} == {}
+    names = Counter(path.stem for path in files if path.stem != "__init__" and path.parent.name != "commands")
+    assert [name for name, n in names.items() if n > 1] == []
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -176,14 +167,14 @@ def test_torch_is_imported_by_worker_modules_alone(module: str) -> None:
         return
     assert room_of(module) == "probes", f"{module} imports {heavy}"
     assert module not in MAIN_PROCESS_PROBES, f"{module} runs in the main process and imports {heavy}"
-    known = {room_of(name) for name, _ in imports(module) if name.split(".")[0] == "onnxlint"}
-    assert known <= WORKERS_KNOW, f"{module} runs in a worker and knows {sorted(known - WORKERS_KNOW)}"
+    ours = {name for name, _ in imports(module) if name.split(".")[0] == "onnxlint" and room_of(name) != "probes"}
+    assert ours <= WORKERS_KNOW, f"{module} runs in a worker and imports {sorted(ours - WORKERS_KNOW)}"
 
 
 def test_every_import_is_seen_by_this_test() -> None:
     seen = dict(imports("onnxlint.cli.running"))
-    assert "onnxlint.session" in seen, "an import within a function counts"
-    assert "onnxlint.records" in seen
+    assert "onnxlint.run.session" in seen, "an import within a function counts"
+    assert "onnxlint.base.records" in seen
 
 
 BAN = f"""
@@ -213,7 +204,7 @@ def run(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["onnxlint.cli", "onnxlint.cli.check", "onnxlint.pipeline", *sorted(MAIN_PROCESS_PROBES)]
+    "module", ["onnxlint.cli", "onnxlint.cli.commands.check", "onnxlint.run.pipeline", *sorted(MAIN_PROCESS_PROBES)]
 )
 def test_the_main_process_imports_no_torch(module: str, tmp_path: Path) -> None:
     done = run(f"import {module}", tmp_path)
@@ -243,4 +234,4 @@ def test_the_version_is_answered_without_the_rest(tmp_path: Path) -> None:
     )
     version, loaded = done.stdout.splitlines()
     assert version.startswith("onnxlint ")
-    assert loaded.split() == ["onnxlint", "onnxlint.cli", "onnxlint.interrupts"]
+    assert loaded.split() == ["onnxlint", "onnxlint.base", "onnxlint.base.interrupts", "onnxlint.cli"]

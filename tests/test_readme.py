@@ -12,9 +12,9 @@ from types import ModuleType
 import pytest
 from click import Command, Context
 
-from onnxlint.catalogue import load_catalogue
+from onnxlint.base.catalogue import load_catalogue
 from onnxlint.cli import main
-from onnxlint.config import load_settings
+from onnxlint.config.settings import load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

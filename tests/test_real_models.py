@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from onnxlint.paths import package_path
+from onnxlint.base.paths import package_path
 
 pytest.importorskip("transformers")
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.catalogue import Rule, load_catalogue
-from onnxlint.records import (
+from onnxlint.base.catalogue import Rule, load_catalogue
+from onnxlint.base.records import (
     Cause,
     Evidence,
     ExporterResult,

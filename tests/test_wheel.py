@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import onnxlint
-from onnxlint.catalogue import load_catalogue
+from onnxlint.base.catalogue import load_catalogue
 
 pytestmark = pytest.mark.slow
 
@@ -76,7 +76,7 @@ def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel: Path) -> N
         for path in (ROOT / "onnxlint").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {"onnxlint/py.typed", "onnxlint/flow/ops-2.14.json", "onnxlint/report/schema.json"} <= package
+    assert {"onnxlint/py.typed", "onnxlint/flow/tables/ops-2.14.json", "onnxlint/report/schema.json"} <= package
     contracts = {f"onnxlint/contracts/{path.name}" for path in (ROOT / "rules").iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == package | contracts
 

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
-from onnxlint import __version__, interrupts
+from onnxlint import __version__
+from onnxlint.base import interrupts
 
 FAILED = 2
 
@@ -46,7 +47,7 @@ class Main(click.Group):
         """Import the module of one command and return the command."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"onnxlint.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"onnxlint.cli.commands.{cmd_name}").command
         return command
 
     def resolve_command(
@@ -55,7 +56,7 @@ class Main(click.Group):
         """Find the command that the arguments name; a wrong name is answered with the nearest right one."""
         name = args[0] if args else ""
         if name and name not in _COMMANDS and not name.startswith("-"):
-            from onnxlint.config_values import did_you_mean
+            from onnxlint.config.typed_values import did_you_mean
 
             ctx.fail(f"there is no command `{name}`{did_you_mean(name, _COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -109,7 +110,7 @@ def describe(error: BaseException) -> str:
 
 def _harmless(message: str) -> str:
     """Return a message in which nothing that was given steers the terminal or the log; its own lines stay."""
-    from onnxlint.report.printed import printed
+    from onnxlint.report.common.printed import printed
 
     return printed(message)
 

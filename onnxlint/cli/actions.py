@@ -9,17 +9,18 @@ from pathlib import Path
 
 import click
 
-from onnxlint import baseline, interrupts
-from onnxlint.atomic import FileChanged, replace_file
+from onnxlint.base import interrupts
+from onnxlint.base.atomic import FileChanged, replace_file
+from onnxlint.base.paths import display_path, leads_out
+from onnxlint.base.records import Diagnostic, Finding, Report
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import tell
-from onnxlint.paths import display_path, leads_out
-from onnxlint.pipeline import UNUSED
-from onnxlint.records import Diagnostic, Finding, Report
-from onnxlint.report.printed import printed
-from onnxlint.report.words import count, hidden, visible
-from onnxlint.scopes import Scope
-from onnxlint.session import Ledger
+from onnxlint.report.common.printed import printed
+from onnxlint.report.common.words import count, hidden, visible
+from onnxlint.run import baseline
+from onnxlint.run.pipeline import UNUSED
+from onnxlint.run.scopes import Scope
+from onnxlint.run.session import Ledger
 from onnxlint.source.annotate import AnnotateError, annotate
 from onnxlint.source.parse import read_source
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import click
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.config import FAIL_ON, FileIgnore, unknown_selector
-from onnxlint.config_runtimes import parse_runtime
-from onnxlint.config_values import RELEASE, parse_memory
-from onnxlint.globs import Glob, fault_of
-from onnxlint.records import EXPORTERS, OPENVINO
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.globs import Glob, fault_of
+from onnxlint.base.records import EXPORTERS, OPENVINO
+from onnxlint.config.runtime_names import parse_runtime
+from onnxlint.config.settings import FAIL_ON, FileIgnore, unknown_selector
+from onnxlint.config.typed_values import RELEASE, parse_memory
 from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])

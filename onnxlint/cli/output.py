@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from onnxlint.atomic import replace_file
+from onnxlint.base.atomic import replace_file
+from onnxlint.base.paths import keep_inside
 from onnxlint.cli import FAILED, silence_stdout
-from onnxlint.paths import keep_inside
 from onnxlint.report import MACHINE_FORMATS
 
 _FIRST_VTE = 5001  # 0.50.0 crashes at links
@@ -58,8 +58,8 @@ def encode(text: str, encoding: str) -> bytes:
 
 def tell(message: str) -> None:
     """Say something to the user on standard error; nothing in it steers the terminal, a file's name least of all."""
-    from onnxlint.report.printed import printed
-    from onnxlint.report.words import visible
+    from onnxlint.report.common.printed import printed
+    from onnxlint.report.common.words import visible
 
     click.echo(printed(visible(message)), err=True)
 
@@ -70,7 +70,7 @@ def write_stdout(text: str, form: str) -> str | None:
     What is no report, and so not safe to print yet, is made so here.
     """
     if form in ("text", "json"):
-        from onnxlint.report.printed import in_json, printed
+        from onnxlint.report.common.printed import in_json, printed
 
         text = (printed if form == "text" else in_json)(text)
     encoding = "utf-8" if form in MACHINE_FORMATS else (getattr(sys.stdout, "encoding", None) or "utf-8")

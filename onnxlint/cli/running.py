@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onnxlint.catalogue import load_catalogue
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import ModelStatus, Report, Severity, VerdictKind
 from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, encode, tell, wants_color, wants_links, width, write_file
-from onnxlint.records import ModelStatus, Report, Severity, VerdictKind
 from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
-    from onnxlint.changed import Base
-    from onnxlint.cli.asked import Asked
-    from onnxlint.scopes import Scope
-    from onnxlint.session import Session
+    from onnxlint.cli.request import Asked
+    from onnxlint.run.changed_lines import Base
+    from onnxlint.run.scopes import Scope
+    from onnxlint.run.session import Session
 
 
 def examine(asked: Asked, scopes: Sequence[Scope], base: Base | None, overlay: Mapping[Path, bytes]) -> Session:
     """Run every scope, with progress on the terminal. `overlay` is what is read for some files."""
-    from onnxlint import session  # after the mistakes in the flags, which need not wait for it
+    from onnxlint.report.common.words import hidden
     from onnxlint.report.progress import open_progress
-    from onnxlint.report.words import hidden
+    from onnxlint.run import session  # after the mistakes in the flags, which need not wait for it
 
     with open_progress(quiet=asked["quiet"]) as progress:
         return session.run(
@@ -48,7 +48,7 @@ def conclude(
     fail_on = "suspected" if any(s.settings.fail_on == "suspected" for s in scopes) else "confirmed"
     sources = lines_of(overlay)
     from onnxlint.report import statistics
-    from onnxlint.repros import remember
+    from onnxlint.run.counterexamples import remember
 
     try:
         remember(report.findings)
@@ -73,7 +73,7 @@ def conclude(
     elif asked["output_file"] is None or fault is not None:
         code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
     if asked["report"] is not None:
-        from onnxlint.cli.page import write_page
+        from onnxlint.cli.page_report import write_page
 
         written = write_page(asked["report"], report, asked.show_all, sources, launch=asked["open_report"])
         code = code if written else FAILED

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from onnxlint import interrupts
-from onnxlint.lifetimes import end_with
-from onnxlint.scopes import Scope
+from onnxlint.base import interrupts
+from onnxlint.base.lifetimes import end_with
+from onnxlint.run.scopes import Scope
 from onnxlint.source.discover import DEFAULT_EXCLUDES
 
 SUFFIXES = (".py", ".toml")

@@ -1,1 +1,1 @@
-"""The static analysis: an abstract interpreter over functions, and the facts it sees."""
+"""The static analysis: an abstract interpreter over functions, and the observations it sees."""

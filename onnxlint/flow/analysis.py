@@ -15,22 +15,22 @@ from typing import Any
 
 import msgspec
 
-from onnxlint import workers
-from onnxlint.cache import Store, digest
-from onnxlint.flow import results
-from onnxlint.flow.candidates import Candidate, candidates
-from onnxlint.flow.entries import Analysis, run_part
-from onnxlint.flow.facts import Fact
-from onnxlint.flow.interpret import Interpreter
-from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parts import Declared, Part, mentioned, name_of, partition
-from onnxlint.flow.problems import Guard, Problem
-from onnxlint.flow.results import Outcome
+from onnxlint.base import workers
+from onnxlint.base.cache import Store, digest
+from onnxlint.base.records import EXPORTERS, Diagnostic
+from onnxlint.flow import part_results
+from onnxlint.flow.entry_points import Analysis, run_part
+from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.part_results import Outcome
+from onnxlint.flow.state.candidates import Candidate, candidates
+from onnxlint.flow.state.observations import Observation
+from onnxlint.flow.state.partitions import Declared, Part, mentioned, name_of, partition
+from onnxlint.flow.state.problems import Guard, Problem
+from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
+from onnxlint.project.lookups import Reads
 from onnxlint.project.modules import module_name
-from onnxlint.project.reads import Reads
-from onnxlint.records import EXPORTERS, Diagnostic
 
 WORTH_PROCESSES = 1_500_000  # characters to analyse before other processes are worth their start
 
@@ -48,7 +48,7 @@ class Request:
     watched: frozenset[str] = frozenset()  # operators whose every call is observed: see the contracts' `operators`
 
     def digest(self) -> bytes:
-        """A hash of what facts depend on. Paths are told relative to the working directory."""
+        """A hash of what observations depend on. Paths are told relative to the working directory."""
         return digest(
             os.fsencode(Path.cwd()),
             repr(self.declared),
@@ -62,7 +62,7 @@ class Request:
 class _Whole(msgspec.Struct, frozen=True, array_like=True):
     """What a whole run gave. `models` is None where nobody asked for them."""
 
-    facts: list[tuple[str, dict[str, Any]]]
+    observations: list[tuple[str, dict[str, Any]]]
     problems: tuple[Problem, ...]
     models: tuple[Candidate, ...] | None
     faulty: dict[str, Diagnostic]
@@ -80,7 +80,7 @@ def analyse_files(index: Index, request: Request, store: Store, processes: int =
         return held
     run = _Run(index, request, store, processes)
     outcomes = run.outcomes()
-    seen = results.merged(facts for facts, _ in outcomes)
+    seen = part_results.merged(observations for observations, _ in outcomes)
     guard = Guard([p for _, o in outcomes for p in o.problems], request.debug)
     for _, outcome in outcomes:
         index.faulty.update((Path(path), found) for path, found in outcome.faulty.items())
@@ -91,7 +91,7 @@ def analyse_files(index: Index, request: Request, store: Store, processes: int =
     problems = tuple(dict.fromkeys(guard.problems))
     probed = {path: told for _, o in outcomes for path, told in o.probed.items()}
     faulty = {str(path): index.faulty[path] for path in index.faulty if path in index.digests}
-    run.keep("run", key, _Whole(results.plain(seen), problems, models, faulty, probed))
+    run.keep("run", key, _Whole(part_results.plain(seen), problems, models, faulty, probed))
     return Analysis(seen, problems, models or ())
 
 
@@ -109,7 +109,7 @@ def _recalled(index: Index, request: Request, data: bytes | None) -> Analysis | 
         return None
     try:
         whole = _whole.decode(data)
-        seen = tuple(results.told(whole.facts))
+        seen = tuple(part_results.told(whole.observations))
     except (msgspec.MsgspecError, RecursionError, OverflowError):
         return None
     if request.probing and whole.models is None:
@@ -134,7 +134,7 @@ class _Run:
         known = self._project.modules
         self.modules = [known[path] for path in index.own if path in known]
 
-    def outcomes(self) -> list[tuple[list[Fact], Outcome]]:
+    def outcomes(self) -> list[tuple[list[Observation], Outcome]]:
         """What every part gave, in an order that depends on the files alone."""
         declared = self._request.declared
         groups = list(partition(self.modules)) if self.modules else [()]
@@ -157,9 +157,9 @@ class _Run:
         """Keep a record for the next run; one that names a file by bytes that are no text is not kept."""
         if self._store.usable and not self._request.debug:
             with contextlib.suppress(UnicodeEncodeError):
-                self._store.put(kind, key, results.encode(record))
+                self._store.put(kind, key, part_results.encode(record))
 
-    def _all(self, parts: Sequence[Part]) -> list[tuple[list[Fact], Outcome]]:
+    def _all(self, parts: Sequence[Part]) -> list[tuple[list[Observation], Outcome]]:
         keys = [self._key(part) for part in parts]
         found = {n: held for n, key in enumerate(keys) if (held := self._kept(key)) is not None}
         left = [n for n in range(len(parts)) if n not in found]
@@ -171,7 +171,7 @@ class _Run:
             return self._analysed(parts[number])
 
         for number, outcome in workers.run(work, left, self._processes if worth else 1):
-            found[number] = results.told(outcome.facts), outcome
+            found[number] = part_results.told(outcome.observations), outcome
             self.keep("part", keys[number], outcome)
         return [found[number] for number in range(len(parts))]
 
@@ -188,16 +188,19 @@ class _Run:
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 
-    def _kept(self, key: bytes) -> tuple[list[Fact], Outcome] | None:
+    def _kept(self, key: bytes) -> tuple[list[Observation], Outcome] | None:
         """What a part gave in an earlier run, at the places of today; None if something it read has changed."""
         data = self._store.get("part", key)
-        outcome = results.decode(data) if data is not None and not self._request.debug else None
+        outcome = part_results.decode(data) if data is not None and not self._request.debug else None
         if outcome is None:
             return None
         moves = self._fingerprints.moves(outcome.record)
         if moves is None or not all(self._index.hash_of(path) == told for path, told in outcome.probed.items()):
             return None
-        seen, exported = results.moved(results.told(outcome.facts), moves), results.moved(outcome.exported, moves)
+        seen, exported = (
+            part_results.moved(part_results.told(outcome.observations), moves),
+            part_results.moved(outcome.exported, moves),
+        )
         if seen is None or exported is None:
             return None
         return seen, msgspec.structs.replace(outcome, exported=tuple(exported))
@@ -215,7 +218,7 @@ class _Run:
         own = set(part.modules)
         ran = (u for u in engine.reached.values() if u.name == "forward" and u.module not in own)
         outcome = Outcome(
-            results.plain(engine.facts.values()),
+            part_results.plain(engine.observations.values()),
             run.problems,
             tuple(engine.exported),
             _names(name_of(c) for c in engine.created),

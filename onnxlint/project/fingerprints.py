@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from onnxlint.cache import digest
+from onnxlint.base.cache import digest
+from onnxlint.project.lookups import WHOLE, Reads
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.project.outline import FunctionOutline, ValueOutline
-from onnxlint.project.reads import WHOLE, Reads
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from onnxlint import workers
-from onnxlint.cache import Store, digest
-from onnxlint.paths import display_path
+from onnxlint.base import workers
+from onnxlint.base.cache import Store, digest
+from onnxlint.base.paths import display_path
+from onnxlint.base.records import Diagnostic
 from onnxlint.project.modules import ModuleInfo, Project, full_name, module_name
 from onnxlint.project.outline import ModuleOutline, outline_of
-from onnxlint.records import Diagnostic
 from onnxlint.source.parse import SourceFile, decode_source, read_bytes, syntax_fault
 
 KIND = "outline"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.lookups import WHOLE, Names, Reads
 from onnxlint.project.outline import ImportOutline, ModuleOutline, ValueOutline, import_outlines, outline_of
-from onnxlint.project.reads import WHOLE, Names, Reads
 from onnxlint.source.parse import SourceFile, tree_of
 
 Node = TypeVar("Node", bound=ast.AST)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from onnxlint.files import read_bytes
-from onnxlint.toml_lines import too_deep
+from onnxlint.base.files import read_bytes
+from onnxlint.config.toml_positions import too_deep
 
 _ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 _FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "requirements*.txt", "constraints*.txt")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from onnxlint.catalogue import Rule
-from onnxlint.records import Report
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.records import Report
 
 FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit")
 MACHINE_FORMATS = frozenset({"json", "sarif", "gitlab", "rdjson", "junit"})  # always UTF-8, whatever the terminal is
@@ -34,8 +34,8 @@ def render(
     With `quiet` the formats for people hold findings and errors alone: no models, warnings or summary.
     Raises ValueError for an unknown format.
     """
-    from onnxlint.report import words
-    from onnxlint.report.printed import in_json, in_xml, printed
+    from onnxlint.report.common import words
+    from onnxlint.report.common.printed import in_json, in_xml, printed
 
     ordered = sorted(report.findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code))
     whole = dataclasses.replace(report, findings=tuple(ordered))
@@ -45,7 +45,7 @@ def render(
         whole, shown = (dataclasses.replace(r, diagnostics=errors) for r in (whole, shown))
     match format:
         case "full":
-            from onnxlint.report.text import text
+            from onnxlint.report.formats.text import text
 
             return text(
                 shown,
@@ -59,31 +59,31 @@ def render(
                 links=links,
             )
         case "concise":
-            from onnxlint.report.concise import concise
+            from onnxlint.report.formats.concise import concise
 
             return printed(concise(shown, whole, show_all=show_all, quiet=quiet))
         case "json":
-            from onnxlint.report.as_json import as_json
+            from onnxlint.report.formats.as_json import as_json
 
             return in_json(as_json(shown, whole))
         case "sarif":
-            from onnxlint.report.sarif import sarif
+            from onnxlint.report.formats.sarif import sarif
 
             return in_json(sarif(shown, whole, catalogue))
         case "github":
-            from onnxlint.report.github import github
+            from onnxlint.report.formats.github import github
 
             return github(shown, whole, show_all=show_all)
         case "gitlab":
-            from onnxlint.report.gitlab import gitlab
+            from onnxlint.report.formats.gitlab import gitlab
 
             return in_json(gitlab(shown, whole))
         case "rdjson":
-            from onnxlint.report.rdjson import rdjson
+            from onnxlint.report.formats.rdjson import rdjson
 
             return in_json(rdjson(shown, whole, sources))
         case "junit":
-            from onnxlint.report.junit import junit
+            from onnxlint.report.formats.junit import junit
 
             return in_xml(junit(shown, whole))
     raise ValueError(f"`{format}` is not one of the formats {', '.join(FORMATS)}")
@@ -91,21 +91,21 @@ def render(
 
 def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
     """How often each rule was found, with which severities and verdicts: a table, or JSON for a machine."""
-    from onnxlint.report.printed import printed
-    from onnxlint.report.tally import as_json, table
+    from onnxlint.report.common.printed import printed
+    from onnxlint.report.formats.tally import as_json, table
 
     return as_json(report, show_all=show_all) if machine else printed(table(report, show_all=show_all))
 
 
 def explain_rule(rule: Rule, *, color: bool, width: int) -> str:
     """The rule's contract, rendered for a terminal."""
-    from onnxlint.report.rules import explain
+    from onnxlint.report.formats.rule_pages import explain
 
     return explain(rule, color=color, width=width)
 
 
 def rules_table(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
     """Every rule of the catalogue in one table per family."""
-    from onnxlint.report.rules import list_rules
+    from onnxlint.report.formats.rule_pages import list_rules
 
     return list_rules(catalogue, color=color, width=width)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from onnxlint.records import ModelReport
+from onnxlint.base.records import ModelReport
 
 
 class Progress(Protocol):
@@ -49,7 +49,7 @@ def open_progress(stream: TextIO | None = None, *, quiet: bool = False) -> Itera
     if quiet or stream is None or not stream.isatty():  # Python has none where it was closed
         yield Silent()
         return
-    from onnxlint.report.live import Live
+    from onnxlint.report.progress_display import Live
 
     with Live(stream) as live:
         yield live

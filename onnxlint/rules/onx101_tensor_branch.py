@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Branch
-from onnxlint.records import Edit, Fix, Outcome, Safety, Severity
-from onnxlint.rules.arms import broken, chosen, is_number, where
-from onnxlint.rules.freed import free_names
-from onnxlint.rules.guards import branch_of, without_guard, without_shortcut
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, body_of, elements, ended, names_in, orelse_of, same
-from onnxlint.rules.values import Values, condition, may_reshape
+from onnxlint.base.records import Edit, Fix, Outcome, Safety, Severity
+from onnxlint.flow.state.observations import Branch
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, body_of, elements, ended, names_in, orelse_of, same
+from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, where
+from onnxlint.rules.helpers.freed_numbers import free_names
+from onnxlint.rules.helpers.value_kinds import Values, condition, may_reshape
+from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard, without_shortcut
 
 _CHOOSE = "compute both arms and choose with `torch.where`"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import BoolOperator
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
-from onnxlint.rules.values import Values, condition
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import BoolOperator
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.value_kinds import Values, condition
 
 
 class TensorBoolOperator(Rule):

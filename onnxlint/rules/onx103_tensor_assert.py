@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Assertion
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.guards import under_guard
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import Assertion
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 _EAGER = "not torch.onnx.is_in_onnx_export()"
 

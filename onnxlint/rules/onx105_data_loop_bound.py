@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Loop
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import Loop
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class DataLoopBound(Rule):

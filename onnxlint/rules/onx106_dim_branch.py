@@ -6,12 +6,18 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Branch
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.guards import branch_of, crops_only, only_assignment, pads_only, without_question
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, indices, literal, same
-from onnxlint.rules.sizes import Axis, axis_of, same_axis
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import Branch
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, indices, literal, same
+from onnxlint.rules.helpers.size_expressions import Axis, axis_of, same_axis
+from onnxlint.rules.helpers.work_saving_branches import (
+    branch_of,
+    crops_only,
+    only_assignment,
+    pads_only,
+    without_question,
+)
 
 
 class DimBranch(Rule):

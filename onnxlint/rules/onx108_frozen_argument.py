@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow import facts
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state import observations
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class FrozenArgument(Rule):
@@ -15,7 +15,7 @@ class FrozenArgument(Rule):
 
     code = "ONX108"
 
-    def on_frozen_argument(self, node: cst.CSTNode, argument: facts.FrozenArgument) -> Iterator[Objection]:
+    def on_frozen_argument(self, node: cst.CSTNode, argument: observations.FrozenArgument) -> Iterator[Objection]:
         yield Objection(
             f"the example passes the Python value {argument.value} for `{argument.parameter}`; the export freezes it",
             f"make `{argument.parameter}` a constructor argument, or pass a tensor and choose with `torch.where`",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Branch
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.guards import branch_of, without_guard
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import Branch
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard
 
 
 class EarlyExit(Rule):

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import BoolOperator
-from onnxlint.records import Fix, Outcome, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, dotted, has_star, literal, positional
-from onnxlint.rules.values import Values
+from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.flow.state.observations import BoolOperator
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, dotted, has_star, literal, positional
+from onnxlint.rules.helpers.value_kinds import Values
 
 _PAIRS = {"min": cst.parse_expression("torch.minimum"), "max": cst.parse_expression("torch.maximum")}
 _BOUNDS = {"min": "max", "max": "min"}  # the smaller of a tensor and a number is the tensor, at most the number

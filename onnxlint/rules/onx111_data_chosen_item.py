@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class DataChosenItem(Rule):
@@ -15,10 +15,10 @@ class DataChosenItem(Rule):
 
     code = "ONX111"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "item":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "item":
             yield Objection(
-                f"the value of a tensor chooses an item of a Python container: `{fact.text}`; the example's is kept",
+                f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept",
                 "keep the items in one tensor and index that; of modules compute all, and select by `index_select`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.guards import under_guard
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.work_saving_branches import under_guard
 
 
 class DimAssert(Rule):
@@ -19,18 +19,18 @@ class DimAssert(Rule):
     code = "ONX112"
     safety = Safety.SAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "check":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "check":
             yield Objection(
-                f"`{fact.op}` on a dynamic size: under TorchScript that is a tensor, which it refuses: `{fact.text}`",
+                f"`{seen.op}` on a dynamic size: under TorchScript that is a tensor, which it refuses: `{seen.text}`",
                 "write a plain `assert`, or put the check under `if not torch.jit.is_tracing():`",
-                effects=fact.effects,
+                effects=seen.effects,
             )
-        elif fact.hazard == "pinned":
+        elif seen.hazard == "pinned":
             yield Objection(
-                f"the {fact.op} holds the dynamic axis `{fact.axis}` to one size: `{fact.text}`; dynamo refuses that",
+                f"the {seen.op} holds the dynamic axis `{seen.axis}` to one size: `{seen.text}`; dynamo refuses that",
                 "declare the axis static, or assert a range",
-                effects=fact.effects,
+                effects=seen.effects,
             )
 
     def fix(self, site: Site) -> Fix | None:

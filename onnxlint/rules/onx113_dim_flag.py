@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class DimFlag(Rule):
@@ -15,10 +15,10 @@ class DimFlag(Rule):
 
     code = "ONX113"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "flag":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "flag":
             yield Objection(
-                f"`{fact.detail}` of `{fact.op}` is a comparison of a dynamic size, and not a bool during an export",
+                f"`{seen.detail}` of `{seen.op}` is a comparison of a dynamic size, and not a bool during an export",
                 "take the flag from the constructor, or write the choice as a mask made with `torch.arange`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

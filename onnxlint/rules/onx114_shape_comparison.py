@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import Branch
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.guards import branch_of, only_assignment, without_question
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, call_name, keywords, positional, same
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import Branch
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, call_name, keywords, positional, same
+from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
 
 _SIZES_DIFFER = m.Comparison(comparisons=[m.ComparisonTarget(m.NotEqual())])
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Branch
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.guards import asked_for, branch_of, pad_in, pads_only, without_question
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, same, tight, variables
-from onnxlint.rules.tree import walk
-from onnxlint.rules.values import assigned
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import Branch
+from onnxlint.rules.engine.cst_tree import walk
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, same, tight, variables
+from onnxlint.rules.helpers.value_kinds import assigned
+from onnxlint.rules.helpers.work_saving_branches import asked_for, branch_of, pad_in, pads_only, without_question
 
 _TITLE = "pad always, by an amount that may be zero"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class SizeTypeTest(Rule):
@@ -15,10 +15,10 @@ class SizeTypeTest(Rule):
 
     code = "ONX117"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "type":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "type":
             yield Objection(
-                f"`{fact.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export",
+                f"`{seen.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export",
                 "do without the test, or ask for what is no number: `isinstance(size, (tuple, list))`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import ShapeLiteral
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, call_name, dotted, literal
-from onnxlint.rules.sizes import size_named
-from onnxlint.rules.tree import walk
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ShapeLiteral
+from onnxlint.rules.engine.cst_tree import walk
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, call_name, dotted, literal
+from onnxlint.rules.helpers.size_expressions import size_named
 
 _SAID = m.Call(args=[m.ZeroOrMore(), m.Arg(keyword=m.Name("batch_first"), value=m.Name("True")), m.ZeroOrMore()])
 

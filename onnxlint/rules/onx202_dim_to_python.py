@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Escape
-from onnxlint.records import Fix, Outcome, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, dotted, has_star, indices, keywords, literal, positional, tight
-from onnxlint.rules.sizes import axis_of, ceiling, whole
-from onnxlint.rules.tree import walk
-from onnxlint.rules.values import Values
+from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.flow.state.observations import Escape
+from onnxlint.rules.engine.cst_tree import walk
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, dotted, has_star, indices, keywords, literal, positional, tight
+from onnxlint.rules.helpers.size_expressions import axis_of, ceiling, whole
+from onnxlint.rules.helpers.value_kinds import Values
 
 _FLOORS = ("math.floor", "np.floor")
 

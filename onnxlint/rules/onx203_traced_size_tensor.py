@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import TensorFromPython
-from onnxlint.records import Fix, Outcome, Safety
-from onnxlint.rules.calls import set_argument
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, argument, bare, call_name, dotted, has_star, keywords, positional
-from onnxlint.rules.values import Values, parameters
+from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.flow.state.observations import TensorFromPython
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, argument, bare, call_name, dotted, has_star, keywords, positional
+from onnxlint.rules.helpers.call_edits import set_argument
+from onnxlint.rules.helpers.value_kinds import Values, parameters
 
 Made = tuple[str, list[cst.BaseExpression]]
 _WRAPPERS = ("list", "tuple", "np.array", "numpy.array", "np.asarray", "numpy.asarray")

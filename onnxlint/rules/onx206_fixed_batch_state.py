@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ShapeLiteral
-from onnxlint.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ShapeLiteral
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
 from onnxlint.rules.onx201_literal_batch import literal_hints, take_the_size
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
 
 
 class FixedBatchState(Rule):

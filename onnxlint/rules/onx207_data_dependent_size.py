@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class DataDependentSize(Rule):
@@ -15,10 +15,10 @@ class DataDependentSize(Rule):
 
     code = "ONX207"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "data-size":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "data-size":
             yield Objection(
-                f"without `num_classes` the size of `{fact.op}` is read from the data: `{fact.text}`",
+                f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`",
                 "give the number of classes: `F.one_hot(x, num_classes=self.classes)`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

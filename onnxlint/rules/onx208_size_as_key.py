@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class SizeAsKey(Rule):
@@ -15,10 +15,10 @@ class SizeAsKey(Rule):
 
     code = "ONX208"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "key":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "key":
             yield Objection(
-                f"a dynamic size looks up a Python container: `{fact.text}`; in an export it is no such key",
+                f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key",
                 "keep the items in a tensor and index that, or compute the value from the size each time",
-                effects=fact.effects,
+                effects=seen.effects,
             )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class DynamicSplit(Rule):
@@ -15,10 +15,10 @@ class DynamicSplit(Rule):
 
     code = "ONX209"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "split":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "split":
             yield Objection(
-                f"`{fact.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{fact.text}`",
+                f"`{seen.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{seen.text}`",
                 "reshape to a new axis and work on all pieces at once; for two halves take two slices",
-                effects=fact.effects,
+                effects=seen.effects,
             )

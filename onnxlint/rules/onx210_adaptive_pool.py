@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class AdaptivePool(Rule):
@@ -15,12 +15,12 @@ class AdaptivePool(Rule):
 
     code = "ONX210"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard != "adaptive":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard != "adaptive":
             return
-        if fact.detail:
-            message = f"`{fact.op}` divides {fact.detail}, which leaves a rest: TorchScript refuses it"
+        if seen.detail:
+            message = f"`{seen.op}` divides {seen.detail}, which leaves a rest: TorchScript refuses it"
         else:
-            message = f"`{fact.op}` over a dynamic axis: its window is computed from the example's size: `{fact.text}`"
+            message = f"`{seen.op}` over a dynamic axis: its window is computed from the example's size: `{seen.text}`"
         advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
-        yield Objection(message, advice, effects=fact.effects)
+        yield Objection(message, advice, effects=seen.effects)

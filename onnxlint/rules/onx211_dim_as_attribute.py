@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, argument, call_name, indices, literal, same, tight
-from onnxlint.rules.values import is_shape
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, argument, call_name, indices, literal, same, tight
+from onnxlint.rules.helpers.value_kinds import is_shape
 
 _POOLS = {f"{kind}_pool{n}d": (name, n) for kind, name in (("avg", "mean"), ("max", "amax")) for n in (1, 2, 3)}
 
@@ -21,12 +21,12 @@ class DimAsAttribute(Rule):
     code = "ONX211"
     safety = Safety.UNSAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "attribute":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "attribute":
             yield Objection(
-                f"`{fact.detail}` of `{fact.op}` is a dynamic size, and a constant in the file: `{fact.text}`",
+                f"`{seen.detail}` of `{seen.op}` is a dynamic size, and a constant in the file: `{seen.text}`",
                 "write the operator without it: a pooling over everything is `x.mean((-2, -1))` or `amax`",
-                effects=fact.effects,
+                effects=seen.effects,
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ShapeLiteral
-from onnxlint.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ShapeLiteral
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, literal
+from onnxlint.rules.helpers.size_expressions import size_named
 from onnxlint.rules.onx201_literal_batch import literal_hints, size_arguments
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, literal
-from onnxlint.rules.sizes import size_named
 
 
 class LiteralLength(Rule):

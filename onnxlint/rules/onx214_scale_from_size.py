@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class ScaleFromSize(Rule):
@@ -15,10 +15,10 @@ class ScaleFromSize(Rule):
 
     code = "ONX214"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "scale":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "scale":
             yield Objection(
-                f"the `scale_factor` of `{fact.op}` is computed from a dynamic size: `{fact.text}`",
+                f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
                 "say the size instead: `F.interpolate(x, size=(h, w))`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

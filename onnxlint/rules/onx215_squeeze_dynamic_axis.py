@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class SqueezeDynamicAxis(Rule):
@@ -15,11 +15,11 @@ class SqueezeDynamicAxis(Rule):
 
     code = "ONX215"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "squeeze-axis" and fact.certain:  # in an arm that a size chose, the size is known
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "squeeze-axis" and seen.certain:  # in an arm that a size chose, the size is known
             yield Objection(
-                f"`squeeze({fact.detail})` removes a dynamic axis or keeps it, as its size is one or not:"
-                f" `{fact.text}`",
+                f"`squeeze({seen.detail})` removes a dynamic axis or keeps it, as its size is one or not:"
+                f" `{seen.text}`",
                 "keep the axis, or take the item that is meant: `x[0]`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class SlidingWindow(Rule):
@@ -15,10 +15,10 @@ class SlidingWindow(Rule):
 
     code = "ONX216"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "window":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "window":
             yield Objection(
-                f"`{fact.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{fact.text}`",
+                f"`{seen.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{seen.text}`",
                 "gather by an index of `starts[:, None] + torch.arange(size)`, or export with dynamo",
-                effects=fact.effects,
+                effects=seen.effects,
             )

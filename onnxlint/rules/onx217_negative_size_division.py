@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, literal
-from onnxlint.rules.sizes import rounded_up
-from onnxlint.rules.values import Values
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, literal
+from onnxlint.rules.helpers.size_expressions import rounded_up
+from onnxlint.rules.helpers.value_kinds import Values
 
 _NEGATED = m.UnaryOperation(operator=m.Minus())
 _ROUNDED_UP = m.UnaryOperation(
@@ -31,12 +31,12 @@ class NegativeSizeDivision(Rule):
     code = "ONX217"
     safety = Safety.SAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "negative-division":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "negative-division":
             yield Objection(
-                f"`{fact.op}` on a dynamic size: {WORDS[fact.op]}: `{fact.text}`",
+                f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`",
                 "round up with `(n + k - 1) // k`; write `n // k` and `n % k` for `divmod`",
-                effects=fact.effects,
+                effects=seen.effects,
             )
 
     def fix(self, site: Site) -> Fix | None:

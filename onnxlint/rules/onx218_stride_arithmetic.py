@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class StrideArithmetic(Rule):
@@ -15,11 +15,11 @@ class StrideArithmetic(Rule):
 
     code = "ONX218"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "strides":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "strides":
             yield Objection(
-                f"`{fact.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's:"
-                f" `{fact.text}`",
+                f"`{seen.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's:"
+                f" `{seen.text}`",
                 "say which elements: an index of `starts[:, None] + torch.arange(size)`, `reshape`, a convolution",
-                effects=fact.effects,
+                effects=seen.effects,
             )

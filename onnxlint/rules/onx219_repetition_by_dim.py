@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class RepetitionByDim(Rule):
@@ -15,10 +15,10 @@ class RepetitionByDim(Rule):
 
     code = "ONX219"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "repetition":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "repetition":
             yield Objection(
-                f"repeated by a dynamic size, which has to be a number for that: `{fact.text}`",
+                f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`",
                 "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`",
-                effects=fact.effects,
+                effects=seen.effects,
             )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, argument, dotted, has_star, keywords, tight
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, argument, dotted, has_star, keywords, tight
 
 
 class SizePinningFactory(Rule):
@@ -18,13 +18,13 @@ class SizePinningFactory(Rule):
     code = "ONX220"
     safety = Safety.UNSAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "factory":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "factory":
             yield Objection(
-                f"`{fact.op}` has no form for a dynamic size: `{fact.text}`",
+                f"`{seen.op}` has no form for a dynamic size: `{seen.text}`",
                 "compute the values from `torch.arange(n)`; a triangle's indices from `torch.ones(n,"
                 " n).tril().nonzero()`",
-                effects=fact.effects,
+                effects=seen.effects,
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import SizeHazard
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class AttentionLength(Rule):
@@ -15,10 +15,10 @@ class AttentionLength(Rule):
 
     code = "ONX221"
 
-    def on_size_hazard(self, node: cst.CSTNode, fact: SizeHazard) -> Iterator[Objection]:
-        if fact.hazard == "attention":
+    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
+        if seen.hazard == "attention":
             yield Objection(
-                f"`{fact.op}` over a dynamic length: the TorchScript export takes the example's length alone",
+                f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone",
                 "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",
-                effects=fact.effects,
+                effects=seen.effects,
             )

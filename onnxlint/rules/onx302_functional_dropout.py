@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.calls import set_argument
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, call_name, keywords, tight
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, call_name, keywords, tight
+from onnxlint.rules.helpers.call_edits import set_argument
 
 
 class FunctionalDropout(Rule):

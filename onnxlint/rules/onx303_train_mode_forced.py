@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import ModeSwitch
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
-from onnxlint.rules.tree import walk
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ModeSwitch
+from onnxlint.rules.engine.cst_tree import walk
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
 
 # `module.train()` on its own, `train(True)` too.
 _TRUE = m.Arg(m.Name("True"), keyword=None, star="")

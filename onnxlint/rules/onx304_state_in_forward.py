@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import StateWrite
-from onnxlint.records import Severity
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.records import Severity
+from onnxlint.flow.state.observations import StateWrite
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class StateInForward(Rule):

@@ -7,21 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import (
-    Site,
-    argument,
-    bare,
-    dotted,
-    is_loaded,
-    keywords,
-    literal,
-    names_in,
-    tight,
-)
-from onnxlint.rules.tree import Statement
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.cst_tree import Statement
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
 
 _TITLE = "draw in training only"
 _ADDED = m.BinaryOperation(operator=m.Add() | m.Subtract() | m.Multiply() | m.Divide())

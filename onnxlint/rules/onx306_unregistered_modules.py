@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import HiddenModules
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, bare
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import HiddenModules
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, bare
 
 _NAMED = m.DictElement(key=m.SimpleString() | m.ConcatenatedString())
 _ATTRIBUTE = m.Assign(targets=[m.AssignTarget(m.Attribute())]) | m.AnnAssign(target=m.Attribute())

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import Escape
-from onnxlint.records import Fix, Outcome, Safety, Severity
-from onnxlint.rules.freed import takes_tensor
+from onnxlint.base.records import Fix, Outcome, Safety, Severity
+from onnxlint.flow.state.observations import Escape
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, bare, call_name, dotted, tight
+from onnxlint.rules.helpers.freed_numbers import takes_tensor
+from onnxlint.rules.helpers.value_kinds import Values, stripped
 from onnxlint.rules.onx403_tensor_from_tensor import stacked
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, bare, call_name, dotted, tight
-from onnxlint.rules.values import Values, stripped
 
 _LEN, _INT = (m.Call(func=m.Name(name), args=[m.Arg(keyword=None, star="")]) for name in ("len", "int"))
 

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import Escape
-from onnxlint.records import Edit, Fix, Safety
-from onnxlint.rules.freed import takes_tensor
-from onnxlint.rules.numpy_names import FUNCTIONS, KEYWORDS, MEETS, METHODS, VALUES, WITHOUT_AXIS
-from onnxlint.rules.page import LeftOut
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import (
+from onnxlint.base.records import Edit, Fix, Safety
+from onnxlint.flow.state.observations import Escape
+from onnxlint.rules.engine.cst_tree import Statement
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import (
     Site,
     call_name,
     dotted,
@@ -25,8 +23,10 @@ from onnxlint.rules.site import (
     tight,
     variables,
 )
-from onnxlint.rules.tree import Statement
-from onnxlint.rules.values import assigned, stripped
+from onnxlint.rules.engine.source_page import LeftOut
+from onnxlint.rules.helpers.freed_numbers import takes_tensor
+from onnxlint.rules.helpers.numpy_names import FUNCTIONS, KEYWORDS, MEETS, METHODS, VALUES, WITHOUT_AXIS
+from onnxlint.rules.helpers.value_kinds import assigned, stripped
 
 _BACK = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
 _NUMBERS = ("float", "int", "bool")

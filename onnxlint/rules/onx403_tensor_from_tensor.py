@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import matchers as m
 
-from onnxlint.flow.facts import TensorFromPython
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.calls import drop_argument
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, bare, call_name, elements, has_star, keywords, positional, tight
-from onnxlint.rules.values import Values, stripped
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import TensorFromPython
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, bare, call_name, elements, has_star, keywords, positional, tight
+from onnxlint.rules.helpers.call_edits import drop_argument
+from onnxlint.rules.helpers.value_kinds import Values, stripped
 
 # Without a dim these give a tensor with no axes.
 _REDUCTIONS = frozenset(("sum", "mean", "max", "min", "std", "var", "prod", "amax", "amin", "median", "norm", "numel"))

@@ -6,10 +6,20 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Fix, Outcome, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, argument, call_name, dotted, has_star, indices, keywords, literal, positional
+from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import (
+    Site,
+    argument,
+    call_name,
+    dotted,
+    has_star,
+    indices,
+    keywords,
+    literal,
+    positional,
+)
 
 _TITLE = "sort, and take the middle"
 

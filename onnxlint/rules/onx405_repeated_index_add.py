@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, argument, call_name, dotted, literal, tight
-from onnxlint.rules.values import sizes_of
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, argument, call_name, dotted, literal, tight
+from onnxlint.rules.helpers.value_kinds import sizes_of
 
 
 class RepeatedIndexAdd(Rule):

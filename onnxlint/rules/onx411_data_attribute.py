@@ -7,10 +7,10 @@ from enum import Enum
 
 import libcst as cst
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Fix, Outcome, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, is_loaded
+from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, is_loaded
 
 _Binding = cst.Assign | cst.AnnAssign | cst.NamedExpr
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Escape
-from onnxlint.records import Fix, Outcome, Safety
-from onnxlint.rules.freed import takes_tensor
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, bare, dotted, has_star, keywords
-from onnxlint.rules.values import Values, stripped
+from onnxlint.base.records import Fix, Outcome, Safety
+from onnxlint.flow.state.observations import Escape
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, bare, dotted, has_star, keywords
+from onnxlint.rules.helpers.freed_numbers import takes_tensor
+from onnxlint.rules.helpers.value_kinds import Values, stripped
 
 _SAME = frozenset(
     (

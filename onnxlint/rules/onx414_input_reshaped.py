@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
 
 
 class InputReshaped(Rule):

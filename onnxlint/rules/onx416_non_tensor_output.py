@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import Output
-from onnxlint.records import Outcome
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.records import Outcome
+from onnxlint.flow.state.observations import Output
+from onnxlint.rules.engine.rule import Objection, Rule
 
 WORDS = {
     "number": "the Python number {}",

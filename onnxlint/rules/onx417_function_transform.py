@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import OpCall
-from onnxlint.records import Outcome, Severity
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.records import Outcome, Severity
+from onnxlint.flow.state.observations import OpCall
+from onnxlint.rules.engine.rule import Objection, Rule
 
 WHO = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
 

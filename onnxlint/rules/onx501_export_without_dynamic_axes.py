@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.calls import add_argument
-from onnxlint.rules.exports import export_call, names
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.call_edits import add_argument
+from onnxlint.rules.helpers.export_edits import export_call, names
 
 
 class ExportWithoutDynamicAxes(Rule):

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Fix, Safety
-from onnxlint.rules.exports import export_call, keyword_at, names
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, elements, literal
+from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, elements, literal
+from onnxlint.rules.helpers.export_edits import export_call, keyword_at, names
 
 
 class DynamicAxesWithDynamo(Rule):

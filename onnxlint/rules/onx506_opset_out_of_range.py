@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Outcome, Severity
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.records import Outcome, Severity
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
 
 # Measured with torch 2.13 and onnxruntime 1.31.
 DYNAMO = range(18, 27)  # below, the file is converted down afterwards, or left as it is; above, the runtime refuses it

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Fix, Outcome, Safety, Severity
-from onnxlint.rules.exports import leave_out
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Fix, Outcome, Safety, Severity
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.export_edits import leave_out
 
 IGNORED_BY_DYNAMO = ("operator_export_type", "custom_opsets", "export_modules_as_functions", "autograd_inlining")
 ONLY_DYNAMO = {

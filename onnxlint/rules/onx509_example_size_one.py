@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import AskedDim, Example, ExportCall
-from onnxlint.records import Fix, Outcome, Safety, Severity
-from onnxlint.rules.exports import constant
-from onnxlint.rules.rule import Objection, Rule
-from onnxlint.rules.site import Site, call_name, elements, literal, positional
+from onnxlint.base.records import Fix, Outcome, Safety, Severity
+from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site, call_name, elements, literal, positional
+from onnxlint.rules.helpers.export_edits import constant
 
 _MAKERS = ("randn", "rand", "zeros", "ones", "empty")
 

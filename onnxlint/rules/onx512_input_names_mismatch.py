@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Outcome, Severity
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.records import Outcome, Severity
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class InputNamesMismatch(Rule):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.records import Outcome, Severity
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.records import Outcome, Severity
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class ExportPrecision(Rule):

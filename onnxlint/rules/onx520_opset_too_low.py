@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.facts import ExportCall
-from onnxlint.paths import package_path
-from onnxlint.records import Outcome
-from onnxlint.rules.rule import Objection, Rule
+from onnxlint.base.paths import package_path
+from onnxlint.base.records import Outcome
+from onnxlint.flow.state.observations import ExportCall
+from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class OpsetTooLow(Rule):

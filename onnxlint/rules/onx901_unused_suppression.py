@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from onnxlint.records import Edit, Fix, Safety
-from onnxlint.rules.rule import Rule
-from onnxlint.rules.site import Site
+from onnxlint.base.records import Edit, Fix, Safety
+from onnxlint.rules.engine.rule import Rule
+from onnxlint.rules.engine.site import Site
 
 
 class UnusedSuppression(Rule):

@@ -8,7 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 
-from onnxlint.records import Diagnostic
+from onnxlint.base.records import Diagnostic
 from onnxlint.source.parse import SourceFile, parse_source
 from onnxlint.source.suppress import CODES, NOQA, find
 

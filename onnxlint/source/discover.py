@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnxlint.config import FILE_NAMES, Settings
-from onnxlint.files import kind, read_bytes
-from onnxlint.globs import Matcher, Patterns, below
-from onnxlint.paths import display_path
-from onnxlint.records import Diagnostic
+from onnxlint.base.files import kind, read_bytes
+from onnxlint.base.globs import Matcher, Patterns, below
+from onnxlint.base.paths import display_path
+from onnxlint.base.records import Diagnostic
+from onnxlint.config.settings import FILE_NAMES, Settings
 
 # What `exclude` is unless it is set: folders that never hold a project's own source.
 DEFAULT_EXCLUDES = frozenset(

@@ -15,9 +15,9 @@ from functools import lru_cache
 from itertools import accumulate, islice
 from pathlib import Path
 
-from onnxlint import files
-from onnxlint.paths import display_path
-from onnxlint.records import Diagnostic
+from onnxlint.base import files
+from onnxlint.base.paths import display_path
+from onnxlint.base.records import Diagnostic
 
 MAX_BYTES = 5_000_000
 MAX_TOKENS = 400_000  # Python's tree takes up to 700 bytes for each, and the analysis as much again

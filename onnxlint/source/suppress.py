@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnxlint.records import Finding, Span
+from onnxlint.base.records import Finding, Span
 from onnxlint.source.parse import SourceFile
 
 CODES = r"[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*"

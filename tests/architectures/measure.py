@@ -21,11 +21,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from onnxlint.config import load_settings
-from onnxlint.paths import package_path
-from onnxlint.probes.plan import Place, plan
-from onnxlint.probes.pool import ProbePool
-from onnxlint.records import ModelReport, Probe
+from onnxlint.base.paths import package_path
+from onnxlint.base.records import ModelReport, Probe
+from onnxlint.config.settings import load_settings
+from onnxlint.probes.schedule.plan import Place, plan
+from onnxlint.probes.schedule.pool import ProbePool
 
 HERE = Path(__file__).parent
 DATA = HERE / "verdicts.json"

@@ -7,7 +7,7 @@ import importlib
 import measure
 import pytest
 
-from onnxlint.records import EXPORTERS, Outcome
+from onnxlint.base.records import EXPORTERS, Outcome
 
 MODELS = measure.read()["models"]
 CELLS = [(name, exporter) for name in MODELS for exporter in EXPORTERS]

@@ -26,14 +26,14 @@ import measure  # noqa: E402
 import onnxruntime  # noqa: E402
 import torch  # noqa: E402
 
-from onnxlint.cache import Store  # noqa: E402
-from onnxlint.probes.examples import build_model, example_inputs  # noqa: E402
+from onnxlint.base.cache import Store  # noqa: E402
+from onnxlint.base.records import EXPORTERS, Outcome, Probe, ProbeResult  # noqa: E402
+from onnxlint.probes.examples.examples import build_model, example_inputs  # noqa: E402
 from onnxlint.probes.exporters import Example  # noqa: E402
-from onnxlint.probes.kept import Answers  # noqa: E402
-from onnxlint.probes.pool import ProbePool, environment  # noqa: E402
-from onnxlint.probes.warm import warm_up  # noqa: E402
-from onnxlint.probes.worker import run_probe  # noqa: E402
-from onnxlint.records import EXPORTERS, Outcome, Probe, ProbeResult  # noqa: E402
+from onnxlint.probes.process.warm import warm_up  # noqa: E402
+from onnxlint.probes.process.worker import run_probe  # noqa: E402
+from onnxlint.probes.schedule.pool import ProbePool, environment  # noqa: E402
+from onnxlint.probes.schedule.probe_cache import Answers  # noqa: E402
 
 T = TypeVar("T")
 

@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onnxlint.flow import entries
-from onnxlint.flow.budget import Exhausted
-from onnxlint.flow.domain import Function
-from onnxlint.flow.interpret import Interpreter
-from onnxlint.flow.ops import OpTable
+from onnxlint.flow import entry_points
+from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.state.budget import Exhausted
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values.domain import Function
 from onnxlint.project.classes import FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.source.parse import SourceFile, read_source
@@ -86,7 +86,7 @@ def sweep(path: Path, tally: Tally) -> None:
     try:
         project = Project(lambda _: None)
         info = project.add(source)
-        entries.analyse(project, debug=True)
+        entry_points.analyse(project, debug=True)
         run_functions(project, info, tally)
     except Exception as error:  # noqa: BLE001 - a sweep ends with every file, and then says what went wrong
         tally.errors.append(f"{path}: {type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from onnxlint.catalogue import load_catalogue
+from onnxlint.base.catalogue import load_catalogue
 from onnxlint.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

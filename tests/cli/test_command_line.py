@@ -15,23 +15,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onnxlint import __version__
+from onnxlint.base.globs import Glob
+from onnxlint.base.records import Diagnostic, Finding, ModelReport, ModelStatus, Report, Severity, Span, VerdictKind
 from onnxlint.cli import main
 from onnxlint.cli.output import encode
 from onnxlint.cli.running import exit_code
-from onnxlint.config import FileIgnore, Settings
-from onnxlint.globs import Glob
-from onnxlint.records import (
-    Diagnostic,
-    Finding,
-    ModelReport,
-    ModelStatus,
-    Report,
-    Severity,
-    Span,
-    VerdictKind,
-)
-from onnxlint.scopes import Scope
-from onnxlint.session import Session
+from onnxlint.config.settings import FileIgnore, Settings
+from onnxlint.run.scopes import Scope
+from onnxlint.run.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,7 +49,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, here: Path) -> Calls:
         diagnostics = tuple(d for scope in scopes for d in (*scope.diagnostics, *scope.found.diagnostics))
         return Session(dataclasses.replace(made.report, diagnostics=(*diagnostics, *made.report.diagnostics)))
 
-    monkeypatch.setattr("onnxlint.session.run", run)
+    monkeypatch.setattr("onnxlint.run.session.run", run)
     Path("gate.py").write_text("")
     return made
 

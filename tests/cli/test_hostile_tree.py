@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.files import NotAFile, TooLong, read_bytes
+from onnxlint.base.files import NotAFile, TooLong, read_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 GATE = """import torch

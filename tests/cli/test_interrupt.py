@@ -118,7 +118,7 @@ def test_a_signal_that_was_ignored_from_the_start_stays_ignored(
 
 def test_the_exit_code_holds_where_the_signal_came_while_a_dataclass_was_made(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
-        "import sys\nfrom onnxlint.interrupts import exit_code\n"
+        "import sys\nfrom onnxlint.base.interrupts import exit_code\n"
         "try:\n    exec('raise KeyboardInterrupt')\nexcept KeyboardInterrupt:\n    sys.exit(exit_code())\n"
     )
     assert subprocess.run([sys.executable, "-m", "program"], cwd=tmp_path, check=False).returncode == 130

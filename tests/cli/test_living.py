@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from onnxlint import session
+from onnxlint.base.records import Diagnostic, Report
 from onnxlint.cli import actions, main
-from onnxlint.records import Diagnostic, Report
+from onnxlint.run import session
 from onnxlint.source.parse import SourceFile
 
 GATE = """import torch

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.records import Cause, Evidence, Finding, Outcome, Severity, Span
-from onnxlint.repros import kept, named, remember
+from onnxlint.base.records import Cause, Evidence, Finding, Outcome, Severity, Span
+from onnxlint.run.counterexamples import kept, named, remember
 
 SCRIPT = '"""{claim}\n\nMore."""\nimport sys\nprint("ran", sys.argv[1:])\nsys.exit({code})\n'
 

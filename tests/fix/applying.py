@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnxlint.config import ModelConfig, Settings
-from onnxlint.edits import apply_edits
-from onnxlint.fix.choose import choose
-from onnxlint.pipeline import run_check
-from onnxlint.records import Finding, Safety
+from onnxlint.base.edits import apply_edits
+from onnxlint.base.records import Finding, Safety
+from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.run.fix_choice import choose
+from onnxlint.run.pipeline import run_check
 
 ROUNDS = 10
 

@@ -12,9 +12,9 @@ import pytest
 from applying import fix_all, lint
 from contracts import Contract, contracts, probe_options
 
-from onnxlint.config import ModelConfig
-from onnxlint.records import Safety
-from onnxlint.rules.registry import mending_rules
+from onnxlint.base.records import Safety
+from onnxlint.config.settings import ModelConfig
+from onnxlint.rules.engine.registry import mending_rules
 
 ALL = contracts()
 FIXED = [c for c in ALL if c.code in mending_rules()]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.fix import write
-from onnxlint.fix.write import Change, unified_diff
+from onnxlint.run import fix_writing
+from onnxlint.run.fix_writing import Change, unified_diff
 
 
 def diff_of(old: str, new: str) -> str:
@@ -20,7 +20,7 @@ def diff_of(old: str, new: str) -> str:
 def test_what_git_makes_of_a_diff_in_pieces_is_the_new_text(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write, "LONG", 0)
+    monkeypatch.setattr(fix_writing, "LONG", 0)
     chance = random.Random(seed)
     rows = [chance.choice(["same", "pass", f"x{n}", ""]) for n in range(chance.randrange(1, 40))]
     after = list(rows)
@@ -43,19 +43,19 @@ def test_a_diff_in_pieces_of_one_change_is_that_of_difflib(monkeypatch: pytest.M
     old = "".join(f"x{n} = {n % 3}\n" for n in range(100))
     new = old.replace("x50 = 2", "x50 = 7")
     whole = diff_of(old, new)
-    monkeypatch.setattr(write, "LONG", 0)
+    monkeypatch.setattr(fix_writing, "LONG", 0)
     assert diff_of(old, new) == whole
 
 
 def test_lines_that_repeat_are_compared_in_their_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    kind = write.difflib.SequenceMatcher
+    kind = fix_writing.difflib.SequenceMatcher
 
     def noted(junk: None, a: list[str], b: list[str], autojunk: bool = True) -> object:
         sizes.append(len(a) * len(b))
         return kind(junk, a, b, autojunk)
 
     old = "".join(f"class C{n}:\n    a = 1\n    b = 2\n\n" for n in range(3000))
-    monkeypatch.setattr(write.difflib, "SequenceMatcher", noted)
+    monkeypatch.setattr(fix_writing.difflib, "SequenceMatcher", noted)
     assert diff_of(old, old.replace("a = 1", "a = 3")).count("\n+    a = 3") == 3000
     assert sum(sizes) < 100_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from onnxlint.edits import apply_edits
-from onnxlint.records import Finding, Safety, Severity, Span
-from onnxlint.rules.page import Page
-from onnxlint.rules.site import Site
+from onnxlint.base.edits import apply_edits
+from onnxlint.base.records import Finding, Safety, Severity, Span
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.engine.source_page import Page
 
 HEADS = {
     "nothing": ("", "\nimport torch\n"),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from applying import fix_all, lint
 
-from onnxlint.rules.registry import mending_rules
+from onnxlint.rules.engine.registry import mending_rules
 
 torch = pytest.importorskip("torch")
 

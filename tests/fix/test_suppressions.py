@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from applying import lint
 
-from onnxlint.edits import apply_edits
+from onnxlint.base.edits import apply_edits
 
 TEXT = '''\
 """About it."""

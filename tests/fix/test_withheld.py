@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from applying import lint
 
-from onnxlint.records import Finding, Fix, Outcome, Safety
+from onnxlint.base.records import Finding, Fix, Outcome, Safety
 
 HEAD = """\
 import torch

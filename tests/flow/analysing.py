@@ -1,4 +1,4 @@
-"""Small sources as a project in memory: their facts, their findings, and the abstract values of their functions."""
+"""Small sources as a project in memory: observations, findings, and the abstract values of their functions."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.flow import shapes
-from onnxlint.flow.domain import Function, Value
-from onnxlint.flow.entries import Analysis, analyse
-from onnxlint.flow.facts import Fact, Output
-from onnxlint.flow.interpret import Interpreter
-from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parts import Declared
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS, Outcome, Severity
+from onnxlint.flow.entry_points import Analysis, analyse
+from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.state.observations import Observation, Output
+from onnxlint.flow.state.partitions import Declared
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import Function, Value
 from onnxlint.project.modules import ModuleInfo, Project
-from onnxlint.records import EXPORTERS, Outcome, Severity
-from onnxlint.rules.findings import run_rules
+from onnxlint.rules.engine.findings import run_rules
 from onnxlint.source.parse import SourceFile, parse_source
 
 PRELUDE = """\
@@ -74,25 +74,27 @@ def analysed(
     return found
 
 
-def facts_of(source: str | Project, declared: Sequence[Declared] = ()) -> tuple[Fact, ...]:
-    """The facts of a source or a project, but for what its forward returns: many sources give their input back."""
-    return tuple(fact for fact in analysed(source, declared).facts if not isinstance(fact, Output))
+def facts_of(source: str | Project, declared: Sequence[Declared] = ()) -> tuple[Observation, ...]:
+    """The observations of a source or a project, but for what forward returns: many sources give their input back."""
+    return tuple(
+        observation for observation in analysed(source, declared).observations if not isinstance(observation, Output)
+    )
 
 
 def told(source: str | Project, declared: Sequence[Declared] = ()) -> list[str]:
-    """The facts in short, sorted: `Branch if data: x.sum() > 0`; a `?` at the end marks one that is not sure."""
-    return sorted(_short(fact) for fact in facts_of(source, declared))
+    """The observations in short, sorted: `Branch if data: x.sum() > 0`; a `?` at the end marks one that is not sure."""
+    return sorted(_short(observation) for observation in facts_of(source, declared))
 
 
-def _short(fact: Fact) -> str:
-    words = [type(fact).__name__]
+def _short(observation: Observation) -> str:
+    words = [type(observation).__name__]
     words += [
-        str(getattr(fact, name))
+        str(getattr(observation, name))
         for name in ("keyword", "operator", "how", "hazard", "call", "over", "kind", "where", "container", "parameter")
-        if getattr(fact, name, "")
+        if getattr(observation, name, "")
     ]
-    words += [str(getattr(fact, name)) for name in ("reads", "source") if getattr(fact, name, "")]
-    return f"{' '.join(words)}: {fact.text}" + ("" if fact.sure else "?")
+    words += [str(getattr(observation, name)) for name in ("reads", "source") if getattr(observation, name, "")]
+    return f"{' '.join(words)}: {observation.text}" + ("" if observation.sure else "?")
 
 
 def running(source: str | Project, axes: shapes.Axes | None = None) -> tuple[Interpreter, ModuleInfo]:

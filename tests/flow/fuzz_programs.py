@@ -19,12 +19,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from limited import limit
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.flow import results
-from onnxlint.flow.entries import analyse
-from onnxlint.records import EXPORTERS
-from onnxlint.rules.findings import run_rules
-from onnxlint.rules.fixes import with_fixes
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS
+from onnxlint.flow import part_results
+from onnxlint.flow.entry_points import analyse
+from onnxlint.rules.engine.findings import run_rules
+from onnxlint.rules.engine.fixes import with_fixes
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SECONDS = 10  # of processor time for one program: a thousand times what most take
@@ -257,12 +257,12 @@ def outcome(text: str) -> list[object]:
     """Everything that the static pass says of a program."""
     project = project_of(text)
     found = analyse(project, debug=True)
-    written = results.plain(found.facts)
-    assert results.told(written) == list(found.facts)
-    record = results.Outcome(written, found.problems, found.candidates, (), (), {}, {}, {}, ({}, (), ()))
+    written = part_results.plain(found.observations)
+    assert part_results.told(written) == list(found.observations)
+    record = part_results.Outcome(written, found.problems, found.candidates, (), (), {}, {}, {}, ({}, (), ()))
     with contextlib.suppress(UnicodeEncodeError):  # a name that is no text: nothing is kept for the next run
-        results.encode(record)
-    findings, broken = run_rules(found.facts, load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
+        part_results.encode(record)
+    findings, broken = run_rules(found.observations, load_catalogue(), EXPORTERS, lambda *_: True, lambda _: text)
     assert broken == ()
     assert not any(problem.internal for problem in found.problems)
     return [*with_fixes(findings, lambda _: text), *found.problems, *found.candidates]
@@ -309,7 +309,7 @@ def survey(count: int) -> tuple[int, int]:
     def visit(text: str) -> None:
         if is_python(text):
             counted[0] += 1
-            counted[1] += bool(analyse(project_of(text)).facts)
+            counted[1] += bool(analyse(project_of(text)).observations)
 
     run(programs(), visit, count)
     return counted[0], counted[1]

@@ -40,7 +40,7 @@ def child(script: Path, *arguments: str, stdin: str = "") -> subprocess.Complete
 
 
 def outcomes(sources: Mapping[str, str], seconds: int) -> dict[str, dict[str, Any]]:
-    """What came of each source: `facts`, `problems`, `error`, `seconds` of processor time; a dead process has no say.
+    """What came of each source: `observations`, `problems`, `error`, `seconds` of CPU; a dead process has no say.
 
     The process ends after so many seconds of processor time for all of them.
     """
@@ -52,14 +52,14 @@ def main(seconds: int) -> None:
     """Analyse the sources of standard input."""
     from analysing import project_of
 
-    from onnxlint.flow.entries import analyse
+    from onnxlint.flow.entry_points import analyse
 
     limit(seconds=seconds)
     for name, text in json.load(sys.stdin).items():
-        began, told = time.process_time(), {"facts": [], "problems": [], "error": ""}
+        began, told = time.process_time(), {"observations": [], "problems": [], "error": ""}
         try:
             found = analyse(project_of(text), debug=True)
-            told["facts"] = [fact.text for fact in found.facts]
+            told["observations"] = [observation.text for observation in found.observations]
             told["problems"] = [problem.message for problem in found.problems]
         except Exception as error:  # noqa: BLE001 - the test shows it
             told["error"] = f"{type(error).__name__}: {error}"

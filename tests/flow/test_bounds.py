@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from limited import outcomes
 
-from onnxlint.flow.domain import WEIGHT
+from onnxlint.flow.values.domain import WEIGHT
 
 SECONDS = 60  # of processor time for all programs; they take about five
 TIMES = 40
@@ -135,7 +135,7 @@ def test_a_program_whose_values_are_very_large_is_analysed_to_its_end(name: str)
     result = told()[name]
     assert result["error"] == ""
     assert result["problems"] == []
-    assert "x.sum() > 0" in result["facts"]
+    assert "x.sum() > 0" in result["observations"]
 
 
 def test_heavy_values_take_steps() -> None:

@@ -7,9 +7,9 @@ import textwrap
 import pytest
 from analysing import PRELUDE, facts_of, project_of
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.records import EXPORTERS
-from onnxlint.rules.findings import run_rules
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS
+from onnxlint.rules.engine.findings import run_rules
 
 MODELS = """
 import collections

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 from analysing import PRELUDE, project_of, told
 
-from onnxlint.flow.parts import Declared
-from onnxlint.records import DimSpec, TensorSpec
+from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.flow.state.partitions import Declared
 
 MODEL = """\
 class M(nn.Module):
@@ -49,7 +49,7 @@ def lint(
     factory: str = "model:M",
     parameters: str = "x",
 ) -> list[str]:
-    """The facts of a declared model with this body of forward."""
+    """The observations of a declared model with this body of forward."""
     source = MODEL.format(parameters=parameters) + textwrap.indent(textwrap.dedent(body).strip(), " " * 8) + INPUTS
     return told(project_of(PRELUDE + source), [Declared(factory, inputs, dynamic)])
 

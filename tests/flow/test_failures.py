@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 from analysing import PRELUDE, project_of
 
-from onnxlint import pipeline
 from onnxlint.api import check_paths
-from onnxlint.config import Settings
-from onnxlint.flow import candidates, entries, python, targets
-from onnxlint.flow.entries import Analysis, analyse
+from onnxlint.base.records import Fix
+from onnxlint.config.settings import Settings
+from onnxlint.flow import entry_points
+from onnxlint.flow.entry_points import Analysis, analyse
+from onnxlint.flow.interpreter import assignment_targets, builtin_calls
+from onnxlint.flow.state import candidates
 from onnxlint.project.classes import ClassInfo
-from onnxlint.records import Fix
+from onnxlint.rules.engine.site import Site
 from onnxlint.rules.onx101_tensor_branch import TensorBranch
-from onnxlint.rules.site import Site
+from onnxlint.run import pipeline
 from onnxlint.source.discover import discover
 
 HEAD = PRELUDE.count("\n")
@@ -46,9 +48,9 @@ def analysed(line: str, probing: bool = True) -> Analysis:
 
 
 def test_an_error_in_an_expression_leaves_its_value_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(python.BUILTINS, "round", broken)
+    monkeypatch.setitem(builtin_calls.BUILTINS, "round", broken)
     found = analysed("z, n = 1, round(2.5) if x is None else 3")
-    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert {observation.text for observation in found.observations} >= EVERYTHING
     [problem] = found.problems
     assert (problem.path, problem.line, problem.internal) == ("/nowhere/model.py", HEAD + 8, True)
     assert problem.message.startswith("internal error in model.M.forward: ZeroDivisionError: what for 999")
@@ -57,37 +59,37 @@ def test_an_error_in_an_expression_leaves_its_value_unknown(monkeypatch: pytest.
 
 
 def test_an_error_in_a_statement_leaves_what_it_binds_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "_stored", broken)
+    monkeypatch.setattr(assignment_targets, "_stored", broken)
     found = analysed("d = {}; d[0] = x; b = x if d[0].sum() else y")
-    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert {observation.text for observation in found.observations} >= EVERYTHING
     [problem] = found.problems
     assert (problem.line, problem.internal) == (HEAD + 8, True)
     assert problem.message.endswith("what this statement does is taken to be unknown")
 
 
 def test_an_error_in_an_arm_keeps_no_exporter_from_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "_stored", broken)
+    monkeypatch.setattr(assignment_targets, "_stored", broken)
     found = analysed("d = {}\n        if torch.jit.is_tracing():\n            d[0] = x")
-    [after] = [fact for fact in found.facts if fact.text == "y.mean() > 0"]
+    [after] = [observation for observation in found.observations if observation.text == "y.mean() > 0"]
     assert after.exporters == ("torchscript", "dynamo")
 
 
 def test_an_error_before_a_forward_runs_names_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = entries._unknown_arguments
+    given = entry_points._unknown_arguments
 
     def fails(engine: object, unit: object, *more: object) -> object:
         return broken() if getattr(unit, "qualname", "") == "M.forward" else given(engine, unit, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(entries, "_unknown_arguments", fails)
+    monkeypatch.setattr(entry_points, "_unknown_arguments", fails)
     found = analysed("pass")
-    assert {fact.text for fact in found.facts} == {"x.any()"}
+    assert {observation.text for observation in found.observations} == {"x.any()"}
     [problem] = found.problems
     assert (problem.line, problem.internal) == (HEAD + 5, True)
     assert problem.message.endswith("...; it is not analysed further")
 
 
 def test_an_analysis_that_debugs_raises_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(python.BUILTINS, "round", broken)
+    monkeypatch.setitem(builtin_calls.BUILTINS, "round", broken)
     with pytest.raises(ZeroDivisionError):
         analyse(project_of(PRELUDE + MODEL.format(line="n = round(2.5)")), debug=True)
 
@@ -95,7 +97,7 @@ def test_an_analysis_that_debugs_raises_the_error(monkeypatch: pytest.MonkeyPatc
 def test_the_run_reports_the_error_at_its_line_and_all_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(python.BUILTINS, "round", broken)
+    monkeypatch.setitem(builtin_calls.BUILTINS, "round", broken)
     path = tmp_path / "model.py"
     path.write_text(PRELUDE + MODEL.format(line="n = round(2.5)"))
     result = check_paths([path], static_only=True, cache=False)
@@ -109,7 +111,7 @@ def test_the_run_reports_the_error_at_its_line_and_all_findings(
 
 def test_a_statement_nested_too_deeply_costs_itself_and_is_named() -> None:
     found = analysed("z = x" + " + x" * 2000)
-    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert {observation.text for observation in found.observations} >= EVERYTHING
     [problem] = found.problems
     assert (problem.line, problem.internal) == (HEAD + 8, False)
     assert "nested too deeply" in problem.message
@@ -126,7 +128,7 @@ def test_an_error_about_a_class_before_anything_runs_costs_that_class(
 
     monkeypatch.setattr(ClassInfo, step, fails)
     found = analysed("pass", probing=False)
-    assert "x.any()" in {fact.text for fact in found.facts}
+    assert "x.any()" in {observation.text for observation in found.observations}
     assert {(p.path, p.line, p.internal) for p in found.problems} == {("/nowhere/model.py", HEAD + 2, True)}
     assert "internal error in M: ZeroDivisionError" in found.problems[0].message
     with pytest.raises(ZeroDivisionError):
@@ -138,7 +140,7 @@ def test_an_error_about_how_a_model_is_fed_costs_that_model(tmp_path: Path, monk
     monkeypatch.setattr(candidates, "forward_parameters", lambda cls: broken() if cls.qualname == "M" else given(cls))
     text = PRELUDE + MODEL.format(line="pass")
     found = analyse(project_of(text))
-    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert {observation.text for observation in found.observations} >= EVERYTHING
     assert [candidate.factory for candidate in found.candidates] == ["model:N"]
     (tmp_path / "model.py").write_text(text)
     settings = Settings(tmp_path, cache=False)
@@ -151,16 +153,16 @@ def test_an_error_about_how_a_model_is_fed_costs_that_model(tmp_path: Path, monk
 
 
 def test_an_error_about_the_exports_of_a_file_costs_these_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "_export_scripts", broken)
+    monkeypatch.setattr(entry_points, "_export_scripts", broken)
     found = analysed("pass")
-    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert {observation.text for observation in found.observations} >= EVERYTHING
     assert [(p.path, p.line, p.internal) for p in found.problems] == [("/nowhere/model.py", None, True)]
 
 
 def test_an_error_about_which_models_are_exported_costs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "never_exported", broken)
+    monkeypatch.setattr(entry_points, "never_exported", broken)
     found = analysed("pass")
-    assert {fact.text for fact in found.facts} >= EVERYTHING
+    assert {observation.text for observation in found.observations} >= EVERYTHING
     assert [p.internal for p in found.problems] == [True]
 
 

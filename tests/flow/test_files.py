@@ -201,9 +201,9 @@ def test_a_value_that_a_helper_gives_is_traced_through_its_file(tmp_path: Path) 
         ),
         "ops.py": "def score(x):\n    y = x * 2\n    return y.sum()\n",
     }
-    (fact,) = facts_of(written(files, tmp_path))
-    assert fact.text == "n > 0"
-    assert [(Path(s.path).name, s.line, s.message) for s in fact.trace] == [
+    (observation,) = facts_of(written(files, tmp_path))
+    assert observation.text == "n > 0"
+    assert [(Path(s.path).name, s.line, s.message) for s in observation.trace] == [
         ("model.py", 4, "`x` is an input of `M.forward`"),
         ("model.py", 5, "passed to `score` as `x`"),
         ("ops.py", 2, "`y` is assigned"),

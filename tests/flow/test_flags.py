@@ -7,7 +7,7 @@ import textwrap
 import pytest
 from analysing import findings_of, result_of, told
 
-from onnxlint.flow.domain import Tensor, Tuple, Value
+from onnxlint.flow.values.domain import Tensor, Tuple, Value
 
 INNER = """\
 class Inner(nn.Module):
@@ -95,14 +95,14 @@ ON = {
 @pytest.mark.parametrize(("body", "parameters"), OFF.values(), ids=OFF.keys())
 def test_what_only_a_flag_asks_for_is_not_sure(body: str, parameters: str) -> None:
     found = told(model(body, parameters))
-    assert [fact for fact in found if not fact.endswith("?")] == []
+    assert [observation for observation in found if not observation.endswith("?")] == []
     assert findings_of(model(body, parameters)) == set()
 
 
 @pytest.mark.parametrize(("body", "parameters"), ON.values(), ids=ON.keys())
 def test_what_is_done_without_a_flag_is_reported(body: str, parameters: str) -> None:
     assert {code for code, _, _ in findings_of(model(body, parameters))} <= {"ONX101", "ONX401"}
-    assert [fact for fact in told(model(body, parameters)) if not fact.endswith("?")] != []
+    assert [observation for observation in told(model(body, parameters)) if not observation.endswith("?")] != []
 
 
 def test_a_module_that_others_build_may_be_told_anything() -> None:

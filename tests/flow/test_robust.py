@@ -16,12 +16,14 @@ from analysing import PRELUDE, analysed, facts_of, project_of, told
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint.flow import budget, entries, parameters
-from onnxlint.flow.budget import Exhausted
-from onnxlint.flow.domain import Function
-from onnxlint.flow.interpret import Interpreter
-from onnxlint.flow.ops import OpTable
-from onnxlint.flow.parts import Part
+from onnxlint.flow import entry_points
+from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.python import entry_parameters
+from onnxlint.flow.state import budget
+from onnxlint.flow.state.budget import Exhausted
+from onnxlint.flow.state.partitions import Part
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values.domain import Function
 from onnxlint.project.modules import ModuleInfo, Project
 from onnxlint.source.parse import SourceFile, read_source
 
@@ -56,7 +58,7 @@ def test_a_package_is_analysed_without_an_error(name: str) -> None:
         file = read(path)
         if file is not None:
             project.add(file)
-    assert entries.analyse(project, debug=True).problems == ()
+    assert entry_points.analyse(project, debug=True).problems == ()
 
 
 def every_function(info: ModuleInfo) -> Iterator[Function]:
@@ -191,7 +193,7 @@ def analyses(text: str) -> bool:
         ast.parse(text)
     except (SyntaxError, ValueError):
         return False
-    entries.analyse(project_of(text), debug=True)
+    entry_points.analyse(project_of(text), debug=True)
     return True
 
 
@@ -262,7 +264,7 @@ DEEP = {
 
 @pytest.mark.parametrize("body", DEEP.values(), ids=DEEP.keys())
 def test_deep_or_long_expressions_end(body: str) -> None:
-    found = entries.analyse(project_of(model(body)), debug=True)
+    found = entry_points.analyse(project_of(model(body)), debug=True)
     assert all("nested too deeply" in p.message for p in found.problems)
 
 
@@ -284,7 +286,7 @@ def test_deep_blocks_end(head: str) -> None:
         text += "    " * (i + 1) + head.format(i)
     text += "    " * (depth + 1) + "return x\n"
     source = "import torch\nclass M(torch.nn.Module):\n" + textwrap.indent(text, "    ")
-    told = [problem.message for problem in entries.analyse(project_of(source), debug=True).problems]
+    told = [problem.message for problem in entry_points.analyse(project_of(source), debug=True).problems]
     assert len(told) == (depth == 14)
     assert all("are followed once only" in message for message in told)
 
@@ -293,7 +295,7 @@ def test_a_long_chain_of_elifs_ends() -> None:
     body = "if x is None:\n            pass\n" + "".join(
         f"        elif y == {i}:\n            x = x + {i}\n" for i in range(300)
     )
-    assert all("nested too deeply" in p.message for p in entries.analyse(project_of(model(body))).problems)
+    assert all("nested too deeply" in p.message for p in entry_points.analyse(project_of(model(body))).problems)
 
 
 def test_a_long_chain_of_calls_is_followed_as_far_as_it_goes() -> None:
@@ -308,8 +310,8 @@ def test_python_s_own_stack_being_full_costs_that_call_only() -> None:
     nest += "def deep2(x):\n    x = " + "abs(" * 80 + "deep3(x)" + ")" * 80 + "\n    return x\n"
     nest += "def deep3(x):\n    x = " + "abs(" * 80 + "x" + ")" * 80 + "\n    return x\n"
     limit = sys.getrecursionlimit()
-    found = entries.analyse(project_of(nest + model(body)), debug=True)
-    assert [f.text for f in found.facts] == ["x.sum() > 0"]
+    found = entry_points.analyse(project_of(nest + model(body)), debug=True)
+    assert [f.text for f in found.observations] == ["x.sum() > 0"]
     assert sys.getrecursionlimit() == limit
 
 
@@ -341,7 +343,7 @@ def test_a_file_of_twenty_thousand_lines_ends() -> None:
         for i in range(310)
     )
     assert classes.count("\n") > 20_000
-    assert len(analysed(classes).facts) == 310 * 20
+    assert len(analysed(classes).observations) == 310 * 20
 
 
 def test_a_forward_of_many_lines_ends() -> None:
@@ -398,12 +400,12 @@ def test_loops_deep_in_others_are_analysed_for_one_turn_and_named(loop: str) -> 
         "    def forward(self, x):\n" + nested(loop, 20, "x = x * x.item()") + "\n        return x if x.any() else -x"
     )
     engine = Interpreter(project_of(f"import torch\nclass M(torch.nn.Module):\n{body}\n"), OpTable.load())
-    run = entries.run_part(engine, Part(tuple(engine.project.modules.values())))
+    run = entry_points.run_part(engine, Part(tuple(engine.project.modules.values())))
     assert budget.FILE - engine.budget.of_file("/nowhere/model.py", 0) < 10_000
     [problem] = run.problems
     assert problem.line == 3
     assert f"at line {4 + budget.LOOPS}, are followed once only" in problem.message
-    assert {"x.any()", "x.item()"} <= {f.text for f in engine.facts.values()}
+    assert {"x.any()", "x.item()"} <= {f.text for f in engine.observations.values()}
 
 
 @pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
@@ -421,14 +423,14 @@ class Gate(torch.nn.Module):
     def forward(self, x):
         return x if x.any() else -x
 """
-    found = entries.analyse(project_of(source), debug=True)
+    found = entry_points.analyse(project_of(source), debug=True)
     [problem] = found.problems
     assert problem.path == "/nowhere/model.py"
     assert not problem.internal
     assert "Endless.forward takes too many steps to analyse" in problem.message
     assert problem.line is not None
     assert f", at line {problem.line}, is not seen" in problem.message
-    assert {f.text for f in found.facts} >= {"x.sum() > 0", "x.any()"}
+    assert {f.text for f in found.observations} >= {"x.sum() > 0", "x.any()"}
 
 
 def test_a_file_of_many_heavy_entry_points_is_left_when_it_has_taken_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,7 +441,7 @@ def test_a_file_of_many_heavy_entry_points_is_left_when_it_has_taken_its_steps(m
         f"class M{i}(torch.nn.Module):\n    def forward(self, x):\n{ENDLESS['loops']}\n        return {i}\n"
         for i in range(20)
     )
-    problems = entries.analyse(project_of("import torch\n" + heavy), debug=True).problems
+    problems = entry_points.analyse(project_of("import torch\n" + heavy), debug=True).problems
     assert len(problems) == 6
     assert "M5.forward and what comes after it is left out" in problems[-1].message
     assert all("takes too many steps" in p.message for p in problems)
@@ -456,9 +458,9 @@ class Endless(nn.Module):
     def forward(self, x):
         return x if x.any() else -x
 """
-    found = entries.analyse(project_of(PRELUDE + source), debug=True)
+    found = entry_points.analyse(project_of(PRELUDE + source), debug=True)
     assert [p.message.partition(" takes")[0] for p in found.problems] == ["Endless.__init__"]
-    assert [f.text for f in found.facts] == ["x.any()"]
+    assert [f.text for f in found.observations] == ["x.any()"]
 
 
 def test_a_dict_that_grows_write_by_write_is_still_read() -> None:
@@ -471,17 +473,17 @@ def test_a_dict_that_grows_write_by_write_is_still_read() -> None:
 def test_a_long_way_of_a_value_is_told_by_its_first_and_its_last_steps() -> None:
     lines = "".join(f"        x = x + {i}\n" for i in range(500))
     source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if x.any() else -x\n"
-    [fact] = facts_of(source)
+    [observation] = facts_of(source)
     first = len(PRELUDE.splitlines()) + 2
-    assert [s.line for s in fact.trace] == [first, *range(first + 496, first + 501)]
-    assert fact.trace[0].message == "`x` is an input of `M.forward`"
+    assert [s.line for s in observation.trace] == [first, *range(first + 496, first + 501)]
+    assert observation.trace[0].message == "`x` is an input of `M.forward`"
 
 
 def test_a_fact_among_very_many_variables_tells_of_those_it_speaks_of() -> None:
     lines = "".join(f"        y{i} = x + {i}\n" for i in range(300))
     source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if y7.any() else -x\n"
-    [fact] = facts_of(source)
-    assert dict(fact.known) == {"": "tensor/bool:", "y7": "tensor"}
+    [observation] = facts_of(source)
+    assert dict(observation.known) == {"": "tensor/bool:", "y7": "tensor"}
 
 
 @pytest.mark.parametrize(
@@ -536,9 +538,9 @@ class Other(nn.Module):
     def forward(self, x):
         return torch.stack([row.relu() for row in x])
 """
-    found = entries.analyse(project_of(PRELUDE + OVER_MODULES.format(before=endless) + other), debug=True)
+    found = entry_points.analyse(project_of(PRELUDE + OVER_MODULES.format(before=endless) + other), debug=True)
     assert [p.message.partition(" takes")[0] for p in found.problems] == ["Blocks.forward"]
-    assert "Other.forward" in [f.symbol.partition(".")[2] for f in found.facts if type(f).__name__ == "Loop"]
+    assert "Other.forward" in [f.symbol.partition(".")[2] for f in found.observations if type(f).__name__ == "Loop"]
 
 
 def test_a_forward_of_very_many_inputs_is_read_as_one_of_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -548,7 +550,7 @@ def test_a_forward_of_very_many_inputs_is_read_as_one_of_a_few(monkeypatch: pyte
     )
     source = f"import torch\nclass M(torch.nn.Module):\n    def forward(self, {', '.join(names)}):\n{body}\n"
     source += "        return y if x2.any() else -y\n"
-    few = entries.analyse(project_of(source)).facts
-    monkeypatch.setattr(parameters, "MANY", 1000)
-    assert entries.analyse(project_of(source)).facts == few
+    few = entry_points.analyse(project_of(source)).observations
+    monkeypatch.setattr(entry_parameters, "MANY", 1000)
+    assert entry_points.analyse(project_of(source)).observations == few
     assert len(few) == 1

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from analysing import PRELUDE, expected_of, facts_of, project_of, written
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.flow.facts import Branch, ExportCall
-from onnxlint.flow.tree import body_of
-from onnxlint.records import EXPORTERS, Severity
-from onnxlint.rules.findings import run_rules
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS, Severity
+from onnxlint.flow.state.observations import Branch, ExportCall
+from onnxlint.flow.values.node_places import body_of
+from onnxlint.rules.engine.findings import run_rules
 
 # Above the code that two files share, so that it stands at other lines in each.
 ABOVE = {"a.py": PRELUDE, "b.py": PRELUDE + "\n\n# further down\nLIMIT = 3\n\n"}
@@ -201,7 +201,7 @@ def test_equal_methods_of_two_classes_of_a_file_are_told_apart() -> None:
         f"class {name}(nn.Module):\n{textwrap.indent(textwrap.dedent(method), '    ')}" for name in "MNP"
     )
     head = PRELUDE.count("\n")
-    # Facts, since not each of them becomes a finding.
+    # Observations, since not each of them becomes a finding.
     assert {f.span.line - head for f in facts_of(source)} == {line for _, line in expected_of(source)}
 
 
@@ -241,8 +241,12 @@ def test_a_default_means_what_its_file_says(call: str, reading: str, tmp_path: P
 
 def test_a_decorator_is_a_statement_of_its_file() -> None:
     source = PRELUDE + textwrap.dedent(SHARED["compiled functions"])
-    [fact] = facts_of(project_of(source))
-    assert fact.statement == fact.span.line == source.split("\n").index("@torch.compile(  # expect: ONX419") + 1
+    [observation] = facts_of(project_of(source))
+    assert (
+        observation.statement
+        == observation.span.line
+        == source.split("\n").index("@torch.compile(  # expect: ONX419") + 1
+    )
 
 
 def test_a_trace_runs_through_equal_functions_of_two_files(tmp_path: Path) -> None:
@@ -253,9 +257,9 @@ def test_a_trace_runs_through_equal_functions_of_two_files(tmp_path: Path) -> No
         "one.py": f"from two import step as following\n\n{step}",
         "two.py": f"def following(x):\n    if x.sum() > 0:\n        return x\n    return -x\n\n\n\n{step}",
     }
-    [fact] = [f for f in facts_of(written(files, tmp_path)) if isinstance(f, Branch)]
-    assert (Path(fact.span.path).name, fact.span.line) == ("two.py", 2)
-    assert [(Path(s.path).name, s.line, s.message) for s in fact.trace] == [
+    [observation] = [f for f in facts_of(written(files, tmp_path)) if isinstance(f, Branch)]
+    assert (Path(observation.span.path).name, observation.span.line) == ("two.py", 2)
+    assert [(Path(s.path).name, s.line, s.message) for s in observation.trace] == [
         ("model.py", 4, "`x` is an input of `M.forward`"),
         ("model.py", 5, "passed to `step` as `x`"),
         ("one.py", 4, "`y` is assigned"),
@@ -314,6 +318,6 @@ def test_a_function_that_does_not_parse_alone_has_the_lines_of_the_file() -> Non
     unit = next(iter(project.modules.values())).classes["M"].methods["forward"]
     with pytest.raises(SyntaxError):
         project.texts(unit.text)
-    [fact] = facts_of(project)
-    assert fact.span.line == len(PRELUDE.splitlines()) + 5
-    assert [step.line - unit.line for step in fact.trace] == [0]
+    [observation] = facts_of(project)
+    assert observation.span.line == len(PRELUDE.splitlines()) + 5
+    assert [step.line - unit.line for step in observation.trace] == [0]

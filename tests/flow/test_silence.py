@@ -1,4 +1,4 @@
-"""Near misses of the interpreter: Python that a trace keeps, or that no trace comes through, gives no fact."""
+"""Near misses of the interpreter: Python that a trace keeps, or that no trace comes through, gives no observation."""
 
 from __future__ import annotations
 

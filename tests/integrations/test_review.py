@@ -19,7 +19,7 @@ from node_packages import node_modules
 
 from onnxlint.integrations.review import ReviewError
 from onnxlint.integrations.review.comments import fingerprint_of, is_summary
-from onnxlint.integrations.review.github import Pull
+from onnxlint.integrations.review.pull_request import Pull
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
 TOKEN = "ghs_that_nobody_may_see"

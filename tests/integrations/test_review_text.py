@@ -11,11 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from onnxlint.integrations.review import places
-from onnxlint.integrations.review.comments import Summary, comment, fingerprint_of, is_summary, summary
-from onnxlint.integrations.review.markdown import block, code, text
-from onnxlint.integrations.review.places import Part, Place, PullDiff, read_files
-from onnxlint.records import (
+from onnxlint.base.records import (
     Cause,
     Diagnostic,
     Edit,
@@ -31,7 +27,11 @@ from onnxlint.records import (
     Span,
     Step,
 )
-from onnxlint.report.words import clean
+from onnxlint.integrations.review import diff_places
+from onnxlint.integrations.review.comments import Summary, comment, fingerprint_of, is_summary, summary
+from onnxlint.integrations.review.diff_places import Part, Place, PullDiff, read_files
+from onnxlint.integrations.review.markdown import block, code, text
+from onnxlint.report.common.words import clean
 
 PATCH = """\
 @@ -1,4 +1,5 @@
@@ -218,8 +218,8 @@ def test_hunks_are_found_in_a_time_that_no_pull_request_chooses(monkeypatch: pyt
         compared += len(shown)
         return False
 
-    monkeypatch.setattr(places, "_stands", counted)
+    monkeypatch.setattr(diff_places, "_stands", counted)
     rows = (["x"] * 9 + ["z"]) * 10_000
     hunk = Part(dict(enumerate(rows[:3000], 1)), frozenset())
-    assert places._fitted([hunk] * 3, rows) == [hunk] * 3
-    assert compared <= places.MOST
+    assert diff_places._fitted([hunk] * 3, rows) == [hunk] * 3
+    assert compared <= diff_places.MOST

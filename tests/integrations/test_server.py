@@ -18,7 +18,7 @@ from lsp_editor import Editor, applied
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from onnxlint.integrations.server.analysis import Job
+from onnxlint.integrations.server.editor_analysis import Job
 from onnxlint.integrations.server.processes import Analyser
 
 ROOT = Path(__file__).resolve().parents[2]

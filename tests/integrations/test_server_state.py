@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint.integrations.server.state import View, carried, lines_of, merged
-from onnxlint.records import Finding, Fix, Safety, Severity, Span, Step
+from onnxlint.base.records import Finding, Fix, Safety, Severity, Span, Step
+from onnxlint.integrations.server.document_state import View, carried, lines_of, merged
 
 TEXT = "a\nb\nc\nd\ne\n"
 

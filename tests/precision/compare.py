@@ -17,7 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from onnxlint.paths import package_path
+from onnxlint.base.paths import package_path
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "architectures.json"

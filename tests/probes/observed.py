@@ -13,7 +13,7 @@ import numpy
 import torch
 from torch import nn
 
-from onnxlint.probes.userspace import relative
+from onnxlint.probes.common.userspace import relative
 
 HERE = relative(__file__, None)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from onnxlint.records import EXPORTERS, Evidence, Probe, ProbeResult
+from onnxlint.base.records import EXPORTERS, Evidence, Probe, ProbeResult
 
 FOLDER = Path(__file__).parent
 BATCH = {"x": {0: "batch"}}
@@ -70,7 +70,7 @@ def named(result: ProbeResult, exporter: str, module: str = "hazards") -> dict[i
 
 def probed(factory: str, inputs: str, parameter: str, folder: Path, **changes: Any) -> ProbeResult:
     """What became of one of the models in `runtimes.py`."""
-    from onnxlint.probes.worker import run_probe
+    from onnxlint.probes.process.worker import run_probe
 
     probe = hazard(factory, folder, dynamic={parameter: {0: "batch"}})
     return run_probe(replace(probe, factory=f"runtimes:{factory}", inputs=f"runtimes:{inputs}", **changes))

@@ -4,8 +4,8 @@ import importlib
 import os
 from dataclasses import replace
 
-from onnxlint.probes.stages import stage
-from onnxlint.records import ExporterResult, ModelReport, ModelStatus, Outcome, ProbeResult
+from onnxlint.base.records import ExporterResult, ModelReport, ModelStatus, Outcome, ProbeResult
+from onnxlint.probes.common.stages import stage
 
 
 def _load(name):

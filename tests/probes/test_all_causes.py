@@ -11,8 +11,8 @@ import pytest
 import torch
 from probing import FOLDER, hazard, lines, named, outcomes
 
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import Cause, Outcome, ProbeResult
+from onnxlint.base.records import Cause, Outcome, ProbeResult
+from onnxlint.probes.process.worker import run_probe
 
 pytestmark = pytest.mark.slow
 MODULE = "many_causes"

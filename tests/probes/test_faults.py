@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from faulty import confines_signals, copy_to, declared, inhabitants, make_probe
 
-from onnxlint.probes.pool import ProbePool
-from onnxlint.records import ModelStatus, Outcome
+from onnxlint.base.records import ModelStatus, Outcome
+from onnxlint.probes.schedule.pool import ProbePool
 
 pytestmark = pytest.mark.slow
 
@@ -301,7 +301,7 @@ def test_ipc_objects_that_a_model_leaves_are_removed_and_reported(root, how, tol
 
 
 def test_a_mistake_of_our_own_fails_the_run_and_blames_nobody_else(root):
-    with ProbePool("onnxlint.probes.stages:stage") as pool:  # called with what it does not take
+    with ProbePool("onnxlint.probes.common.stages:stage") as pool:  # called with what it does not take
         (result,) = pool.run([make_probe(root, "healthy")], jobs=1)
     (notice,) = result.notices
     assert notice.level == "error"

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from onnxlint.config import load_settings
-from onnxlint.flow.candidates import Candidate
-from onnxlint.probes.arguments import build, spell
-from onnxlint.probes.examples import ProbeFailure, build_model, example_inputs
-from onnxlint.probes.guess import trial
-from onnxlint.probes.guess.facts import Slot
+from onnxlint.base.records import DECLARED, EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base.specs import format_spec
+from onnxlint.config.settings import load_settings
+from onnxlint.flow.state.candidates import Candidate
+from onnxlint.probes.examples.examples import ProbeFailure, build_model, example_inputs
+from onnxlint.probes.examples.factory_arguments import build, spell
+from onnxlint.probes.guess import attempts
+from onnxlint.probes.guess.model_facts import Slot
 from onnxlint.probes.guess.survey import survey
 from onnxlint.probes.guess.synthesise import synthesise, unfed
-from onnxlint.probes.plan import remedy
-from onnxlint.probes.pool import ProbePool
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import DECLARED, EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
-from onnxlint.specs import format_spec
+from onnxlint.probes.process.worker import run_probe
+from onnxlint.probes.schedule.plan import remedy
+from onnxlint.probes.schedule.pool import ProbePool
 
 FOLDER = Path(__file__).parent
 
@@ -325,9 +325,9 @@ def test_a_narrow_type_in_an_annotation_is_kept() -> None:
 
 
 def test_other_sizes_may_compute_what_the_first_did_and_some_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "TOO_LARGE", 100)
-    monkeypatch.setattr(trial, "SLOW", -1.0)
-    bench = trial.Bench(torch.nn.ReLU(), limit=100)
+    monkeypatch.setattr(attempts, "TOO_LARGE", 100)
+    monkeypatch.setattr(attempts, "SLOW", -1.0)
+    bench = attempts.Bench(torch.nn.ReLU(), limit=100)
     assert bench.run({"input": Slot("float32", (20, 8))}).error is None
     assert bench.run({"input": Slot("float32", (70, 8))}).error is None
     assert "numbers of this input" in str(bench.run({"input": Slot("float32", (90, 8))}).error)

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from probing import hazard, lines, named, outcomes
 
-from onnxlint.probes.widened import missing_kernel, widen
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import Cause, ProbeResult
+from onnxlint.base.records import Cause, ProbeResult
+from onnxlint.probes.confirm.half_precision import missing_kernel, widen
+from onnxlint.probes.process.worker import run_probe
 
 MODULE = "half_models"
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 import onnxlint
-from onnxlint.probes.examples import example_inputs
+from onnxlint.base.records import EXPORTERS, SYNTHESISED, Outcome, Probe
+from onnxlint.base.specs import parse_spec
+from onnxlint.probes.examples.examples import example_inputs
 from onnxlint.probes.guess.synthesise import synthesise
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import EXPORTERS, SYNTHESISED, Outcome, Probe
-from onnxlint.specs import parse_spec
+from onnxlint.probes.process.worker import run_probe
 
 HERE = Path(__file__).parent
 

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import onnxlint
-from onnxlint.probes.domains import Mode, length_sampler
+from onnxlint.base.records import Outcome, Probe
+from onnxlint.base.specs import parse_spec
+from onnxlint.probes.examples.synthesis import measured, tensors_for
+from onnxlint.probes.examples.value_domains import Mode, length_sampler
+from onnxlint.probes.examples.vary import variations
 from onnxlint.probes.exporters import Example
-from onnxlint.probes.synthesis import measured, tensors_for
-from onnxlint.probes.vary import variations
-from onnxlint.records import Outcome, Probe
-from onnxlint.specs import parse_spec
 
 
 def made(**specs: str) -> dict[str, torch.Tensor]:

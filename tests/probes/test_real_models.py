@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import nn
 
-from onnxlint.probes.examples import example_inputs
-from onnxlint.probes.graph import canonical_jit, diff
-from onnxlint.probes.observe import divergences, observe
-from onnxlint.probes.vary import variations
-from onnxlint.records import EXPORTERS, Probe
-from onnxlint.specs import parse_spec
+from onnxlint.base.records import EXPORTERS, Probe
+from onnxlint.base.specs import parse_spec
+from onnxlint.probes.examples.examples import example_inputs
+from onnxlint.probes.examples.vary import variations
+from onnxlint.probes.exporters.graph import canonical_jit, diff
+from onnxlint.probes.observe.observe import divergences, observe
 
 transformers = pytest.importorskip("transformers")
 

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 from probing import FOLDER, outcomes, probed
 
-from onnxlint.probes.engines import Unavailable, engines, session_options, short
+from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome
+from onnxlint.probes.confirm.engines import Unavailable, engines, session_options, short
 from onnxlint.probes.exporters import Export
 from onnxlint.probes.exporters.opsets import other_opset
-from onnxlint.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome
 
 BOTH = (ONNX_RUNTIME, OPENVINO)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from probing import BATCH, hazard, lines, named, outcomes
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import EXPORTERS, Cause, VerdictKind
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import EXPORTERS, Cause, VerdictKind
+from onnxlint.probes.process.worker import run_probe
 from onnxlint.verdicts import join
 
 pytestmark = pytest.mark.slow

@@ -10,18 +10,18 @@ import pytest
 from probing import lines
 from test_guess import FOLDER, unknown
 
-from onnxlint.config import load_settings
-from onnxlint.pipeline import run_check
-from onnxlint.probes import stages
-from onnxlint.probes.deaths import Death, result_of
-from onnxlint.probes.examples import build_model
+from onnxlint.base.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, Way, from_json, to_json
+from onnxlint.base.specs import format_spec, parse_spec
+from onnxlint.config.settings import load_settings
+from onnxlint.probes.common import stages
+from onnxlint.probes.examples.examples import build_model
+from onnxlint.probes.guess.call_variants import find_ways
 from onnxlint.probes.guess.synthesise import synthesise
-from onnxlint.probes.guess.ways import find_ways
-from onnxlint.probes.plan import further
-from onnxlint.probes.worker import run_probe
-from onnxlint.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, Way, from_json, to_json
-from onnxlint.report.as_json import as_json
-from onnxlint.specs import format_spec, parse_spec
+from onnxlint.probes.process.process_ends import Death, result_of
+from onnxlint.probes.process.worker import run_probe
+from onnxlint.probes.schedule.plan import further
+from onnxlint.report.formats.as_json import as_json
+from onnxlint.run.pipeline import run_check
 
 MODULE = "called_ways"
 

@@ -11,15 +11,15 @@ import torch
 from onnx import TensorProto, helper
 from probing import hazard, lines
 
-from onnxlint.probes import state
-from onnxlint.probes.eager import Eager, explore, prepare
-from onnxlint.probes.engines import ORT, RuntimeRefused, Setup
+from onnxlint.base.records import Location, Outcome
+from onnxlint.probes.common.numerics import Difference
+from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
+from onnxlint.probes.confirm.outcomes import judge
+from onnxlint.probes.confirm.runtime import Runtime
+from onnxlint.probes.confirm.trials import Confirmation, Result, Trial
 from onnxlint.probes.exporters import Export, Guard, leaves
-from onnxlint.probes.judge import judge
-from onnxlint.probes.numerics import Difference
-from onnxlint.probes.runtime import Runtime
-from onnxlint.probes.trials import Confirmation, Result, Trial
-from onnxlint.records import Location, Outcome
+from onnxlint.probes.observe import model_state
+from onnxlint.probes.observe.eager import Eager, explore, prepare
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_forward_that_writes_is_seen_and_blamed(tmp_path: Path) -> None:
     assert prepared.mutated == ["calls"]
     model = prepared.fresh()
     root = str(Path(__file__).parent)
-    places = state.blame(lambda: model(torch.ones(1)), lambda: state.snapshot(model), root)
+    places = model_state.blame(lambda: model(torch.ones(1)), lambda: model_state.snapshot(model), root)
     assert [frames[0].line for frames in places] == lines("Counter")
 
 
@@ -93,12 +93,12 @@ def test_state_sees_what_hides_in_plain_containers() -> None:
     model = torch.nn.Module()
     model.seen = {"sizes": [1]}
     model.hidden = [torch.nn.BatchNorm1d(3)]
-    before = state.snapshot(model)
-    assert state.changed(before, state.snapshot(model)) == []
+    before = model_state.snapshot(model)
+    assert model_state.changed(before, model_state.snapshot(model)) == []
     model.hidden[0](torch.randn(4, 3))
-    assert state.changed(before, state.snapshot(model)) == ["hidden"]
+    assert model_state.changed(before, model_state.snapshot(model)) == ["hidden"]
     model.seen["sizes"].append(2)
-    assert state.changed(before, state.snapshot(model)) == ["hidden", "seen"]
+    assert model_state.changed(before, model_state.snapshot(model)) == ["hidden", "seen"]
 
 
 def test_leaves_are_named_after_parameters_and_keys() -> None:

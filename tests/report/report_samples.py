@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from onnxlint.catalogue import Rule
-from onnxlint.records import (
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.records import (
     Cause,
     Diagnostic,
     Edit,

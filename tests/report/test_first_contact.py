@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import report_samples as samples
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.records import Finding, Report, Severity, Span, VerdictKind
-from onnxlint.report import FORMATS, render, words
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import Finding, Report, Severity, Span, VerdictKind
+from onnxlint.report import FORMATS, render
+from onnxlint.report.common import words
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\x1b\]8;[^;]*;([^\x1b]*)\x1b\\(.*?)\x1b\]8;;\x1b\\", re.DOTALL)

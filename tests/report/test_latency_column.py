@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import json
 
-from onnxlint.records import ExporterResult, Latency, Location, ModelReport, ModelStatus, Outcome, Report, SlowNodes
+from onnxlint.base.records import (
+    ExporterResult,
+    Latency,
+    Location,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    Report,
+    SlowNodes,
+)
 from onnxlint.report import render
 
 HEADER = "time / eager's"

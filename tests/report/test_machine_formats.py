@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import onnxlint.report
-from onnxlint.records import Diagnostic, Evidence, Finding, Fix, Report, Severity, Span, Step, VerdictKind
+from onnxlint.base.records import Diagnostic, Evidence, Finding, Fix, Report, Severity, Span, Step, VerdictKind
 from onnxlint.report import FORMATS, render
 
 OUR_SCHEMA = json.loads((Path(onnxlint.report.__file__).parent / "schema.json").read_text(encoding="utf-8"))

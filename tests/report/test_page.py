@@ -16,8 +16,7 @@ import pytest
 import report_samples as samples
 from node_packages import node_modules
 
-from onnxlint.cli.output import write_file
-from onnxlint.records import (
+from onnxlint.base.records import (
     Diagnostic,
     Edit,
     ExporterResult,
@@ -31,6 +30,7 @@ from onnxlint.records import (
     Tried,
     VerdictKind,
 )
+from onnxlint.cli.output import write_file
 from onnxlint.report.html import page
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.drawing import drawing

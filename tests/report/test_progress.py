@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from onnxlint.records import ExporterResult, Location, ModelReport, ModelStatus, Outcome
+from onnxlint.base.records import ExporterResult, Location, ModelReport, ModelStatus, Outcome
 from onnxlint.report.progress import Progress, Silent, open_progress
 
 
@@ -78,7 +78,7 @@ def test_a_failure_inside_still_clears_the_display() -> None:
 def test_formats_for_machines_need_no_terminal_library() -> None:
     script = (
         "import sys\n"
-        "from onnxlint.records import Report\n"
+        "from onnxlint.base.records import Report\n"
         "from onnxlint.report import render\n"
         "for format in ('json', 'sarif', 'github', 'concise'):\n"
         "    render(Report(), format, color=False, width=80, show_all=True, sources=None, catalogue={})\n"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 import report_samples as samples
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.records import Report
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import Report
 from onnxlint.report import FORMATS, explain_rule, render, rules_table
 
 Golden = Callable[[str, str], None]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.config import Settings
-from onnxlint.globs import Glob
+from onnxlint.base.globs import Glob
+from onnxlint.config.settings import Settings
 from onnxlint.source.discover import Discovery, discover
 
 

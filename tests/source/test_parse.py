@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.records import Diagnostic
+from onnxlint.base.records import Diagnostic
 from onnxlint.source.parse import SourceFile, parse_source, read_source, source_lines
 
 

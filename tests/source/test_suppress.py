@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.records import Finding, Severity, Span
+from onnxlint.base.records import Finding, Severity, Span
 from onnxlint.source.parse import SourceFile, parse_source
 from onnxlint.source.suppress import apply
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety
+from onnxlint.integrations.review.diff_places import Place, PullDiff
 from onnxlint.integrations.review.markdown import block, code, text
-from onnxlint.integrations.review.places import Place, PullDiff
-from onnxlint.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety
-from onnxlint.report import words
-from onnxlint.report.fingerprints import digest
-from onnxlint.report.hunks import Hunk, hunks
-from onnxlint.report.printed import steering
+from onnxlint.report.common import words
+from onnxlint.report.common.finding_ids import digest
+from onnxlint.report.common.hunks import Hunk, hunks
+from onnxlint.report.common.printed import steering
 
 Sources = Callable[[str], list[str]]
 

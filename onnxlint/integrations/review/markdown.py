@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from onnxlint.report.words import clean
+from onnxlint.report.common.words import clean
 
 _CODE = re.compile(r"(`+)(.+?)\1")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$]")

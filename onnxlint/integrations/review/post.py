@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint.baseline import fingerprint
+from onnxlint.base.records import Finding, Report
 from onnxlint.integrations.review import ReviewError
 from onnxlint.integrations.review.comments import (
     Comment,
@@ -21,12 +21,12 @@ from onnxlint.integrations.review.comments import (
     is_summary,
     summary,
 )
-from onnxlint.integrations.review.places import Place, PullDiff, read_files
-from onnxlint.records import Finding, Report
-from onnxlint.report.words import badness, hidden
+from onnxlint.integrations.review.diff_places import Place, PullDiff, read_files
+from onnxlint.report.common.words import badness, hidden
+from onnxlint.run.baseline import fingerprint
 
 if TYPE_CHECKING:
-    from onnxlint.integrations.review.github import Pull, Said
+    from onnxlint.integrations.review.pull_request import Pull, Said
 
 _AGAIN = "More of what onnxlint finds; the summary is in an earlier review."
 _PAUSE = 3.0  # seconds, for what GitHub has written to be there for readers

@@ -12,17 +12,17 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import PositionCodec
 
 from onnxlint import __version__
-from onnxlint.catalogue import load_catalogue
-from onnxlint.config_file import MAX_BYTES
-from onnxlint.files import read_bytes
-from onnxlint.integrations.server import hover, watch
-from onnxlint.integrations.server.actions import FIX_ALL, Offer, Silence
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.files import read_bytes
+from onnxlint.config.config_files import MAX_BYTES
+from onnxlint.integrations.server import disk_watch, hover
+from onnxlint.integrations.server.code_actions import FIX_ALL, Offer, Silence
 from onnxlint.integrations.server.convert import Places, at, diagnostic, fault, to_path
 from onnxlint.integrations.server.projects import Document, Project, Projects
 from onnxlint.source.annotate import AnnotateError
 
 # What makes another analysis necessary though no editor has it open.
-_WATCHED = tuple(f"**/{name}" for name in ("*.py", *watch.NAMES))
+_WATCHED = tuple(f"**/{name}" for name in ("*.py", *disk_watch.NAMES))
 
 
 class Server(LanguageServer):
@@ -103,7 +103,7 @@ def build() -> Server:
         if root and not server.workspace.folders:
             server.projects.add(root)
         if not await _watched(server):
-            server.watching = watch.start(server.projects)
+            server.watching = disk_watch.start(server.projects)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:

@@ -8,10 +8,10 @@ from lsprotocol import types
 from pygls import uris
 from pygls.workspace import PositionCodec
 
-from onnxlint.catalogue import load_catalogue
-from onnxlint.integrations.server.state import lines_of
-from onnxlint.records import Diagnostic, Edit, Finding, Severity, Span, VerdictKind
-from onnxlint.report import words
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.records import Diagnostic, Edit, Finding, Severity, Span, VerdictKind
+from onnxlint.integrations.server.document_state import lines_of
+from onnxlint.report.common import words
 
 SOURCE = "onnxlint"
 _SEVERITIES: Mapping[Severity, types.DiagnosticSeverity] = {

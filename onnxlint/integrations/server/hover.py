@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from onnxlint.catalogue import Rule
-from onnxlint.records import Finding
-from onnxlint.report import words
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.records import Finding
+from onnxlint.report.common import words
 
 _CODE = re.compile(r"\bONX\d{3}\b")
 _MOST_EVIDENCE = 2  # observations that are shown for one finding

@@ -13,10 +13,10 @@ from multiprocessing.process import BaseProcess
 
 import msgspec
 
-from onnxlint.integrations.server.analysis import Answer, Job, answer_of
+from onnxlint.base.lifetimes import end_with
+from onnxlint.base.records import to_json
+from onnxlint.integrations.server.editor_analysis import Answer, Job, answer_of
 from onnxlint.integrations.server.forking import context
-from onnxlint.lifetimes import end_with
-from onnxlint.records import to_json
 
 _answers = msgspec.json.Decoder(Answer)
 

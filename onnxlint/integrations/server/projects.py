@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from onnxlint.integrations.server.analysis import Answer, Job, relevant
+from onnxlint.base.records import Diagnostic, Finding, VerdictKind
 from onnxlint.integrations.server.convert import to_path, uri_of
+from onnxlint.integrations.server.document_state import View, carried, merged
+from onnxlint.integrations.server.editor_analysis import Answer, Job, relevant
 from onnxlint.integrations.server.processes import Analyser
-from onnxlint.integrations.server.state import View, carried, merged
-from onnxlint.records import Diagnostic, Finding, VerdictKind
 
 DEBOUNCE = 0.25  # seconds without a further change before an analysis begins
 QUICK = 1.0  # seconds: a project whose analysis takes no longer is analysed as a whole on every change

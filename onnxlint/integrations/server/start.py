@@ -9,9 +9,9 @@ import sys
 from multiprocessing import forkserver
 from typing import BinaryIO
 
-from onnxlint import interrupts
+from onnxlint.base import interrupts
+from onnxlint.base.lifetimes import temporary_folder
 from onnxlint.integrations.server.forking import context
-from onnxlint.lifetimes import temporary_folder
 
 
 def serve() -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.records import Location, text_of
+from onnxlint.base.records import Location, text_of
 
 Frames = tuple[Location, ...]
 

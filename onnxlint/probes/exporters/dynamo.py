@@ -25,6 +25,7 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatchi
 from torch.onnx._internal.exporter._errors import DispatchError
 from torch.utils import _pytree as pytree
 
+from onnxlint.probes.common.userspace import error_frames, python_frames, user_frames
 from onnxlint.probes.exporters import (
     Capture,
     Example,
@@ -37,8 +38,7 @@ from onnxlint.probes.exporters import (
     leaves,
     signature,
 )
-from onnxlint.probes.exporters.lowered import Lowerings, worked_on
-from onnxlint.probes.userspace import error_frames, python_frames, user_frames
+from onnxlint.probes.exporters.failed_translations import Lowerings, worked_on
 
 _SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
 _STEP = re.compile(r"\['?(?P<index>[^'\]]+)'?\]|\.(?P<attribute>\w+)")

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from onnxlint.base.records import text_of
+from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.exporters import Refusal
-from onnxlint.probes.userspace import user_frames
-from onnxlint.records import text_of
 
 _NONE_FITS = re.compile(r"We don't have an op for aten::(\w+) but it isn't a special case\.\s+Argument types: ([^\n]*)")
 

@@ -13,8 +13,8 @@ from torch.onnx._internal.torchscript_exporter import jit_utils
 from torch.onnx._internal.torchscript_exporter import utils as internals
 
 from onnxlint.probes.exporters import Example, Frames, Refusal, first_line
+from onnxlint.probes.exporters.graph import jit_frames
 from onnxlint.probes.exporters.torchscript import inputs_and_axes, located_nodes, packed
-from onnxlint.probes.graph import jit_frames
 
 _STUB = "onnxlint::Refused"
 

@@ -16,6 +16,8 @@ from torch.onnx._internal.torchscript_exporter import utils as internals
 from torch.onnx._internal.torchscript_exporter.registration import registry
 from torch.utils._pytree import tree_map_only
 
+from onnxlint.base.records import text_of
+from onnxlint.probes.common.userspace import error_frames, torchscript_frames, user_frames
 from onnxlint.probes.exporters import (
     Conversion,
     Example,
@@ -27,10 +29,8 @@ from onnxlint.probes.exporters import (
     leaves,
     overloads,
     signature,
-    unwritable,
+    unwritable_types,
 )
-from onnxlint.probes.userspace import error_frames, torchscript_frames, user_frames
-from onnxlint.records import text_of
 
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
 _METHODS = {
@@ -76,7 +76,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             located_nodes(),
             _tracer_warnings(result.warnings, root),
             conversions(result.conversions, root),
-            unwritable.lowered(graphs),
+            unwritable_types.lowered(graphs),
         ):
             run()
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
@@ -90,7 +90,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             result.refusals = _unsupported(model, packed(example), opset, root) or result.refusals
         else:
-            found_by = overloads.refused(error, run, root) or unwritable.refused(error, graphs, root)
+            found_by = overloads.refused(error, run, root) or unwritable_types.refused(error, graphs, root)
             result.refusals = found_by or result.refusals
         return result
     result.seconds = time.perf_counter() - began

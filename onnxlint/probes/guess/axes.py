@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
-from onnxlint.probes.guess.facts import Guess, Slot
-from onnxlint.probes.guess.trial import Bench
-from onnxlint.probes.nested import word
-from onnxlint.records import DimSpec, TensorSpec
+from onnxlint.probes.guess.attempts import Bench
+from onnxlint.probes.guess.model_facts import Guess, Slot
 
 Axis = tuple[str, int]
 _BATCHES = (3, 5, 7)

@@ -13,11 +13,11 @@ from typing import Any
 
 from torch import nn
 
-from onnxlint.probes.arguments import build
-from onnxlint.probes.examples import ProbeFailure, seed_everything
+from onnxlint.base.records import TARGET, text_of
+from onnxlint.probes.examples.examples import ProbeFailure, seed_everything
+from onnxlint.probes.examples.factory_arguments import build
 from onnxlint.probes.guess import conventions as say
-from onnxlint.probes.guess.repair import at_fault, describe
-from onnxlint.records import TARGET, text_of
+from onnxlint.probes.guess.error_repair import at_fault, describe
 
 TRIES = 12
 _STAGES = ("depths", "hidden_sizes", "num_heads", "embed_dims", "layer_depths")

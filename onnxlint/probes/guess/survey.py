@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import torch
 
-from onnxlint.probes import stages
-from onnxlint.probes.examples import ProbeFailure
+from onnxlint.base.records import ModelReport, ModelStatus, Probe, ProbeResult
+from onnxlint.probes.common import stages
+from onnxlint.probes.examples.examples import ProbeFailure
 from onnxlint.probes.guess.synthesise import synthesise
-from onnxlint.records import ModelReport, ModelStatus, Probe, ProbeResult
 
 
 def survey(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:

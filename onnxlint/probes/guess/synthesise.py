@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.probes import stages
-from onnxlint.probes.examples import ProbeFailure, build_model, load
+from onnxlint.base.records import DECLARED, SYNTHESISED, TARGET, Assumed, Probe
+from onnxlint.base.specs import format_spec
+from onnxlint.probes.common import stages
+from onnxlint.probes.examples.examples import ProbeFailure, build_model, load
+from onnxlint.probes.guess.as_configuration import configuration, notes
+from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
-from onnxlint.probes.guess.facts import Guess, Plain, Slot
-from onnxlint.probes.guess.inputs import Found, find_inputs
-from onnxlint.probes.guess.repair import describe
-from onnxlint.probes.guess.trial import Bench
-from onnxlint.probes.guess.written import configuration, notes
-from onnxlint.records import DECLARED, SYNTHESISED, TARGET, Assumed, Probe
-from onnxlint.specs import format_spec
+from onnxlint.probes.guess.error_repair import describe
+from onnxlint.probes.guess.input_search import Found, find_inputs
+from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
 
 TRIES = 60
 AXES = 80  # tries, once the example is known, to find the dynamic dims

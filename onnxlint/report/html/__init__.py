@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from onnxlint.catalogue import Rule
-from onnxlint.records import Report
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.records import Report
 
 NEEDED = ("jinja2", "markdown_it", "pygments")  # by onnxlint[report]
 _FOLDER = Path(__file__).parent / "templates"

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from onnxlint.catalogue import Rule
-from onnxlint.paths import package_path
-from onnxlint.records import (
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.paths import package_path
+from onnxlint.base.records import (
     EXPORTERS,
     Evidence,
     ExporterResult,
@@ -26,7 +26,8 @@ from onnxlint.records import (
     Tried,
     VerdictKind,
 )
-from onnxlint.report import words
+from onnxlint.report.common import words
+from onnxlint.report.common.hunks import Edited, edited, hunks
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.drawing import drawing
 from onnxlint.report.html.plot import plot
@@ -44,7 +45,6 @@ from onnxlint.report.html.views import (
     StepView,
     UnprobedView,
 )
-from onnxlint.report.hunks import Edited, edited, hunks
 
 Sources = Callable[[str], list[str]]
 Trials = Mapping[tuple[str, str], list[tuple[str, tuple[Tried, ...]]]]  # by model and exporter, for each way to call it

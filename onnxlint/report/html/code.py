@@ -9,8 +9,8 @@ from functools import lru_cache
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
-from onnxlint.records import Span
-from onnxlint.report.words import visible
+from onnxlint.base.records import Span
+from onnxlint.report.common.words import visible
 
 _TAB = 4
 _CONTEXT = 3  # lines before and after

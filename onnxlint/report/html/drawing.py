@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from onnxlint.records import Evidence, GraphDiff, GraphNode
-from onnxlint.report import words
+from onnxlint.base.records import Evidence, GraphDiff, GraphNode
+from onnxlint.report.common import words
 from onnxlint.report.html.code import Excerpts
 
 WIDTH, BOX = 1000, 272

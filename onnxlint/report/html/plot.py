@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from onnxlint.records import Cause, Evidence, Outcome, Tried
-from onnxlint.report import words
+from onnxlint.base.records import Cause, Evidence, Outcome, Tried
+from onnxlint.report.common import words
 
 _WIDTH, _LEFT, _RIGHT = 760, 86, 16
 _FAILS = 14  # the row of those that have no error with a place on the scale

@@ -8,7 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from onnxlint.report.words import plain, visible
+from onnxlint.report.common.words import plain, visible
 
 _CODE = re.compile(r"`([^`]+)`")
 

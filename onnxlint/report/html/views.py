@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from onnxlint.catalogue import Rule
-from onnxlint.records import Finding
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.records import Finding
 from onnxlint.report.html.code import Line, Piece
 from onnxlint.report.html.drawing import Drawing
 from onnxlint.report.html.plot import Plot

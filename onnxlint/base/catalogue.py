@@ -1,0 +1,291 @@
+"""rules/*.md → Rule: the contracts, read quickly, with the file and the line of every mistake in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity
+
+E = TypeVar("E", Severity, Safety, Outcome, Cause)
+
+_FILE_NAME = re.compile(r"(?P<code>ONX\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
+_KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
+_OPTIONAL = (
+    "confirmed-by",
+    "shows-here",
+    "shows-in-file",
+    "shows-in-function",
+    "spoken-for-by",
+    "merged-into",
+    "operators",
+)
+_PROSE = ("What it does", "Why is this bad?", "Fix", "How it is confirmed")
+_EXAMPLES = ("Bad", "Good")
+_RUN_TIME_FAMILIES = ("ONX7", "ONX9")  # found by running, not by reading: their contracts need no example code
+
+
+class CatalogueError(ValueError):
+    """A contract is missing or malformed; the message starts with its file and line."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule's contract. `effects` maps an exporter to what becomes of it there; the prose is parsed when asked for.
+
+    `fix` is None where the rule offers none; `text` is the Markdown after the front matter, `line` its first line.
+    Evidence with a cause in `confirmed_by` confirms a finding in its statement. A consequence in `shows_here` does so
+    before other explanations are tried; one in `shows_in_file` may lie anywhere in the file, and one in
+    `shows_in_function` at the head of the function, since such a fault has no line of its own.
+    Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
+    start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
+    Every call of its `operators`, by canonical name, is observed.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    fix: Safety | None
+    effects: Mapping[str, Outcome]
+    text: str
+    path: str
+    line: int
+    confirmed_by: frozenset[Cause] = frozenset()
+    shows_here: frozenset[Cause] = frozenset()
+    shows_in_file: frozenset[Cause] = frozenset()
+    shows_in_function: frozenset[Cause] = frozenset()
+    spoken_for_by: str | None = None
+    merged_into: str | None = None
+    operators: tuple[str, ...] = ()
+
+    @cached_property
+    def sections(self) -> Mapping[str, str]:
+        """The body of every `##` section by its heading, and the title under the empty heading."""
+        return MappingProxyType({heading: body for heading, _, body in _split(self.text)})
+
+    @property
+    def title(self) -> str:
+        """The `# Title` of the contract."""
+        return self.sections[""]
+
+    @property
+    def uri(self) -> str:
+        """Where the contract can be opened."""
+        return Path(self.path).resolve().as_uri()
+
+    @property
+    def what(self) -> str:
+        """Markdown: what it does."""
+        return self.sections["What it does"]
+
+    @property
+    def why(self) -> str:
+        """Markdown: why this is bad."""
+        return self.sections["Why is this bad?"]
+
+    @property
+    def bad(self) -> str:
+        """Python code that the rule objects to; empty for rules that only running can find."""
+        return _code(self.sections.get("Bad", ""))
+
+    @property
+    def good(self) -> str:
+        """Python code that does the same and that the rule accepts; empty as for `bad`."""
+        return _code(self.sections.get("Good", ""))
+
+    @property
+    def advice(self) -> str:
+        """Markdown: what to write instead."""
+        return self.sections["Fix"]
+
+    @property
+    def confirm(self) -> str:
+        """Markdown: how the dynamic pass confirms it, with the example and the witness."""
+        return self.sections["How it is confirmed"]
+
+
+@cache
+def load_catalogue(folder: Path | None = None) -> Mapping[str, Rule]:
+    """Read every contract in `folder` (by default the one shipped with onnxlint), by code. Raises CatalogueError."""
+    folder = folder or _shipped()
+    rules: dict[str, Rule] = {}
+    for path in sorted(folder.glob("ONX*.md")):
+        rule = read_rule(path)
+        if rule.code in rules:
+            raise CatalogueError(f"{path}:1: {rule.code} is already the code of {rules[rule.code].path}")
+        rules[rule.code] = rule
+    if not rules:
+        raise CatalogueError(f"{folder}: no contract (ONXnnn-name.md) is in this folder")
+    for rule in rules.values():
+        _check_links(rule, rules)
+    return MappingProxyType(rules)
+
+
+def watched(catalogue: Mapping[str, Rule]) -> frozenset[str]:
+    """The operators of which some rule looks at every call."""
+    return frozenset(name for rule in catalogue.values() for name in rule.operators)
+
+
+def speakers(rule: Rule, catalogue: Mapping[str, Rule]) -> tuple[str, ...]:
+    """The codes of the rules that speak for `rule` at the same statement: the start of the chain first, itself last."""
+    chain = [rule.code]
+    while (before := catalogue[chain[-1]].spoken_for_by) is not None:
+        chain.append(before)
+    return tuple(reversed(chain))
+
+
+def read_rule(path: Path) -> Rule:
+    """Read one contract. Raises CatalogueError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CatalogueError(f"{path}:1: the contract cannot be read: {error}") from error
+    header, body = _front_matter(path, lines)
+    named = _FILE_NAME.fullmatch(path.name)
+    if named is None:
+        raise CatalogueError(f"{path}:1: the file is not named ONXnnn-some-name.md")
+    for key in ("code", "name"):
+        value, line = header[key]
+        if value != named[key]:
+            raise CatalogueError(f"{path}:{line}: {key} is `{value}`, but the file's name says `{named[key]}`")
+    fix = None if header["fix"][0] == "none" else _value(path, header, "fix", Safety)
+    rule = Rule(
+        code=header["code"][0],
+        name=header["name"][0],
+        severity=_value(path, header, "severity", Severity),
+        fix=fix,
+        effects=MappingProxyType({exporter: _value(path, header, exporter, Outcome) for exporter in EXPORTERS}),
+        text="\n".join(lines[body:]),
+        path=str(path),
+        line=body + 1,
+        confirmed_by=_causes(path, header, "confirmed-by"),
+        shows_here=_causes(path, header, "shows-here"),
+        shows_in_file=_causes(path, header, "shows-in-file"),
+        shows_in_function=_causes(path, header, "shows-in-function"),
+        spoken_for_by=header.get("spoken-for-by", (None,))[0],
+        merged_into=header.get("merged-into", (None,))[0],
+        operators=tuple(name for name in re.split(r"[,\s]+", header.get("operators", ("",))[0]) if name),
+    )
+    _check_sections(rule)
+    return rule
+
+
+def _shipped() -> Path:
+    """The contracts: package data in a wheel, the repository's own folder in an editable checkout."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "contracts", package.parent / "rules"):
+        if folder.is_dir():
+            return folder
+    raise CatalogueError(f"{package / 'contracts'}: the rules' contracts are not there; the installation is incomplete")
+
+
+def _front_matter(path: Path, lines: list[str]) -> tuple[dict[str, tuple[str, int]], int]:
+    """The header's values with their lines, and the index of the first line after it."""
+    if not lines or lines[0].strip() != "---":
+        raise CatalogueError(f"{path}:1: the front matter does not begin with `---`")
+    header: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if line.strip() == "---":
+            missing = [key for key in _KEYS if key not in header]
+            if missing:
+                raise CatalogueError(f"{path}:{number}: the front matter lacks {', '.join(missing)}")
+            return header, number
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon or not value:
+            raise CatalogueError(f"{path}:{number}: `key: value` was expected, not `{line.strip()}`")
+        if key not in (*_KEYS, *_OPTIONAL):
+            raise CatalogueError(f"{path}:{number}: `{key}` is not one of {', '.join((*_KEYS, *_OPTIONAL))}")
+        if key in header:
+            raise CatalogueError(f"{path}:{number}: `{key}` is given twice")
+        header[key] = (value, number)
+    raise CatalogueError(f"{path}:{len(lines)}: the front matter does not end with `---`")
+
+
+def _causes(path: Path, header: Mapping[str, tuple[str, int]], key: str) -> frozenset[Cause]:
+    text, line = header.get(key, ("", 0))
+    names = [name.strip() for name in text.split(",")] if text else []
+    causes = frozenset(_value(path, {key: (name, line)}, key, Cause) for name in names)
+    if len(causes) < len(names):
+        raise CatalogueError(f"{path}:{line}: {key} names a cause twice")
+    if key != "confirmed-by" and causes - _causes(path, header, "confirmed-by"):
+        raise CatalogueError(f"{path}:{line}: {key} names a cause that confirmed-by does not")
+    return causes
+
+
+def _check_links(rule: Rule, rules: Mapping[str, Rule]) -> None:
+    """Raises CatalogueError where `rule` names a rule that does not exist, or speaks for itself in the end."""
+    for key, code in (("spoken-for-by", rule.spoken_for_by), ("merged-into", rule.merged_into)):
+        if code is not None and code not in rules:
+            raise CatalogueError(f"{rule.path}:1: {key} is `{code}`, which is the code of no rule")
+    passed, code = {rule.code}, rule.spoken_for_by
+    while code is not None and code in rules:
+        if code in passed:
+            raise CatalogueError(f"{rule.path}:1: spoken-for-by leads from {rule.code} back to {code}")
+        passed.add(code)
+        code = rules[code].spoken_for_by
+
+
+def _value(path: Path, header: Mapping[str, tuple[str, int]], key: str, kind: type[E]) -> E:
+    value, line = header[key]
+    try:
+        return kind(value)
+    except ValueError as error:
+        allowed = ", ".join(kind)
+        raise CatalogueError(f"{path}:{line}: {key} is `{value}`, which is not one of {allowed}") from error
+
+
+def _check_sections(rule: Rule) -> None:
+    wanted = [*_PROSE] if rule.code.startswith(_RUN_TIME_FAMILIES) else [*_PROSE, *_EXAMPLES]
+    seen: dict[str, int] = {}
+    for heading, offset, body in _split(rule.text):
+        line = rule.line + offset
+        if heading in seen:
+            raise CatalogueError(f"{rule.path}:{line}: `## {heading}` is there twice")
+        if heading and heading not in (*_PROSE, *_EXAMPLES):
+            raise CatalogueError(f"{rule.path}:{line}: `## {heading}` is not a section of a contract")
+        if not body:
+            where = f"`## {heading}`" if heading else "the title"
+            raise CatalogueError(f"{rule.path}:{line}: {where} is empty")
+        if heading in _EXAMPLES and not _code(body):
+            raise CatalogueError(f"{rule.path}:{line}: `## {heading}` holds no ```python block")
+        seen[heading] = line
+    if "" not in seen:
+        raise CatalogueError(f"{rule.path}:{rule.line}: the contract has no `# Title`")
+    missing = [heading for heading in wanted if heading not in seen]
+    if missing:
+        raise CatalogueError(f"{rule.path}:{rule.line}: the contract lacks `## {missing[0]}`")
+
+
+def _split(text: str) -> Iterator[tuple[str, int, str]]:
+    """The sections as (heading, offset of its line, body); the `# Title` comes as ("", offset, title)."""
+    heading: str | None = None
+    start, fenced = 0, False
+    body: list[str] = []
+    for offset, line in enumerate(text.split("\n")):
+        if line.startswith("```"):
+            fenced = not fenced
+        if not fenced and line.startswith(("# ", "## ")):
+            if heading is not None:
+                yield heading, start, "\n".join(body).strip()
+            level, _, rest = line.partition(" ")
+            start, body = offset, []
+            if level == "#":
+                yield "", offset, rest.strip()
+                heading = None
+            else:
+                heading = rest.strip()
+            continue
+        body.append(line)
+    if heading is not None:
+        yield heading, start, "\n".join(body).strip()
+
+
+def _code(section: str) -> str:
+    """The Python blocks of a section, joined by an empty line."""
+    blocks = re.findall(r"^```python\n(.*?)^```", section + "\n", flags=re.MULTILINE | re.DOTALL)
+    return "\n".join(blocks)

@@ -1,0 +1,72 @@
+"""Edits of a text: positions in it, and the text after them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from onnxlint.base.records import Edit
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Lines:
+    """Where each line of a text begins: places (line and column from 1) to offsets, and back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0, *(found.end() for found in _NEWLINE.finditer(text))]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def offset(self, place: tuple[int, int]) -> int:
+        """The offset of a place. Raises ValueError where the text has no such place."""
+        line, column = place
+        if not 1 <= line <= len(self._starts) or column < 1:
+            raise ValueError(f"the text has no line {line}, column {column}")
+        at = self._starts[line - 1] + column - 1
+        if at > len(self.text) or (line < len(self._starts) and at >= self._starts[line]):
+            raise ValueError(f"line {line} has no column {column}")
+        return at
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1, of an offset."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def start(self, line: int) -> int:
+        """The offset at which a line begins; a line past the end begins at the end."""
+        return self._starts[line - 1] if line <= len(self._starts) else len(self.text)
+
+
+def newline_of(text: str) -> str:
+    """How the text ends its lines: as its first line does."""
+    found = _NEWLINE.search(text)
+    return found[0] if found else "\n"
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text after edits of one file, with its own newlines. Raises ValueError on a place outside, or an overlap."""
+    lines = Lines(text)
+    newline = newline_of(text)
+    pieces: list[str] = []
+    at = 0
+    for (start, end), new in sorted({((lines.offset(e.start), lines.offset(e.end)), e.text) for e in edits}):
+        if start < at or end < start:
+            raise ValueError("two edits overlap")
+        pieces += [text[at:start], new.replace("\n", newline)]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def written_lines(edits: Sequence[Edit]) -> list[tuple[int, int]]:
+    """First and last line of what each edit of one file writes, in the text after all of them."""
+    found: dict[tuple[tuple[int, int], tuple[int, int], str], tuple[int, int]] = {}
+    shift = 0
+    for start, end, text in sorted({(e.start, e.end, e.text) for e in edits}):
+        first = start[0] + shift
+        found[start, end, text] = first, first + text.rstrip("\n").count("\n")
+        shift += text.count("\n") - (end[0] - start[0])
+    return [found[e.start, e.end, e.text] for e in edits]

@@ -1,0 +1,125 @@
+"""`--fix` and `--diff`: fixed files in the place of those that were read, or the difference on standard output."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxlint.base import interrupts
+from onnxlint.base.atomic import remove_leftovers
+from onnxlint.base.records import Diagnostic, Report
+from onnxlint.cli import FAILED
+from onnxlint.cli.output import deliver, tell, write_bytes
+from onnxlint.cli.running import conclude
+from onnxlint.report.common.printed import steering
+from onnxlint.report.common.words import fixes, hidden
+from onnxlint.run.fix_writing import Change, unified_diff, write
+from onnxlint.run.repair import Repaired, repair
+
+if TYPE_CHECKING:
+    from onnxlint.cli.request import Asked
+    from onnxlint.run.changed_lines import Base
+    from onnxlint.run.scopes import Scope
+
+
+def run(
+    asked: Asked,
+    scopes: Sequence[Scope],
+    base: Base | None,
+    unkept: tuple[Diagnostic, ...],
+    given: Mapping[Path, bytes],
+) -> int:
+    """Fix in memory, then write the files and the report, or show the difference. Return the exit code.
+
+    `given` is what came by standard input: the fixed source goes to standard output, and the report aside.
+    """
+    from onnxlint.report.progress import open_progress
+
+    show_all = asked.show_all
+    with open_progress(quiet=asked["quiet"]) as progress:
+        done = repair(
+            scopes,
+            unsafe=asked["unsafe_fixes"],
+            hidden=lambda finding: hidden(finding) and not show_all,
+            progress=progress,
+            base=base,
+            roots=None if asked["diff"] else asked.paths,
+            given=given,
+        )
+        if asked["diff"] or given:
+            faults, interrupted = dict[str, str](), False
+        else:
+            remove_leftovers({file.parent for scope in scopes for file in scope.found.files})
+            faults, interrupted = _write(done.changes)
+        if faults:
+            fixed = tuple(f for f in done.fixed if f.fix is None or not {e.path for e in f.fix.edits} & faults.keys())
+            written = tuple(change for change in done.changes if change.path not in faults)
+            known = (done.session, written) if interrupted else (done.look(), ())
+            done = dataclasses.replace(done, session=known[0], fixed=fixed, changes=known[1])
+    report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
+    report = dataclasses.replace(report, interrupted=report.interrupted or interrupted)
+    if asked["diff"]:
+        return _show(done, report, show_all)
+    if given:
+        (source,) = given.values()
+        fault = write_bytes(next((change.after for change in done.changes), source))
+        if fault is not None:
+            tell(f"onnxlint: the source cannot be written to standard output: {fault}")
+        code = conclude(report, asked, scopes, {**given, **done.overlay}, aside=True)
+        return code if fault is None else FAILED
+    told = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
+    report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *told))
+    code = conclude(report, asked, scopes, done.overlay)
+    if report.interrupted:
+        tell("onnxlint: interrupted; the report says what was known by then")
+    return interrupts.exit_code() if report.interrupted else code
+
+
+def _write(changes: Sequence[Change]) -> tuple[dict[str, str], bool]:
+    """Put files in place until a signal ends the run. Return why others stay as they are, by path, and if one came."""
+    faults = {}
+    with interrupts.noted() as signals:
+        for change in changes:
+            fault = interrupts.UNWRITTEN if signals else write(change)
+            if fault is not None:
+                faults[change.path] = fault
+        return faults, bool(signals)
+
+
+def _show(done: Repaired, report: Report, show_all: bool) -> int:
+    """Print the difference; what was and was not fixed goes to standard error. Return 1 where there is a difference.
+
+    A patch cannot say a character in another way, so a difference that would steer a terminal or a log is left out.
+    """
+    shown: list[str] = []
+    withheld: list[Diagnostic] = []
+    for change in done.changes:
+        rows = list(unified_diff(change))
+        fault = next(filter(None, map(_steering, rows)), None)
+        if fault is None:
+            shown += rows
+        else:
+            told = f"the difference is not shown, since it holds {fault}; --fix writes the file"
+            withheld.append(Diagnostic("error", told, change.path))
+    code = deliver("".join(shown), "diff")
+    errors = [*(d for d in report.diagnostics if d.level == "error"), *withheld]
+    for diagnostic in (*errors, *(d for d in report.diagnostics if d.level != "error" and "undone" in d.message)):
+        place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
+        tell(f"onnxlint: {place}{diagnostic.message}")
+    told = fixes(report, show_all=show_all)
+    if done.changes:
+        told = f"Would fix{told.removeprefix('Fixed')}"
+    if told:
+        tell(told)
+    return FAILED if errors else max(code, int(bool(done.changes)))
+
+
+def _steering(row: str) -> str | None:
+    """What of a row of a difference must not be printed; a return at the end of a line is part of that."""
+    logged = any(os.environ.get(name) for name in ("CI", "GITHUB_ACTIONS", "TF_BUILD"))
+    lines = row.split("\n")
+    return next(filter(None, (steering(line.removesuffix("\r"), logged=logged) for line in lines)), None)

@@ -1,0 +1,75 @@
+"""`onnxlint check`: settings from flags and files, one run of the session, one report, one exit code."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onnxlint.base import interrupts
+from onnxlint.cli.options import check_options, config_options
+from onnxlint.cli.output import tell
+from onnxlint.cli.request import STDIN, Asked
+from onnxlint.cli.running import conclude, examine
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))  # the run says what is not
+@config_options
+@check_options
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags: Any) -> int:
+    """Check the models under PATHS (default: the working directory); `-` reads one file from standard input.
+
+    Exit code: 0 nothing found; 1 findings; 2 the run could not do all that was asked.
+    """
+    asked = Asked(paths or (Path(),), flags)
+    fault = asked.fault()
+    if fault is not None:
+        raise click.UsageError(fault)
+    if watch:
+        if any(flags[flag] for flag in ("fix", "diff", "add_noqa", "write_baseline", "prune_baseline")):
+            raise click.UsageError("--watch only looks: it goes without flags that write")
+        if flags["open_report"]:
+            raise click.UsageError("--watch writes the page of --report anew each time: open it once, without --open")
+        from onnxlint.cli.watch import watch_and_check
+
+        return watch_and_check(ctx.obj, asked.scopes(), stdin=asked.stdin)
+    return check(asked)
+
+
+def check(asked: Asked) -> int:
+    """Run once, deliver the report, and return the exit code."""
+    from onnxlint.run.scopes import with_writable_repro_dir
+
+    scopes, unkept = with_writable_repro_dir(asked.scopes())
+    if (asked["write_baseline"] or asked["prune_baseline"]) and not any(s.settings.baseline for s in scopes):
+        raise click.UsageError("name the baseline to write: with --baseline FILE, or `baseline` in the configuration")
+    base = asked.base()
+    overlay = {(asked["stdin_filename"] or STDIN).resolve(): sys.stdin.buffer.read()} if asked.stdin else {}
+    if asked["fix"] or asked["diff"]:
+        from onnxlint.cli import apply_fixes
+
+        return apply_fixes.run(asked, scopes, base, unkept, overlay)
+
+    done = examine(asked, scopes, base, overlay)
+    report = dataclasses.replace(done.report, diagnostics=(*unkept, *done.report.diagnostics))
+    if asked["write_baseline"] or asked["prune_baseline"] or asked["add_noqa"]:
+        if report.interrupted:
+            raise KeyboardInterrupt  # half a run is nothing to write down
+        from onnxlint.cli import actions
+
+        if asked["write_baseline"]:
+            return actions.write_baselines(report, done.ledgers, asked.show_all)
+        if asked["add_noqa"]:
+            return actions.add_noqa(report, scopes, asked["reason"] or "", asked.show_all, asked.paths)
+        report, code = actions.prune_baselines(report, done.ledgers)
+        if code:
+            return code
+    code = conclude(report, asked, scopes, overlay)
+    if report.interrupted:
+        tell("onnxlint: interrupted; the report says what was known by then")
+    return interrupts.exit_code() if report.interrupted else code

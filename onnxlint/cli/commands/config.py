@@ -1,0 +1,90 @@
+"""`onnxlint config`: the settings that hold for a path and where each comes from, and the schema of the files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.globs import Glob
+from onnxlint.base.paths import display_path
+from onnxlint.cli import FAILED
+from onnxlint.cli.options import config_options
+from onnxlint.cli.output import deliver, tell
+from onnxlint.config.schema_keys import converters
+from onnxlint.config.settings import ModelConfig, Settings
+from onnxlint.report.common.words import visible
+
+NOT_KEPT = ("extend", "required-version")  # keys that say how the others are read
+
+
+@click.group("config")
+def command() -> None:
+    """Show the settings that hold, or the schema of them."""
+
+
+@command.command("schema")
+def schema() -> int:
+    """Print the JSON schema of `onnxlint.toml`, and of `[tool.onnxlint]` in `pyproject.toml`."""
+    return deliver(files("onnxlint.config").joinpath("schema.json").read_text(encoding="utf-8"), "json")
+
+
+@command.command("show")
+@click.argument("path", type=click.Path(path_type=Path), default=Path())
+@config_options
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool, output_format: str) -> int:
+    """Print the settings for the file or folder PATH, each with the place that it comes from."""
+    from onnxlint.run.scopes import Request, governing
+
+    rules = {rule.code: rule.name for rule in load_catalogue().values()}
+    settings, mistakes = governing(path, Request(config[0], isolated, config[1], {}, rules))
+    for mistake in mistakes:
+        place = f"{mistake.path}:{mistake.line}" if mistake.line else mistake.path
+        tell(f"onnxlint: {place}: {mistake.message}")
+    rows = _rows(settings, path)
+    if output_format == "json":
+        file = None if settings.config_file is None else display_path(settings.config_file)
+        table = {key: {"value": value, "origin": origin} for key, value, origin in rows}
+        text = json.dumps({"file": file, "root": display_path(settings.root), "settings": table}, indent=2) + "\n"
+    else:
+        told = [(f"{key} = {json.dumps(value, ensure_ascii=False)}", origin) for key, value, origin in rows]
+        column = min(60, max(len(row) for row, _ in told))
+        text = "".join(f"{visible(f'{row:<{column}}  # {origin}')}\n" for row, origin in told)
+    return max(deliver(text, output_format), FAILED if mistakes else 0)
+
+
+def _rows(settings: Settings, path: Path) -> list[tuple[str, Any, str]]:
+    """Return key, value and origin of every setting that a file can make; of `torch`, those of the table at `path`."""
+    from onnxlint.flow.tables.torch_versions import choose
+
+    absolute = Path(os.path.abspath(path))
+    choice = choose(settings.torch, settings.origins.get("torch", ""), absolute if path.is_dir() else absolute.parent)
+    settings = dataclasses.replace(
+        settings, torch=choice.torch, origins={**settings.origins, "torch": choice.notice or choice.origin}
+    )
+    keys = [key for key in converters(settings.root, None) if key not in NOT_KEPT]
+    fields = {key: key.replace("-", "_") for key in keys}
+    return [
+        (key, _plain(getattr(settings, name), key), settings.origins.get(name, "default"))
+        for key, name in fields.items()
+    ]
+
+
+def _plain(value: Any, key: str = "") -> Any:
+    """Turn a setting into what a configuration file would hold."""
+    if key.endswith("per-file-ignores"):
+        return {entry.pattern: list(entry.selectors) for entry in value}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Glob):
+        return value.pattern
+    if isinstance(value, Path):
+        return display_path(value)
+    return value.factory if isinstance(value, ModelConfig) else value

@@ -1,0 +1,38 @@
+"""`onnxlint explain`: the contract of one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.cli.output import deliver, wants_color, width
+from onnxlint.config.settings import unknown_selector
+
+
+def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    from onnxlint.cli.completion import rules
+
+    return list(rules(ctx, param, incomplete))
+
+
+@click.command("explain")
+@click.argument("rule", shell_complete=_rules)
+def command(rule: str) -> int:
+    """Explain RULE, a code such as ONX101 or a name such as tensor-branch."""
+    rules = load_catalogue()
+    found = next((r for r in rules.values() if rule.upper() == r.code or rule.lower() == r.name), None)
+    if found is None:
+        names = {r.code: r.name for r in rules.values()}
+        raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
+    from onnxlint.report import explain_rule
+
+    return deliver(explain_rule(found, color=wants_color(), width=min(width(), 100)), "full")
+
+
+def _several(prefix: str, names: Mapping[str, str]) -> str:
+    """Return what to answer to a prefix that means more than one rule."""
+    meant = [f"{code} ({name})" for code, name in names.items() if code.startswith(prefix.upper())]
+    return f"`{prefix}` means {len(meant)} rules; choose one: {', '.join(meant)}"

@@ -1,0 +1,83 @@
+"""`onnxlint repro`: run a counterexample that a check has kept, or list them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.lifetimes import end_with
+from onnxlint.base.paths import display_path
+from onnxlint.cli.options import config_options
+from onnxlint.cli.output import deliver, tell
+from onnxlint.config.typed_values import did_you_mean
+from onnxlint.report.common.printed import printed
+from onnxlint.report.common.words import visible
+from onnxlint.run.counterexamples import WHOLE, Kept, kept, named
+
+
+@click.command("repro")
+@click.argument("name", metavar="[ID]", required=False)
+@click.option("--found", is_flag=True, help="Take the input as it was found, not what is left of it.")
+@click.option("--repro-dir", type=click.Path(path_type=Path), help="Where they are kept [.onnxlint/repro].")
+@config_options
+def command(
+    name: str | None,
+    found: bool,
+    repro_dir: Path | None,
+    config: tuple[Path | None, tuple[str, ...]],
+    isolated: bool,
+) -> int:
+    """Run the counterexample ID, with this interpreter, and exit as it does: with 1 if the disagreement shows.
+
+    ID is the name of a folder, or the beginning of a finding's fingerprint. Without ID: list what there is.
+    """
+    folder = (repro_dir or configured(config, isolated)).absolute()
+    there = kept(folder)
+    if name is None:
+        return _listed(there, folder)
+    meant = named(there, name)
+    if not meant:
+        hint = did_you_mean(name, [k.name for k in there]) if there else ""
+        raise click.BadParameter(
+            f"there is no counterexample `{name}` in {display_path(folder)}{hint}", param_hint="ID"
+        )
+    missing = [k.name for k in meant if found and not k.whole]
+    if missing:
+        raise click.UsageError(f"--found: the input of `{missing[0]}` was kept as it was found: leave the flag out")
+    return max(_run(k, found, several=len(meant) > 1) for k in meant)
+
+
+def configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> Path:
+    """Return where counterexamples are kept, as the configuration of the working directory says."""
+    from onnxlint.run.scopes import Request, governing
+
+    rules = {rule.code: rule.name for rule in load_catalogue().values()}
+    settings, _ = governing(Path(), Request(config[0], isolated, config[1], {}, rules))
+    return settings.repro_dir
+
+
+def _listed(there: Sequence[Kept], folder: Path) -> int:
+    if not there:
+        tell(f"onnxlint: no counterexamples in {display_path(folder)}; `onnxlint check` keeps them there")
+        return 0
+    column = max(len(k.name) for k in there)
+    rows = (f"{k.name:<{column}}  {' '.join(p[:8] for p in k.fingerprints) or '-':<8}  {k.claim}" for k in there)
+    return deliver("".join(f"{visible(row.rstrip())}\n" for row in rows), "text")
+
+
+def _run(one: Kept, found: bool, *, several: bool) -> int:
+    """Run one script; it writes where we do. A script that a signal ended counts as failed."""
+    if several:
+        click.echo(printed(visible(f"{one.name}: {one.claim}")))
+    sys.stdout.flush()
+    # -P: a script of ours imports nothing of what may lie beside it; it names the folders of the model itself.
+    command = [sys.executable, "-P", str(one.script), *([WHOLE] if found else [])]
+    done = subprocess.run(command, check=False, preexec_fn=partial(end_with, os.getpid()))
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode

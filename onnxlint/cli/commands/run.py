@@ -1,0 +1,118 @@
+"""`onnxlint run`: the user's own export script, and a report on what it exports, as it exports it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxlint.base import interrupts
+from onnxlint.base.records import EXPORTERS, Diagnostic
+from onnxlint.cli.options import CHECK_ALONE, config_options, options_without
+from onnxlint.cli.output import tell
+from onnxlint.cli.request import Asked
+from onnxlint.cli.running import conclude
+from onnxlint.report import MACHINE_FORMATS
+
+if TYPE_CHECKING:
+    from onnxlint.config.settings import Settings
+    from onnxlint.probes.live.script import Ran
+    from onnxlint.run.scopes import Scope
+
+_STDERR = 2
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.option("-m", "module", is_flag=True, help="SCRIPT is the name of a module, as in `python -m`.")
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@config_options
+@options_without(CHECK_ALONE)
+def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any) -> int:
+    """Run SCRIPT as `python SCRIPT ARGUMENTS` does, and check what it exports, as it exports it.
+
+    Every call of torch.onnx.export and torch.export.export is captured with its model, inputs and options, also where
+    a library makes it. The flags of onnxlint stand before SCRIPT. The report follows what the script prints; a report
+    for machines that goes to standard output has that to itself, and the script prints to standard error.
+
+    Exit code: 0 nothing found; 1 findings; 2 the script failed or exported nothing, or the run could not do all; 130
+    Ctrl-C, in the script or later; 143 SIGTERM, 129 SIGHUP.
+    """
+    if not module and not os.path.exists(script):
+        raise click.UsageError(f"there is no file `{script}`; `-m` runs a module")
+    asked = Asked((Path(script),), {**dict.fromkeys(CHECK_ALONE), **flags})
+    fault = asked.fault()
+    if fault is not None:
+        raise click.UsageError(fault)
+    from onnxlint.probes.live.script import run_program
+    from onnxlint.probes.live.snapshot_client import Captured
+    from onnxlint.report.common.words import hidden
+    from onnxlint.report.progress import open_progress
+    from onnxlint.run import session
+    from onnxlint.run.pipeline import missing_packages
+    from onnxlint.run.scopes import governing, with_writable_repro_dir
+
+    settings, mistakes = governing(Path.cwd() if module else Path(script), asked.request())
+    missing = missing_packages(settings)
+    if missing:
+        raise click.UsageError(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
+    alone = asked["output_format"] in MACHINE_FORMATS and asked["output_file"] is None
+    ran = run_program([*(["-m"] if module else []), script, *arguments], _STDERR if alone else None)
+    show_all = asked.show_all
+    captured = Captured(ran.snapshots)
+    if ran.interrupted:
+        captured.close()
+        tell(f"onnxlint: interrupted{_untold(ran)}")
+        return interrupts.exit_code()
+    try:
+        asked_scope = _scope(settings, mistakes, None if module else Path(script), ran)
+        (scope,), unkept = with_writable_repro_dir((asked_scope,))
+        with open_progress(quiet=asked["quiet"]) as progress:
+            done = session.run(
+                [scope], progress=progress, shown=lambda finding: show_all or not hidden(finding), captured=captured
+            )
+    finally:
+        captured.close()
+    report = replace(done.report, diagnostics=(*unkept, *_faults(script, ran), *done.report.diagnostics))
+    code = conclude(report, asked, [scope], {})
+    if report.interrupted:
+        tell("onnxlint: interrupted; the report says what was known by then")
+    return interrupts.exit_code() if report.interrupted else code
+
+
+def _untold(ran: Ran) -> str:
+    """What the script had exported when Ctrl-C ended it."""
+    if not ran.snapshots:
+        return " before the script exported anything"
+    calls = dict.fromkeys(f"{s.capture.name} at {s.capture.path}:{s.capture.line}" for s in ran.snapshots)
+    return f"; the script had exported {', '.join(calls)} by then, and nothing of it was checked"
+
+
+def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | None, ran: Ran) -> Scope:
+    """The script and what it imported, with the exporters that it calls."""
+    from onnxlint.run.scopes import Scope
+    from onnxlint.source.discover import Discovery
+
+    told = [path for snapshot in ran.snapshots for path in snapshot.capture.files]
+    files = dict.fromkeys(Path(path) for path in (*ran.files, *told) if os.path.isfile(path))
+    if script is not None and script.is_file():
+        files.setdefault(Path(os.path.abspath(script)))
+    used = {name for snapshot in ran.snapshots for name in snapshot.capture.exporters}
+    exporters = tuple(name for name in EXPORTERS if name in used and name in settings.exporters)
+    if exporters:
+        settings = replace(settings, exporters=exporters)
+    return Scope(settings, Discovery(tuple(sorted(files))), mistakes)
+
+
+def _faults(script: str, ran: Ran) -> list[Diagnostic]:
+    found = [Diagnostic("error", fault) for fault in ran.faults]
+    if ran.ending is not None:
+        until = "; what it had exported until then was checked" if ran.snapshots else " before it exported anything"
+        found.append(Diagnostic("error", f"the script {ran.ending}{until}", script))
+    elif not ran.snapshots:
+        message = "the script made no call of torch.onnx.export or torch.export.export that could be captured"
+        found.append(Diagnostic("error", message, script))
+    return found

@@ -1,0 +1,105 @@
+"""What a command line asks of a check: its paths and flags, and the files and settings that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.cli.options import PLAIN, SETTINGS
+from onnxlint.config.settings import INLINE
+
+if TYPE_CHECKING:
+    from onnxlint.run.changed_lines import Base
+    from onnxlint.run.scopes import Request, Scope
+
+STDIN = Path("-")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for: paths and flags, by the names that click gives them."""
+
+    paths: tuple[Path, ...]
+    flags: Mapping[str, Any]
+
+    def __getitem__(self, flag: str) -> Any:
+        return self.flags[flag]
+
+    @property
+    def stdin(self) -> bool:
+        """Whether the file to check comes from standard input."""
+        return STDIN in self.paths
+
+    @property
+    def show_all(self) -> bool:
+        """Whether notes and findings that were not reproduced are shown as well."""
+        return bool(self["show"] == "all")
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the flags together, or None."""
+        baseline = self["write_baseline"] or self["prune_baseline"]
+        if self["write_baseline"] and self["prune_baseline"]:
+            return "--write-baseline and --prune-baseline are one or the other"
+        if self["reason"] is not None and not self["add_noqa"]:
+            return "--reason needs --add-noqa"
+        if self["stdin_filename"] is not None and not self.stdin:
+            return "--stdin-filename needs `-` as the path"
+        if self.stdin and (len(self.paths) > 1 or baseline or self["add_noqa"] or self["changed_since"]):
+            return "`-` stands alone: without other paths, a baseline to write, --add-noqa or --changed-since"
+        if self["add_noqa"] and baseline:
+            return "--add-noqa and a baseline to write are one or the other"
+        if (self["fix"] or self["diff"]) and (baseline or self["add_noqa"]):
+            return "--fix and --diff go without --add-noqa and a baseline to write"
+        if self["open_report"] and self["report"] is None:
+            return "--open needs --report FILE"
+        if self["report"] is not None and (baseline or self["add_noqa"] or self["diff"]):
+            return "--report goes without --diff, --add-noqa and a baseline to write"
+        if self["statistics"] and self["output_format"] not in ("full", "concise", "json"):
+            return "--statistics has the output formats full and json"
+        if self["reason"] is not None:
+            from onnxlint.source.annotate import fault_in_reason
+
+            fault = fault_in_reason(self["reason"])
+            return None if fault is None else f"--reason: {fault}"
+        return None
+
+    def request(self) -> Request:
+        """Return how settings are found: with the flags that were given on top."""
+        from onnxlint.run.scopes import Request
+
+        explicit, inline = self["config"]
+        given = {name: self[name] for name in SETTINGS if self[name] not in (None, ())}
+        overrides = {name: value for name, value in given.items() if value is not False or name not in PLAIN}
+        if self.stdin:
+            overrides["static_only"] = True
+        rules = {rule.code: rule.name for rule in load_catalogue().values()}
+        return Request(explicit, self["isolated"], inline, overrides, rules)
+
+    def scopes(self) -> tuple[Scope, ...]:
+        """Return the files to check with their settings; a wrong `--config KEY=VALUE` ends the run."""
+        from onnxlint.run.scopes import scopes, single
+
+        if self.stdin:
+            found = single(self["stdin_filename"] or STDIN, self.request())
+        else:
+            found = scopes(self.paths, self.request())
+        faults = [d.message for scope in found for d in scope.diagnostics if d.path == INLINE]
+        if faults:
+            raise click.UsageError(f"{INLINE}: {'; '.join(dict.fromkeys(faults))}")
+        return found
+
+    def base(self) -> Base | None:
+        """Return what files are compared with, if that is asked for; a revision that git does not know ends the run."""
+        if self["changed_since"] is None:
+            return None
+        from onnxlint.run.changed_lines import ChangedError, changed_since
+
+        try:
+            return changed_since(self["changed_since"], self.paths)
+        except ChangedError as error:
+            raise click.UsageError(f"--changed-since: {error}") from error

@@ -1,0 +1,1 @@
+"""[tool.onnxlint] and flags, read into frozen Settings."""

@@ -1,0 +1,167 @@
+"""The [[models]] tables of a configuration → ModelConfig, with the place of every mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnxlint.base.records import EXPORTERS, TensorSpec, Tolerance
+from onnxlint.config.typed_values import (
+    Converter,
+    Node,
+    allowance,
+    axis_names,
+    did_you_mean,
+    interval,
+    plain,
+    read_table,
+    reference,
+    seconds,
+    sizes,
+    some_of,
+    spec,
+    table_of,
+    truth,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """One [[models]] table. `factory` and a string `inputs` are `module:attribute`; see DESIGN §4 of the docs.
+
+    `arguments` are what the factory is called with, `values` the inputs that are no tensors. `eval` says that the
+    model is exported in evaluation mode, though it is not built in it. `optional` asks for further ways to call it:
+    with an optional tensor that the inputs leave out, without one that they give.
+    """
+
+    factory: str
+    inputs: str | Mapping[str, TensorSpec] | None = None
+    dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    vary: str | None = None
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    timeout: float | None = None
+    exporters: tuple[str, ...] | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    eval: bool = False
+    path: str = ""
+    line: int = 0
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    optional: bool = False
+
+
+def models(node: Node) -> tuple[ModelConfig, ...] | None:
+    """Read the list of models; those that are mistaken are noted and left out."""
+    if isinstance(node.value, dict):
+        node.fail("each model is a table in double brackets: write [[models]] (in pyproject [[tool.onnxlint.models]])")
+        return None
+    return tuple(model for child in node.elements("a list of tables") if (model := _model(child)) is not None)
+
+
+_MODEL: Mapping[str, Converter[Any]] = {
+    "factory": reference,
+    "inputs": lambda node: reference(node) if isinstance(node.value, str) else _specs(node),
+    "dynamic": table_of(axis_names),
+    "sizes": table_of(sizes),
+    "vary": reference,
+    "ranges": table_of(interval),
+    "tolerance": lambda node: Tolerance(**read_table(node, {"absolute": allowance, "relative": allowance})),
+    "timeout": seconds,
+    "exporters": some_of(*EXPORTERS),
+    "arguments": table_of(plain),
+    "values": table_of(plain),
+    "eval": truth,
+    "optional": truth,
+}
+
+
+def _model(node: Node) -> ModelConfig | None:
+    """Read one model; one whose factory or inputs are mistaken is left out, since its verdicts would mean nothing."""
+    values = read_table(node, _MODEL)
+    given = node.value.keys() if isinstance(node.value, dict) else {"factory"}
+    if "factory" not in given:
+        node.problems.add('`factory` is missing; add `factory = "module:callable"`', node.at)
+    if not ({"factory"} | (given & {"inputs", "dynamic"})) <= values.keys():
+        return None
+    model = ModelConfig(path=node.problems.path, line=node.problems.line(node.at) or 0, **values)
+    return model if _dims_agree(model, node) else None
+
+
+def _specs(node: Node) -> dict[str, TensorSpec] | None:
+    """Read a table of spec strings; None if any is mistaken, or if two disagree on the size of a dim."""
+    if not isinstance(node.value, dict):
+        node.expected("a table of spec strings, or `module:callable`,")
+        return None
+    if not node.value:
+        node.fail("the table is empty; give one spec string for each parameter of forward")
+        return None
+    found: dict[str, TensorSpec] = {}
+    for parameter, child in node.items():
+        read = _leaves(child, parameter)
+        if read is None:
+            return None
+        found |= read
+    seen: dict[str, tuple[str, int]] = {}
+    agree = True
+    for parameter, tensor in found.items():
+        for dim in tensor.dims:
+            if dim.name is None or dim.size is None:
+                continue
+            other, size = seen.setdefault(dim.name, (parameter, dim.size))
+            if size != dim.size:
+                at = (*node.at, parameter.partition(".")[0])
+                node.problems.add(f"`{dim.name}` is {dim.size} here and {size} in `{other}`", at)
+                agree = False
+    return found if agree else None
+
+
+def _leaves(node: Node, label: str) -> dict[str, TensorSpec] | None:
+    """Read a spec, or a list or table of them, for a parameter that holds several tensors: `states.0`, `batch.mask`."""
+    if isinstance(node.value, list):
+        children = [(str(number), child) for number, child in enumerate(node.elements("a list of spec strings"))]
+    elif isinstance(node.value, dict):
+        children = list(node.items())
+    else:
+        found = spec(node)
+        return None if found is None else {label: found}
+    if not children:
+        node.fail("it is empty; give one spec string for each tensor")
+        return None
+    leaves: dict[str, TensorSpec] = {}
+    for key, child in children:
+        inner = _leaves(child, f"{label}.{key}")
+        if inner is None:
+            return None
+        leaves |= inner
+    return leaves
+
+
+def _dims_agree(model: ModelConfig, node: Node) -> bool:
+    """Check `dynamic` and `sizes` against the declared inputs."""
+    problems = node.problems
+    before = len(problems.found)
+    specs = None if isinstance(model.inputs, str) or model.inputs is None else model.inputs
+    for parameter, axes in model.dynamic.items() if specs is not None else ():
+        assert specs is not None
+        at = (*node.at, "dynamic", parameter)
+        if parameter not in specs:
+            problems.add(f"`{parameter}` is no input of this model{did_you_mean(parameter, specs)}", at)
+            continue
+        rank = len(specs[parameter].dims)
+        for axis in axes:
+            if not -rank <= axis < rank:
+                problems.add(f"axis {axis} is outside `{parameter}`, which has {rank} axes", (*at, str(axis)))
+    for parameter in model.ranges if specs is not None else ():
+        assert specs is not None
+        if parameter not in specs and not any(label.startswith(f"{parameter}.") for label in specs):
+            hint = did_you_mean(parameter, specs)
+            problems.add(f"`{parameter}` is no input of this model{hint}", (*node.at, "ranges", parameter))
+    names = {name for axes in model.dynamic.values() for name in axes.values()}
+    names |= {dim.name for tensor in (specs or {}).values() for dim in tensor.dims if dim.name is not None}
+    for name in model.sizes:
+        if name not in names:
+            hint = did_you_mean(name, sorted(names)) if names else "; this model has no dynamic dim"
+            problems.add(f"`{name}` is no dynamic dim of this model{hint}", (*node.at, "sizes", name))
+    return len(problems.found) == before

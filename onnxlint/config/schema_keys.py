@@ -1,0 +1,137 @@
+"""The keys of a configuration file and how each is read; the same keys, in words, are in schema.json."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from onnxlint import __version__
+from onnxlint.base.globs import Glob, fault_of
+from onnxlint.base.paths import display_path
+from onnxlint.base.records import EXPORTERS
+from onnxlint.config.declared_models import models
+from onnxlint.config.rule_selectors import FileIgnore, unknown_selector
+from onnxlint.config.runtime_names import runtimes
+from onnxlint.config.typed_values import (
+    FAIL_ON,
+    Converter,
+    Node,
+    memory,
+    one_of,
+    release,
+    seconds,
+    some_of,
+    text,
+    texts,
+    truth,
+    whole_number,
+)
+
+
+def converters(root: Path, rules: Mapping[str, str] | None) -> Mapping[str, Converter[Any]]:
+    """Return a reader for each key; `root` is the absolute folder that paths and patterns are relative to."""
+
+    def selectors(node: Node) -> tuple[str, ...] | None:
+        return _selectors(node, rules)
+
+    def globs(node: Node) -> tuple[Glob, ...] | None:
+        found = texts(node)
+        return None if found is None else tuple(Glob(p, root) for p, child in _each(node) if _is_glob(p, child))
+
+    def file_ignores(node: Node) -> tuple[FileIgnore, ...]:
+        return tuple(_file_ignores(node, root, rules))
+
+    def folders(node: Node) -> tuple[Path, ...] | None:
+        names = texts(node)
+        if names is None:
+            return None
+        for name in names:
+            if not os.path.isdir(root / name):
+                node.fail(f"there is no folder `{name}` in {display_path(root)}")
+        return tuple(root / name for name in names if os.path.isdir(root / name))
+
+    def file(node: Node) -> Path | None:
+        name = text(node)
+        if name is not None and "\0" in name:
+            node.fail("a path holds no null byte")
+            return None
+        return None if name is None else root / name
+
+    return {
+        "opset": whole_number(7),
+        "torch": release,
+        "exporters": some_of(*EXPORTERS),
+        "runtimes": runtimes,
+        "latency": truth,
+        "select": selectors,
+        "extend-select": selectors,
+        "ignore": selectors,
+        "per-file-ignores": file_ignores,
+        "extend-per-file-ignores": file_ignores,
+        "exclude": globs,
+        "extend-exclude": globs,
+        "include": globs,
+        "force-exclude": truth,
+        "respect-gitignore": truth,
+        "baseline": file,
+        "fail-on": one_of(*FAIL_ON),
+        "timeout": seconds,
+        "memory": memory,
+        "jobs": whole_number(1),
+        "max-models": whole_number(0),
+        "source-roots": folders,
+        "models": models,
+        "extend": lambda node: None,  # what it names has been read before: see config_file.py
+        "required-version": _required_version,
+    }
+
+
+def _each(node: Node) -> list[tuple[str, Node]]:
+    return [(child.value, child) for child in node.elements() if isinstance(child.value, str) and child.value]
+
+
+def _is_glob(pattern: str, node: Node) -> bool:
+    fault = fault_of(pattern)
+    if fault is not None:
+        node.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
+    return fault is None
+
+
+def _selectors(node: Node, rules: Mapping[str, str] | None) -> tuple[str, ...] | None:
+    for child in node.elements("a list of rule codes or names") if rules is not None else ():
+        fault = unknown_selector(child.value, rules or {}) if isinstance(child.value, str) and child.value else None
+        if fault:
+            child.fail(fault)
+    return texts(node) if rules is None or isinstance(node.value, list) else None
+
+
+def _file_ignores(node: Node, root: Path, rules: Mapping[str, str] | None) -> list[FileIgnore]:
+    read = []
+    for pattern, child in node.items():
+        found = _selectors(child, rules)
+        bare = pattern.removeprefix("!")
+        fault = fault_of(bare) if bare else "it is empty"
+        if fault is not None:
+            child.fail(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}")
+        elif found:
+            line = node.problems.line(child.at)
+            read.append(FileIgnore(pattern, root, found, node.problems.path, line))
+    return read
+
+
+def _required_version(node: Node) -> None:
+    """Check a specifier such as `>=0.2,<1` against the version that runs; nothing is kept of it."""
+    from packaging.specifiers import SpecifierSet
+
+    wanted = text(node)
+    if wanted is None:
+        return
+    try:
+        fits = SpecifierSet(wanted if wanted[0] in "<>=!~" else f"=={wanted}").contains(__version__, prereleases=True)
+    except ValueError:  # InvalidSpecifier is one; a number of 5,000 digits is another
+        node.fail(f"a version such as `>={__version__}` is expected, not `{wanted}`")
+        return
+    if not fits:
+        node.fail(f"this is onnxlint {__version__}, and `{wanted}` is required; install a version that fits")

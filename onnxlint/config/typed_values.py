@@ -1,0 +1,360 @@
+"""Typed values out of a configuration file: every mistake is noted at its line, and reading goes on."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from onnxlint.base.records import Diagnostic, TensorSpec
+from onnxlint.base.specs import SpecError, parse_spec
+from onnxlint.config.toml_positions import Key
+
+T = TypeVar("T")
+
+RELEASE = re.compile(r"\d{1,4}\.\d{1,4}(\.\d{1,4})?")
+MOST = 100  # mistakes of a file that are told; to find the nearest spelling takes time
+_LONGEST = 100  # characters of a word that may mean another
+_TOLD = 1000  # of a mistake
+FAIL_ON = ("confirmed", "suspected")
+_UNITS = {"b": 1, "": 1}
+for _power, _letter in enumerate("kmgt", 1):
+    _UNITS |= {_letter: 1024**_power, f"{_letter}ib": 1024**_power, f"{_letter}b": 1000**_power}
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known spelling that is closest to `word`, or None if none is close."""
+    if len(word) > _LONGEST:
+        return None
+    spellings = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower().replace("_", "-"), spellings, 1, 0.6)
+    close = close or difflib.get_close_matches(word.lower(), spellings, 1, 0.6)
+    return spellings[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown word: the nearest valid spelling, or all of them."""
+    options = list(known)
+    close = nearest(word, options)
+    return f"; did you mean `{close}`?" if close else f"; valid: {', '.join(options)}"
+
+
+class TooManyError(Exception):
+    """A file has so many mistakes that the rest of it is not looked at."""
+
+
+@dataclass(slots=True)
+class Problems:
+    """The mistakes of one configuration file, with `prefix` the path of onnxlint's own table in it."""
+
+    path: str
+    lines: Mapping[Key, int] = field(default_factory=dict)
+    prefix: Key = ()
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def line(self, at: Key) -> int | None:
+        """Return the line of `at`, or of the nearest table around it that is written out."""
+        key = (*self.prefix, *at)
+        while key and key not in self.lines:
+            key = key[:-1]
+        return self.lines.get(key)
+
+    def add(self, message: str, at: Key = (), line: int | None = None) -> None:
+        """Note one mistake at the key `at`, or at a line of a file that could not be read. Raises TooManyError."""
+        if len(self.found) == MOST:
+            self.found.append(
+                Diagnostic("error", "there are more mistakes; mend these first: what follows is not used", self.path)
+            )
+        if len(self.found) > MOST:
+            raise TooManyError
+        name = ".".join(str(part) for part in at if isinstance(part, str))
+        told = f"{name}: {message}" if name else message
+        self.found.append(Diagnostic("error", _cut(told), self.path, line or self.line(at)))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of the configuration and where it stands."""
+
+    value: Any
+    at: Key
+    problems: Problems
+
+    def fail(self, message: str) -> None:
+        """Note a mistake at this value."""
+        self.problems.add(message, self.at)
+
+    def expected(self, what: str) -> None:
+        """Note that this value is not what it should be."""
+        self.fail(f"{what} is expected, not {_shown(self.value)}")
+
+    def items(self) -> Iterator[tuple[str, Node]]:
+        """Yield the entries of a table; a value that is no table is a mistake."""
+        if not isinstance(self.value, dict):
+            self.expected("a table")
+            return
+        for key, value in self.value.items():
+            yield key, Node(value, (*self.at, key), self.problems)
+
+    def elements(self, what: str = "a list") -> Iterator[Node]:
+        """Yield the elements of a list; a value that is no list is a mistake."""
+        if not isinstance(self.value, list):
+            self.expected(what)
+            return
+        for index, value in enumerate(self.value):
+            yield Node(value, (*self.at, index), self.problems)
+
+
+Converter = Callable[[Node], T | None]
+
+
+def read_table(node: Node, converters: Mapping[str, Converter[Any]]) -> dict[str, Any]:
+    """Read the keys that `converters` names; unknown keys and refused values are noted and left out."""
+    read: dict[str, Any] = {}
+    for key, child in node.items():
+        try:
+            if key not in converters:
+                node.problems.add(f"unknown key{did_you_mean(key, converters)}", child.at)
+                continue
+            value = converters[key](child)
+        except TooManyError:
+            break
+        if value is not None:
+            read[key.replace("-", "_")] = value
+    return read
+
+
+def text(node: Node) -> str | None:
+    """Read a string that is not empty."""
+    if isinstance(node.value, str) and node.value:
+        return node.value
+    node.expected("a string")
+    return None
+
+
+def texts(node: Node) -> tuple[str, ...] | None:
+    """Read a list of strings; elements that are none are noted and left out."""
+    if not isinstance(node.value, list):
+        node.expected("a list of strings")
+        return None
+    return tuple(found for child in node.elements() if (found := text(child)) is not None)
+
+
+def truth(node: Node) -> bool | None:
+    """Read `true` or `false`."""
+    if isinstance(node.value, bool):
+        return node.value
+    node.expected("`true` or `false`")
+    return None
+
+
+def release(node: Node) -> str | None:
+    """Read a version such as `2.14` or `2.14.1`."""
+    value = text(node)
+    if value is not None and RELEASE.fullmatch(value) is None:
+        node.fail(f"a version such as `2.14` is expected, not `{value[:80]}`")
+        return None
+    return value
+
+
+def whole_number(least: int) -> Converter[int]:
+    """Make a reader of whole numbers from `least`."""
+
+    def read(node: Node) -> int | None:
+        if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= least:
+            return node.value
+        node.expected(f"a whole number from {least}")
+        return None
+
+    return read
+
+
+def _number(node: Node, what: str, zero: bool) -> float | None:
+    value = node.value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if number and (value > 0 or (zero and value == 0)):
+        return float(value)
+    node.expected(what)
+    return None
+
+
+def seconds(node: Node) -> float | None:
+    """Read a positive number of seconds."""
+    return _number(node, "a positive number of seconds", zero=False)
+
+
+def allowance(node: Node) -> float | None:
+    """Read a tolerance: a number from 0."""
+    return _number(node, "a number from 0", zero=True)
+
+
+def interval(node: Node) -> tuple[float, float] | None:
+    """Read the least and the greatest value of an input: `[0, 1]`."""
+    value = node.value
+    if isinstance(value, list) and len(value) == 2:
+        plain = all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value)
+        if plain and value[0] <= value[1]:
+            return float(value[0]), float(value[1])
+    node.expected("the least and the greatest value, such as `[0, 1]`,")
+    return None
+
+
+def parse_memory(value: str) -> int:
+    """Read `4GiB`, `512MB` or a count of bytes. Raises ValueError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
+    if match is None or match.group(2).lower() not in _UNITS:
+        raise ValueError(f"a size such as `4GiB` or a number of bytes is expected, not `{value}`")
+    size = float(match.group(1)) * _UNITS[match.group(2).lower()]
+    if size < 1 or size >= 1 << 63:
+        raise ValueError("a size above 0 is expected" if size < 1 else "this is more memory than there is")
+    return int(size)
+
+
+def memory(node: Node) -> int | None:
+    """Read an amount of memory in bytes."""
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and node.value > 0:
+        return node.value
+    if not isinstance(node.value, str):
+        node.expected("a size such as `4GiB` or a number of bytes")
+        return None
+    try:
+        return parse_memory(node.value)
+    except ValueError as error:
+        node.fail(str(error))
+        return None
+
+
+def one_of(*options: str) -> Converter[str]:
+    """Make a reader of one of the given words."""
+
+    def read(node: Node) -> str | None:
+        if node.value in options and isinstance(node.value, str):
+            return node.value
+        if isinstance(node.value, str):
+            node.fail(f"`{node.value}` is unknown{did_you_mean(node.value, options)}")
+        else:
+            node.expected(f"one of {', '.join(options)}")
+        return None
+
+    return read
+
+
+def some_of(*options: str) -> Converter[tuple[str, ...]]:
+    """Make a reader of a list of the given words that is not empty."""
+    one = one_of(*options)
+
+    def read(node: Node) -> tuple[str, ...] | None:
+        found = [word for child in node.elements(f"a list of {', '.join(options)}") if (word := one(child)) is not None]
+        if node.value == []:
+            node.fail(f"the list is empty; valid: {', '.join(options)}")
+        return tuple(dict.fromkeys(found)) or None
+
+    return read
+
+
+def reference(node: Node) -> str | None:
+    """Read `package.module:attribute`."""
+    value = text(node)
+    if value is None:
+        return None
+    module, colon, attribute = value.partition(":")
+    if colon and _dotted(module) and _dotted(attribute):
+        return value
+    node.fail(f"`module:attribute` is expected, not `{value}`{_meant_reference(value)}")
+    return None
+
+
+def _dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _meant_reference(value: str) -> str:
+    """Guess what was meant by a path or by dots alone."""
+    path, colon, attribute = value.partition(":")
+    module = path.removeprefix("./").removesuffix(".py").replace("/", ".").replace("\\", ".")
+    if not colon and "." in module:
+        module, _, attribute = module.rpartition(".")
+    guess = f"{module}:{attribute}"
+    return f"; did you mean `{guess}`?" if _dotted(module) and _dotted(attribute) else ""
+
+
+def spec(node: Node) -> TensorSpec | None:
+    """Read a spec string such as `float32[batch, 3, height=224]`."""
+    value = text(node)
+    if value is None:
+        return None
+    try:
+        return parse_spec(value)
+    except SpecError as error:
+        node.fail(f"{error.message} (at column {error.position + 1} of `{value}`)")
+        return None
+
+
+def plain(node: Node) -> Any:
+    """Read a value that Python has too: text, number, truth, or a list or table of these."""
+    kinds = (str, bool, int, float)
+    if isinstance(node.value, list):
+        return [plain(child) for child in node.elements("a list")]
+    if isinstance(node.value, dict):
+        return table_of(plain)(node)
+    if not isinstance(node.value, kinds):
+        node.expected("text, a number, true, false, or a list or table of these,")
+        return None
+    return node.value
+
+
+def axis_names(node: Node) -> dict[int, str] | None:
+    """Read `{ 0 = "batch" }`: keys are axes, counted from the end if negative; values name the dim.
+
+    A table with any mistake is None, since a probe with fewer dynamic axes than meant proves something else.
+    """
+    axes: dict[int, str] = {}
+    before = len(node.problems.found)
+    for key, child in node.items():
+        if not re.fullmatch(r"-?\d+", key):
+            child.fail(f'an axis number is expected as the key, not `{key}`; write `{{ 0 = "batch" }}`')
+            continue
+        name = text(child)
+        if name is not None and not name.isidentifier():
+            child.fail(f"`{name}` is no name for a dim: use letters, digits and `_`")
+        elif name is not None:
+            axes[int(key)] = name
+    return axes if len(node.problems.found) == before else None
+
+
+def sizes(node: Node) -> tuple[int, ...] | None:
+    """Read the sizes to try for a dim: a list of whole numbers from 1."""
+    one = whole_number(1)
+    found = tuple(size for child in node.elements("a list of sizes") if (size := one(child)) is not None)
+    if node.value == []:
+        node.fail("the list of sizes is empty")
+    return found or None
+
+
+def table_of(one: Converter[T]) -> Converter[dict[str, T]]:
+    """Make a reader of a table whose every value is read by `one`; None if any value is mistaken."""
+
+    def read(node: Node) -> dict[str, T] | None:
+        found = {key: value for key, child in node.items() if (value := one(child)) is not None}
+        return found if isinstance(node.value, dict) and len(found) == len(node.value) else None
+
+    return read
+
+
+def _cut(told: str) -> str:
+    return told if len(told) <= _TOLD else f"{told[: _TOLD // 2]} … {told[-_TOLD // 2 :]}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, str):
+        return f'`"{value}"`' if value else "an empty string"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    return f"`{value}`"

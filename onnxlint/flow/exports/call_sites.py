@@ -1,0 +1,298 @@
+"""An export call as its function is written: what its arguments are made of, and what happens around it.
+
+The dataflow knows what a value is; here is read how the source spells it: wrappers, precision, `Dim` objects, and what
+follows the call. A name stands for its last assignment above; where that cannot be told, nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import islice
+
+from onnxlint.flow.exports.export_scopes import CASTS, DTYPES, EXPORTING, LOADS, Scope, bound_names, scope_of
+from onnxlint.flow.state.observations import AskedDim
+from onnxlint.project.classes import dotted
+from onnxlint.project.modules import ModuleInfo, moved
+
+WRAPPERS = {
+    "torch.jit.script": "script",
+    "torch.jit.trace": "trace",
+    "torch.compile": "compile",
+    "torch.nn.DataParallel": "parallel",
+    "torch.nn.parallel.DataParallel": "parallel",
+    "torch.nn.parallel.DistributedDataParallel": "parallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "parallel",
+    "torch.nn.parallel.distributed.DistributedDataParallel": "parallel",
+}
+# Methods of a module or a tensor that leave its precision as it is.
+_KEEPS = frozenset(
+    (
+        *("eval", "train", "cuda", "cpu", "requires_grad_", "share_memory", "to_empty", "pin_memory"),
+        *("contiguous", "clone", "detach", "unsqueeze", "squeeze", "permute", "transpose", "reshape", "view", "repeat"),
+        *("expand", "flatten", "uniform_", "normal_", "zero_", "fill_"),
+    )
+)
+_FLOAT_MAKERS = frozenset(("rand", "randn", "zeros", "ones", "empty", "linspace", "eye"))
+_DOUBLE_MAKERS = frozenset(
+    (
+        *("zeros", "ones", "empty", "linspace", "eye", "random.rand", "random.randn", "random.random"),
+        *("random.normal", "random.uniform", "random.random_sample", "random.standard_normal"),
+    )
+)
+_FROM_NUMPY = frozenset(("torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray"))
+LATER = 1000  # statements after a call that may load other weights
+
+
+class CallSite:
+    """One call in the function (or the module) it stands in. Lines are those of the scope's tree."""
+
+    def __init__(self, module: ModuleInfo, scope: Scope, call: ast.Call, shift: int = 0) -> None:
+        self.module = module
+        self.scope = scope
+        self.call = call
+        self.shift = shift  # what its lines lack to those of the file
+        self._within = scope_of(module, scope)
+        self.name_of = self._within.name_of
+        self._dtype = self._within.dtype
+
+    def resolve(self, node: ast.expr | None, before: int | None = None) -> ast.expr | None:
+        """What a name was last set to above line `before` (by default: above the call); other expressions unchanged."""
+        for _ in range(8):
+            if not isinstance(node, ast.Name):
+                return node
+            found = self._assigned(node.id, before if before is not None else self.call.lineno)
+            if found is None:
+                return None
+            node, before = found
+        return None
+
+    def _assigned(self, name: str, before: int) -> tuple[ast.expr, int] | None:
+        last = self._within.last_bound(name, before)
+        if last is not None:
+            line, value = last
+            return (value, line) if value is not None and not self._perhaps(line) else None
+        if not isinstance(self.scope, ast.Module) and name not in _parameters(self.scope):
+            statement = self.module.assigns.get(name)
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+                return moved(statement.value, -self.shift), 1
+        return None
+
+    def _perhaps(self, line: int) -> bool:
+        """True for a line in an arm or a loop that the call stands outside of: it may not have run."""
+        end = self.call.end_lineno or self.call.lineno
+        return any(not first <= end <= last for first, last in self._within.blocks_around(line))
+
+    @property
+    def for_a_version(self) -> bool:
+        """True for a call that runs under some versions of torch only."""
+        return id(self.call) in self._within.for_versions
+
+    # --------------------------------------------------------------------------------------------- the model
+
+    def wrapping(self, model: ast.expr | None) -> str:
+        """`script`, `trace`, `compile` or `parallel` for a model wrapped so; "" for any other."""
+        made = self._made(model)
+        if not isinstance(made, ast.Call):
+            return ""
+        name = self.name_of(made.func)
+        if name == "torch.compile" and not made.args:
+            return ""
+        return WRAPPERS.get(name, "")
+
+    def _made(self, node: ast.expr | None, before: int | None = None) -> ast.expr | None:
+        """The expression that makes a value, without `.eval()` and moves to a device."""
+        node = self.resolve(node, before)
+        while (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in {*_KEEPS, "to"}
+            and not self.name_of(node.func).startswith(("torch.", "numpy."))
+        ):
+            node = self.resolve(node.func.value, node.lineno)
+        return node
+
+    # --------------------------------------------------------------------------------------------- precision
+
+    def precision(self, node: ast.expr | None, default: str | None = None, before: int | None = None) -> str | None:
+        """The floating dtype of a tensor or module expression; `default` for what a call of unknown kind makes."""
+        before = before if before is not None else self.call.lineno
+        if isinstance(node, ast.Name):
+            found = self._assigned(node.id, before)
+            start = found[1] if found is not None else 0
+            cast = self._within.cast(node.id, start, before)
+            if cast is not None:
+                return cast
+            return self.precision(found[0], default, start) if found is not None else None
+        if not isinstance(node, ast.Call):
+            return None
+        name = self.name_of(node.func)
+        if name.startswith("torch."):
+            return self._made_by_torch(node, name[6:], before)
+        if isinstance(node.func, ast.Attribute) and not name.startswith("numpy."):
+            method = node.func.attr
+            if method in CASTS:
+                return DTYPES[method]
+            if method in ("to", "type"):
+                given = [d for a in [*node.args, *(k.value for k in node.keywords)] if (d := self._dtype(a))]
+                return given[0] if given else self.precision(node.func.value, default, before)
+            if method in _KEEPS:
+                return self.precision(node.func.value, default, before)
+        return default
+
+    def _made_by_torch(self, node: ast.Call, name: str, before: int) -> str | None:
+        told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
+        if told is not None:
+            return self._dtype(told)
+        if name in _FLOAT_MAKERS:
+            return "float32"
+        if f"torch.{name}" in _FROM_NUMPY and node.args:
+            return self._array(self.resolve(node.args[0], before))
+        return None
+
+    def _array(self, node: ast.expr | None) -> str | None:
+        """The dtype of a numpy expression that is certainly of floats."""
+        if not isinstance(node, ast.Call):
+            return None
+        told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
+        if told is not None:
+            return self._dtype(told)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and node.args:
+            return self._dtype(node.args[0])
+        name = self.name_of(node.func)
+        return "float64" if name.startswith("numpy.") and name[6:] in _DOUBLE_MAKERS else None
+
+    def autocast(self) -> str | None:
+        """The dtype of a `torch.autocast` on the CPU that the call stands in."""
+        for node in self._within.withs.get(id(self.call), ()):
+            for item in node.items:
+                given = item.context_expr
+                if not isinstance(given, ast.Call):
+                    continue
+                name = self.name_of(given.func)
+                on_cpu = any(isinstance(a, ast.Constant) and a.value == "cpu" for a in given.args)
+                if name == "torch.cpu.amp.autocast" or (name in ("torch.autocast", "torch.amp.autocast") and on_cpu):
+                    told = next((k.value for k in given.keywords if k.arg == "dtype"), None)
+                    return self._dtype(told) if told is not None else "bfloat16"
+        return None
+
+    # --------------------------------------------------------------------------------------------- the inputs
+
+    def repeated(self, args: ast.expr | None) -> tuple[tuple[int, ast.expr], ...]:
+        """Inputs that are an earlier input's variable again: (position, the expression)."""
+        node = self.resolve(args)
+        if not isinstance(node, (ast.Tuple, ast.List)):
+            return ()
+        seen: set[str] = set()
+        found = []
+        for position, item in enumerate(node.elts):
+            if isinstance(item, ast.Name):
+                if item.id in seen:
+                    found.append((position, item))
+                seen.add(item.id)
+        return tuple(found)
+
+    def elements(self, args: ast.expr | None) -> list[ast.expr]:
+        """The expressions of the positional inputs."""
+        node = self.resolve(args)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return list(node.elts)
+        return [args] if args is not None else []
+
+    # --------------------------------------------------------------------------------------------- dynamic shapes
+
+    def asked_dims(self, shapes: ast.expr | None) -> tuple[AskedDim, ...]:
+        """Every axis that `dynamic_shapes` speaks of, by name or position of the input; nested structures left out."""
+        node = self.resolve(shapes)
+        found: list[AskedDim] = []
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    found += self._axes(key.value, value)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for position, value in enumerate(node.elts):
+                found += self._axes(position, value)
+        return tuple(found)
+
+    def _axes(self, which: str | int, value: ast.expr) -> Iterator[AskedDim]:
+        node = self.resolve(value)
+        if isinstance(node, ast.Dict):
+            for key, dim in zip(node.keys, node.values, strict=True):
+                axis = _integer(key)
+                if axis is not None:
+                    yield self._dim(which, axis, dim)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for axis, dim in enumerate(node.elts):
+                yield self._dim(which, axis, dim)
+
+    def _dim(self, which: str | int, axis: int, node: ast.expr) -> AskedDim:
+        made = self.resolve(node)
+        label = ast.unparse(node)
+        if isinstance(made, ast.Constant):
+            kind = "name" if isinstance(made.value, str) else "none" if made.value is None else "number"
+            return AskedDim(which, axis, kind, str(made.value), (node.lineno, node.col_offset))
+        name = self.name_of(made.func if isinstance(made, ast.Call) else made) if made is not None else ""
+        if name.endswith("Dim") and name.startswith("torch.export") and isinstance(made, ast.Call):
+            low = next((_integer(k.value) for k in made.keywords if k.arg == "min"), None)
+            high = next((_integer(k.value) for k in made.keywords if k.arg == "max"), None)
+            # Two calls make two objects; one variable used twice is one.
+            identity = node.id if isinstance(node, ast.Name) else f"{label} {node.lineno}:{node.col_offset}"
+            return AskedDim(which, axis, "Dim", identity, (node.lineno, node.col_offset), low, high)
+        last = name.rpartition(".")[2]
+        if "Dim." in name and last in ("AUTO", "DYNAMIC", "STATIC"):
+            return AskedDim(which, axis, last, label, (node.lineno, node.col_offset))
+        return AskedDim(which, axis, "unknown", label, (node.lineno, node.col_offset))
+
+    # --------------------------------------------------------------------------------------------- afterwards
+
+    def later_loads(self, model: ast.expr | None) -> tuple[ast.expr, ...]:
+        """Statements after the call that give the model other weights, unless another export follows them."""
+        name = dotted(model) if isinstance(model, (ast.Name, ast.Attribute)) else ""
+        if not name:
+            return ()
+        end = self.call.end_lineno or self.call.lineno
+        found: list[ast.expr] = []
+        for statement in islice(self._after(), LATER):
+            for node in self._within.loads_in(statement):
+                if node.lineno <= end:
+                    continue
+                if self.name_of(node.func).startswith(EXPORTING):
+                    return ()  # the next file gets those weights
+                if self._loads(node, name):
+                    found.append(node)
+            if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.For, ast.Delete)) and any(
+                name in bound_names(t) for t in _targets(statement)
+            ):
+                break
+        return tuple(found)
+
+    def _loads(self, node: ast.Call, model: str) -> bool:
+        if isinstance(node.func, ast.Attribute) and dotted(node.func.value) == model:
+            return LOADS.fullmatch(node.func.attr) is not None
+        last = dotted(node.func).rpartition(".")[2]
+        first = dotted(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
+        return first == model and LOADS.fullmatch(last) is not None
+
+    def _after(self) -> Iterator[ast.stmt]:
+        """The statements that run after the one with the call: later ones of its block, and of the blocks around it."""
+        for block, index in reversed(self._within.way_to(self.call)):
+            yield from islice(block, index + 1, None)
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.Delete) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, (ast.Assign, ast.Delete)) else [statement.target]
+
+
+def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    a = scope.args
+    rest = [p for p in (a.vararg, a.kwarg) if p is not None]
+    return {p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs, *rest]}
+
+
+def _integer(node: ast.expr | None) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _integer(node.operand)
+        return -inner if inner is not None else None
+    if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
+        return node.value
+    return None

@@ -1,0 +1,327 @@
+"""Calls of torch.onnx.export: what is exported, in which mode, with which axes."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+
+from onnxlint.base.records import Span
+from onnxlint.flow.exports.export_inputs import around, fed, outputs, signature
+from onnxlint.flow.exports.export_models import candidate, names_of
+from onnxlint.flow.exports.export_scopes import dicts_by_keys
+from onnxlint.flow.exports.train_modes import heeds_mode
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import (
+    NONE,
+    Config,
+    Const,
+    Dict,
+    Dim,
+    External,
+    Function,
+    Instance,
+    Layer,
+    Method,
+    Seq,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    is_none,
+)
+
+# torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
+_POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
+_PROGRAM_POSITIONS = ("mod", "args", "kwargs")
+OLDEST, LATEST = 9, 20  # opsets at which the operator table knows what the TorchScript exporter lowers
+APIS = frozenset(
+    (
+        "torch.onnx.export",
+        "torch.onnx._export",
+        "torch.onnx.dynamo_export",
+        "torch.onnx.export_to_pretty_string",
+        "torch.onnx.utils.export",
+        "torch.onnx.utils._export",
+    )
+)
+
+
+def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+    """Emit an ExportCall for one call."""
+    arguments: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
+    arguments.update(kwargs)
+    unknown = "**" in arguments or _spreads_nothing(node, kwargs)
+    if name.endswith("_export"):
+        arguments.setdefault("dynamo", Const(name.endswith("dynamo_export")))
+    model, inputs = arguments.get("model", Unknown()), arguments.get("args", arguments.get("kwargs", Unknown()))
+    dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
+    axes_value = arguments.get("dynamic_axes")
+    shapes_value = arguments.get("dynamic_shapes")
+    axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
+    parameters = _parameters(model)
+    opset = _number(arguments.get("opset_version"))
+    training = arguments.get("training")
+    fixed: tuple[tuple[str, int, str], ...] = ()
+    if isinstance(model, Instance) and known and axes:
+        fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
+    exported = candidate(engine, model, inputs, arguments)
+    if exported is not None and isinstance(model, Instance):
+        engine.is_exported(model, exported)
+    engine.emit(
+        observations.ExportCall,
+        node,
+        None,
+        always=True,
+        exporters=tuple(e for e in engine.all_exporters if dynamo in (None, e == "dynamo")),
+        api=name,
+        dynamo=dynamo,
+        mode=_mode(model),
+        mode_matters=_mode(model) != "train" or heeds_mode(model),
+        model=_label(model),
+        has_dynamic_axes=unknown or _has(axes_value, node, "dynamic_axes"),
+        has_dynamic_shapes=_has(shapes_value, node, "dynamic_shapes"),
+        axes_known=known,
+        axes=axes,
+        input_names=names_of(arguments.get("input_names")),
+        output_names=names_of(arguments.get("output_names")),
+        parameters=parameters,
+        dict_argument=_dict_argument(arguments.get("args"), parameters),
+        training=_training(training),
+        opset=opset,
+        too_new=_too_new(engine, model, inputs, opset) if dynamo is False and opset is not None else (),
+        argument_spans=_spans(engine, node),
+        axes_spans=_axes_spans(engine, axes),
+        fixed_axes=fixed,
+        # A call that is given no inputs at all is one with a program, which brings inputs and their axes along.
+        tensor_inputs=(unknown or bool({"args", "kwargs"} & arguments.keys())) and _feeds_tensors(inputs),
+        arguments=tuple(n for n in arguments if n != "**"),
+        positional=len(args),
+        settings={n: _setting(v) for n, v in arguments.items() if _setting(v) is not None},
+        outputs=outputs(engine, model, inputs) if arguments.get("output_names") is not None else None,
+        **signature(model),
+        **fed(engine, arguments, node, parameters),
+        **around(engine, arguments, node),
+    )
+
+
+def _number(v: Value | None) -> int | None:
+    return v.literal if isinstance(v, Const) and type(v.literal) is int else None
+
+
+def _too_new(engine: Engine, model: Value, inputs: Value, opset: int) -> tuple[observations.OpCall, ...]:
+    """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
+    if not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
+        return ()
+    fed: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    _, _, found = engine.rehearse(model, fed, opset)
+    new = [f for f in found if isinstance(f, observations.OpCall) and f.since > opset and f.sure and f.certain]
+    return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
+
+
+def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
+    """Whether `**options` gave no argument: nobody writes that for nothing, so who fills the dict is not seen here."""
+    if not isinstance(node, ast.Call):
+        return False
+    named = {keyword.arg for keyword in node.keywords}
+    return None in named and kwargs.keys() <= named
+
+
+def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
+    """Whether a call exports with dynamo; None where that is not known."""
+    if flag is None and not unknown:
+        return name != "torch.onnx.utils.export"
+    return bool(flag.literal) if isinstance(flag, Const) else None
+
+
+def _has(v: Value | None, node: ast.AST, name: str) -> bool:
+    """True for an argument that is given, and is not the literal None."""
+    return v is not None and not (is_none(v) and _says_none(node, name))
+
+
+def _says_none(node: ast.AST, name: str) -> bool:
+    """True for the literal None, as opposed to a variable that has no other value where nobody calls the function."""
+    given = next((k.value for k in node.keywords if k.arg == name), None) if isinstance(node, ast.Call) else None
+    return given is None or isinstance(given, ast.Constant)
+
+
+def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+    """Emit an ExportCall for a call of torch.export.export."""
+    given: dict[str, Value] = dict(zip(_PROGRAM_POSITIONS, args, strict=False))
+    given.update(kwargs)
+    given["model"] = given.pop("mod", Unknown())
+    model = given["model"]
+    parameters = _parameters(model)
+    engine.emit(
+        observations.ExportCall,
+        node,
+        None,
+        always=True,
+        exporters=tuple(e for e in engine.all_exporters if e == "dynamo"),
+        api="torch.export.export",
+        mode=_mode(model),
+        model=_label(model),
+        has_dynamic_shapes=not is_none(given.get("dynamic_shapes", NONE)),
+        parameters=parameters,
+        argument_spans=_spans(engine, node, _PROGRAM_POSITIONS),
+        arguments=tuple(n for n in given if n != "**"),
+        **signature(model),
+        **fed(engine, given, node, parameters),
+        **around(engine, given, node),
+    )
+
+
+def record_lightning(
+    engine: Engine, model: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> None:
+    """Emit an ExportCall for `model.to_onnx(file_path, input_sample, **options)`, which exports in eval mode."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    names = {"file_path": "f", "input_sample": "args"}
+    options = {names.get(k, k): v for k, v in kwargs.items()}
+    sample = {"args": engine.attribute(model, "example_input_array", node)}
+    keywords = [ast.keyword(names.get(k.arg or "", k.arg), k.value) for k in node.keywords]
+    keywords += [ast.keyword(n, a) for n, a in zip(names.values(), node.args, strict=False)]
+    call = ast.copy_location(ast.Call(node.func, [node.func.value], keywords), node)
+    for k in keywords:
+        ast.copy_location(k, k.value)
+    given = {**sample, **dict(zip(names.values(), args, strict=False)), **options}
+    record(engine, "torch.onnx.export", [Instance(model.object, model.trace, "eval")], given, call)
+
+
+def _setting(v: Value) -> object:
+    """The literal, or the name of the enum member, that an argument is."""
+    if isinstance(v, Const):
+        return v.literal
+    return v.name.rpartition(".")[2] if isinstance(v, External) and v.name.startswith("torch.") else None
+
+
+def _spans(engine: Engine, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
+    found: dict[str, Span] = {}
+    if isinstance(node, ast.Call):
+        found = {name: engine.place(a).span for name, a in zip(positions, node.args, strict=False)}
+        found.update({k.arg: engine.place(k).span for k in node.keywords if k.arg is not None})
+    return found
+
+
+def _axes_spans(engine: Engine, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:
+    """Where the axes of each name are written, in this file: the dict may stand far from the call."""
+    info = engine.frames[-1].module
+    wanted = [name for name, _ in axes]
+    found = dicts_by_keys(info.file.tree).get(tuple(wanted), [])
+    if not found:
+        return {}
+    call = engine.frames[-1].line
+    at = bisect_left(found, call, key=lambda pair: pair[0])
+    inside = found[at : at + 1] if at < len(found) and found[at][0] <= call + 40 else []
+    _, keys = min(inside or found[max(at - 1, 0) : at + 1], key=lambda pair: abs(pair[0] - call))
+    column = info.file.column
+    return {
+        name: Span(
+            info.path,
+            k.lineno,
+            column(k.lineno, k.col_offset),
+            k.end_lineno or k.lineno,
+            column(k.end_lineno or k.lineno, k.end_col_offset or 0),
+        )
+        for name, k in keys.items()
+    }
+
+
+def _mode(model: Value) -> str | None:
+    return model.mode if isinstance(model, Instance) else None
+
+
+def _label(model: Value) -> str:
+    if isinstance(model, Instance):
+        return model.object.cls.qualname
+    return model.name if isinstance(model, (Layer, External)) else ""
+
+
+def _training(v: Value | None) -> str | None:
+    if isinstance(v, External):
+        return v.name.rpartition(".")[2]
+    return str(v.literal) if isinstance(v, Const) and v.literal is not None else None
+
+
+def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bool:
+    """True for a dict in the place of the last argument, unless its keys are keyword arguments of forward."""
+    last = args.items[-1] if isinstance(args, Tuple) and args.items else args
+    if not isinstance(last, Dict):
+        return False
+    if parameters is None or last.rest is not None:
+        return isinstance(args, Dict) and parameters is None
+    return not {k for k, _ in last.items} <= set(parameters)
+
+
+def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
+    """`{"x": {0: "batch"}}` or `{"x": [0, 2]}` as pairs; False where a key or value is not known."""
+    if not isinstance(v, Dict) or v.rest is not None:
+        return (), False
+    found: list[tuple[str, tuple[int, ...]]] = []
+    for key, axes in v.items:
+        if not isinstance(key, str):
+            return (), False
+        if isinstance(axes, Dict):
+            numbers = [k for k, _ in axes.items if isinstance(k, int)]
+        elif isinstance(axes, Tuple):
+            numbers = [i.literal for i in axes.items if isinstance(i, Const) and isinstance(i.literal, int)]
+        elif is_none(axes):
+            numbers = []
+        else:
+            return (), False
+        found.append((key, tuple(numbers)))
+    return tuple(found), True
+
+
+def _parameters(model: Value) -> tuple[str, ...] | None:
+    """Names of forward's parameters."""
+    if not isinstance(model, Instance):
+        return None
+    unit = model.object.cls.find_method("forward")
+    if unit is None:
+        return None
+    a = unit.args
+    if a.vararg is not None or a.kwarg is not None:
+        return None
+    return tuple(p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs][1:])
+
+
+def _feeds_tensors(v: Value) -> bool:
+    if isinstance(v, Tensor):
+        return True
+    if isinstance(v, (Tuple, Seq, Dict, Unknown, Config, Method, Function)):
+        return True
+    return not is_none(v)
+
+
+def fixed_axes(
+    engine: Engine,
+    model: Instance,
+    inputs: Value,
+    axes: tuple[tuple[str, tuple[int, ...]], ...],
+    input_names: tuple[str, ...] | None,
+    parameters: tuple[str, ...] | None,
+) -> tuple[tuple[str, int, str], ...]:
+    """Axes asked for as dynamic that a layer of the model takes at one size only: (input, axis, why)."""
+    args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else []
+    names = input_names or parameters
+    if not args or names is None or not all(isinstance(a, Tensor) and a.dims is not None for a in args):
+        return ()
+    wanted = dict(axes)
+    fed: list[Value] = []
+    for i, a in enumerate(args):
+        assert isinstance(a, Tensor)
+        assert a.dims is not None
+        name = names[i] if i < len(names) else ""
+        dims = tuple(
+            Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d for axis, d in enumerate(a.dims)
+        )
+        fed.append(Tensor(dims, None, "input", a.kind))
+    found, _, _ = engine.rehearse(model, fed)
+    result = []
+    for key, why in found.items():
+        name, _, axis = key.partition("\0")
+        if axis:
+            result.append((name, int(axis), why))
+    return tuple(sorted(result))

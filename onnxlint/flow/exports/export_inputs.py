@@ -1,0 +1,139 @@
+"""What an export call feeds to the model, and what its function says around the call."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from onnxlint.flow.exports.call_sites import CallSite
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import Dict, Instance, Layer, Tensor, Tuple, Unknown, Value, as_int, is_none
+from onnxlint.project.classes import dotted
+
+_CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
+
+
+def signature(model: Value) -> dict[str, Any]:
+    """How many parameters of forward have no default, and whether it takes any number of them."""
+    unit = model.object.cls.find_method("forward") if isinstance(model, Instance) else None
+    if unit is None or unit.node.decorator_list:
+        return {}
+    a = unit.args
+    positional = len(a.posonlyargs) + len(a.args) - 1
+    return {"required": positional - len(a.defaults), "variadic": a.vararg is not None or a.kwarg is not None}
+
+
+def fed(
+    engine: Engine, arguments: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
+) -> dict[str, Any]:
+    """The example inputs: by position, with what is known of each, and by name."""
+    inputs, by_name = arguments.get("args"), arguments.get("kwargs")
+    site = _site(engine, node)
+    keywords: tuple[str, ...] | None = ()
+    if by_name is not None and not is_none(by_name):
+        written = site.resolve(_argument(node, "kwargs", 2)) if site is not None else None
+        # A variable may hold one dict or another.
+        keywords = _keys(by_name) if isinstance(written, (ast.Dict, ast.Call)) else None
+    items: list[Value] | None = (
+        list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else None
+    )
+    if inputs is None and by_name is not None:
+        items = []
+    if items is not None and items and isinstance(items[-1], Dict) and by_name is None:
+        keywords = _keys(items.pop())
+    if items is None:
+        return {"examples": None, "keywords": keywords}
+    listed = isinstance(inputs, Tuple) and inputs.kind == "list"
+    return {"examples": _examples(engine, items, node, site, parameters), "keywords": keywords, "listed": listed}
+
+
+def _keys(v: Value) -> tuple[str, ...] | None:
+    return tuple(str(k) for k, _ in v.items) if isinstance(v, Dict) and v.rest is None else None
+
+
+def _examples(
+    engine: Engine, items: list[Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
+) -> tuple[observations.Example, ...]:
+    """What is known of each input that is fed by position."""
+    argument = _argument(node, "args", 1)
+    written = site.elements(argument) if site is not None else []
+    again = {i for i, _ in site.repeated(argument)} if site is not None else set()
+    examples = []
+    for i, v in enumerate(items):
+        expression = written[i] if len(written) >= len(items) else None
+        sizes = tuple(as_int(d) for d in v.dims) if isinstance(v, Tensor) and v.dims is not None else None
+        examples.append(
+            observations.Example(
+                parameters[i] if parameters is not None and i < len(parameters) else None,
+                sizes,
+                site.precision(expression) if site is not None and expression is not None else None,
+                i in again and isinstance(v, Tensor),
+                engine.place(expression).span if expression is not None else None,
+            )
+        )
+    return tuple(examples)
+
+
+def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:
+    """What the function says of the model and of its shapes, and what it does after the call."""
+    site = _site(engine, node)
+    if site is None:
+        return {}
+    model = given.get("model", Unknown())
+    written = _argument(node, "model", 0) or _argument(node, "mod", 0)
+    shapes = given.get("dynamic_shapes")
+    form, size = "", 0
+    keys: tuple[str, ...] = ()
+    if isinstance(shapes, Dict) and shapes.rest is None:
+        form, keys, size = "dict", tuple(str(k) for k, _ in shapes.items), len(shapes.items)
+    elif isinstance(shapes, Tuple):
+        form, size = "tuple", len(shapes.items)
+    plain = isinstance(model, Layer) or (isinstance(model, Instance) and not _casts(model))
+    precision = site.precision(written, "float32" if plain else None)
+    return {
+        "wrapping": site.wrapping(written) or (model.wrapping if isinstance(model, Instance) else ""),
+        "precision": precision if plain or precision != "float32" else None,
+        "autocast": site.autocast(),
+        "asked": site.asked_dims(_argument(node, "dynamic_shapes", 99)),
+        "shapes_form": form,
+        "shapes_keys": keys,
+        "shapes_size": size,
+        "for_a_version": site.for_a_version,
+        "later_loads": tuple((engine.place(n).span, f"{dotted(n)}()") for n in site.later_loads(written)),
+    }
+
+
+def _casts(model: Instance) -> bool:
+    """True for a model that converts what it is fed, or is not made in single precision."""
+    return any(_CASTS.search(unit.text) for cls in model.object.cls.mro() for unit in cls.methods.values())
+
+
+def _site(engine: Engine, node: ast.AST) -> CallSite | None:
+    frame = engine.frames[-1]
+    if not isinstance(node, ast.Call):
+        return None
+    body = frame.body
+    if body.of_file and body.shift:
+        return None  # a default of a parameter: nothing is done around it
+    return CallSite(frame.module, frame.module.file.tree if body.of_file else body.function, node, body.shift)
+
+
+def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
+    """The expression of one argument of a call."""
+    if not isinstance(node, ast.Call):
+        return None
+    named = next((k.value for k in node.keywords if k.arg == name), None)
+    return named if named is not None else node.args[position] if position < len(node.args) else None
+
+
+def outputs(engine: Engine, model: Value, inputs: Value) -> int | None:
+    """How many tensors forward gives for the example inputs."""
+    args: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    if not isinstance(model, Instance) or not all(isinstance(a, Tensor) for a in args):
+        return None
+    _, result, _ = engine.rehearse(model, args)
+    if isinstance(result, Tuple) and all(isinstance(i, Tensor) and not i.guessed for i in result.items):
+        return len(result.items)
+    return 1 if isinstance(result, Tensor) and not result.guessed else None

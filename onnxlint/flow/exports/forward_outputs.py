@@ -1,0 +1,92 @@
+"""What the exported forward gives back: inputs handed through, and values that are no tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.values.domain import Array, Const, Data, Dict, Instance, Seq, Tensor, Tuple, Value, is_none
+from onnxlint.flow.values.node_places import Given
+
+# Bases of what an exporter takes apart into tensors.
+_RECORDS = ("NamedTuple", "OrderedDict", "dict", "UserDict", "ModelOutput", "BaseOutput", "TypedDict", "tuple", "list")
+_REGISTERS = ("register_pytree_node", "register_dataclass", "tree_register")
+
+
+def returned(frame: Running, node: ast.expr, v: Value) -> None:
+    """Note what a `return` of the forward that is exported gives back."""
+    engine = frame.engine
+    if engine.context.tracing and engine.context.outermost and len(engine.frames) == 1:
+        found: list[Given] = []
+        if not (isinstance(v, Tensor) and v.given):  # all that comes out is what went in: a layer that is off
+            _look(frame, node, v, found)
+        engine.gives_back(found)
+
+
+def report(engine: Engine) -> None:
+    """Emit what was noted. What one way out of forward gives back and another does not is not sure to be exported."""
+    kinds = [{(g.what, g.name) for g in found} for found in engine.exits]
+    everywhere = set.intersection(*kinds) if kinds else set()
+    for found in engine.exits:
+        for g in found:
+            sure = (g.what, g.name) in everywhere
+            engine.emit(
+                observations.Output,
+                g.place,
+                None,
+                sure=sure,
+                exporters=g.exporters,
+                what=g.what,
+                name=g.name,
+                inside=g.inside,
+            )
+
+
+def _look(frame: Running, node: ast.expr, v: Value, outputs: list[Given], holder: ast.expr | None = None) -> None:
+    """Note what a value holds. `holder` is the expression that gave what holds the value."""
+    if isinstance(v, Tensor):
+        if v.given:
+            _note(frame, node, "input", v.given, outputs, inside=node is holder)
+    elif isinstance(v, Tuple):
+        whole = isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == len(v.items)
+        nodes = node.elts if whole and isinstance(node, (ast.Tuple, ast.List)) else [node] * len(v.items)
+        for inner, item in zip(nodes, v.items, strict=True):
+            _look(frame, inner, item, outputs, node)
+    elif isinstance(v, Dict):
+        named = dict(zip(node.keys, node.values, strict=True)) if isinstance(node, ast.Dict) else {}
+        places: dict[Hashable, ast.expr] = {k.value: n for k, n in named.items() if isinstance(k, ast.Constant)}
+        for key, item in v.items:
+            _look(frame, places.get(key, node), item, outputs, node)
+    elif isinstance(v, Seq):
+        _look(frame, node, v.item, outputs, node)
+    elif isinstance(v, Const) and not is_none(v):
+        _note(frame, node, "text" if isinstance(v.literal, str) else "number", repr(v.literal), outputs)
+    elif isinstance(v, (Array, Data)) and not v.fixed:
+        _look_numbers(frame, node, v, outputs)
+    elif isinstance(v, Instance):
+        _look_record(frame, node, v, outputs)
+
+
+def _look_numbers(frame: Running, node: ast.expr, v: Array | Data, outputs: list[Given]) -> None:
+    if isinstance(v, Array):
+        _note(frame, node, "array", v.site.how, outputs)
+    elif v.site.how:
+        _note(frame, node, "list" if v.site.how == ".tolist()" else "scalar", v.site.how, outputs)
+
+
+def _look_record(frame: Running, node: ast.expr, v: Instance, outputs: list[Given]) -> None:
+    cls = v.object.cls
+    if cls.is_module():
+        return
+    bases = [b.rpartition(".")[2] for b in cls.external_bases()]
+    if any(b in _RECORDS or b.endswith("Output") for b in bases):
+        for item in v.object.attrs.values():
+            _look(frame, node, item, outputs, node)
+    elif cls.base_names in ((), ("object",)) and not any(name in cls.module.source.text for name in _REGISTERS):
+        _note(frame, node, "object", cls.name, outputs)
+
+
+def _note(frame: Running, node: ast.expr, what: str, name: str, found: list[Given], *, inside: bool = False) -> None:
+    found.append(Given(what, name, frame.engine.place(node), frame.engine.context.exporters, inside))

@@ -1,0 +1,117 @@
+"""What of a project is never exported: losses, training wrappers, transforms of images, runners of exports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+
+_RETURN = re.compile(r"^[ \t]+return\b[ \t]*(?=(?P<value>.*(?:\n.*)?))", re.MULTILINE)
+_LOSS = re.compile(
+    r"[({\s]*(?:['\"]loss['\"]\s*:|(?:[\w.]+\()*(?:\w+\.)*\w*(?:[lL]oss|[lL]osses|cross_entropy)\b(?!\s*=))"
+)
+_NAMES_A_LOSS = re.compile(r"(?:^|[_.])loss(?:es)?(?:_|$|\.)|Loss(?:es)?(?:$|\.|[A-Z])")
+_RUNTIMES = re.compile(r"TensorRT|OpenVINO|CoreML|ONNX Runtime|onnxruntime|TFLite|TensorFlow|TorchScript|Paddle|ncnn")
+
+
+def never_exported(engine: Engine, classes: Sequence[ClassInfo]) -> frozenset[ClassInfo]:
+    """Those of the modules with a forward that no export meets, and what only these use, if it has no weights."""
+    found = {c for c in classes if _beside_the_model(engine, c)}
+    by_file: dict[str, list[ClassInfo]] = {}
+    for c in found:
+        by_file.setdefault(c.module.path, []).append(c)
+    for c in classes:
+        mates = by_file.get(c.module.path, [])
+        if mates and c not in found and not _has_weights(engine, c):
+            word = re.compile(rf"\b{c.name}\b")
+            theirs = sum(len(word.findall(m.text)) for m in mates)
+            if theirs and len(word.findall(c.module.source.text)) == len(word.findall(c.text)) + theirs:
+                found.add(c)
+    return frozenset(found)
+
+
+def replaced(engine: Engine, forward: FunctionUnit) -> bool:
+    """True for the forward of a class whose decorator, a function of the project, gives it another one by settings."""
+    cls = forward.cls
+    if cls is None or forward.name != "forward" or not any(cls.decorators):
+        return False
+    found = (engine.global_value(cls.module, name) for name in cls.decorators if name.isidentifier())
+    return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in found)
+
+
+def in_a_loss(frames: Sequence[Running]) -> bool:
+    """True while a function runs that computes a loss, by its name or that of its class."""
+    return any(f.unit is not None and _NAMES_A_LOSS.search(f.unit.qualname) for f in frames)
+
+
+def _beside_the_model(engine: Engine, cls: ClassInfo) -> bool:
+    """True for a loss, a training wrapper, a runner of exports, and a transform of images without weights."""
+    if (
+        "Loss" in cls.name
+        or cls.name.endswith(("Criterion", "Matcher", "Assigner"))
+        or any(".loss." in b for b in cls.external_bases())
+    ):
+        return True
+    unit = cls.find_method("forward")
+    if unit is not None and (_gives_a_loss(engine, cls, unit) or _runs_exports(unit)):
+        return True
+    if not any(a.startswith(("torchvision.transforms", "PIL")) for a in cls.module.aliases.values()):
+        return False
+    return not _has_weights(engine, cls)
+
+
+def _has_weights(engine: Engine, cls: ClassInfo) -> bool:
+    return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.sketch(cls).attrs.values())
+
+
+def _gives_a_loss(engine: Engine, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:
+    """True where every return of a forward gives a loss, first or alone, unless a flag that is off asks for more."""
+    text = forward.text
+    if "return" not in text:
+        return False
+    losses = 0
+    for found in _RETURN.finditer(text):
+        if _LOSS.match(found["value"]) or (depth < 2 and _calls_a_loss(engine, cls, found["value"], depth)):
+            losses += 1
+        elif not _asked_by_a_flag(text, found.start()):
+            return False
+    return losses > 0
+
+
+def _calls_a_loss(engine: Engine, cls: ClassInfo, value: str, depth: int) -> bool:
+    """True for `self.name(...)` where that is a method, or a module, that gives a loss."""
+    call = re.match(r"self\.(\w+)\(", value)
+    if call is None:
+        return False
+    method = cls.find_method(call[1])
+    if method is not None:
+        return _gives_a_loss(engine, cls, method, depth + 1)
+    held = engine.sketch(cls).attrs.get(call[1])
+    unit = held.object.cls.find_method("forward") if isinstance(held, Instance) else None
+    return isinstance(held, Instance) and unit is not None and _gives_a_loss(engine, held.object.cls, unit, depth + 1)
+
+
+def _asked_by_a_flag(text: str, at: int) -> bool:
+    """True for a return in an `if` on a parameter that is off by default (or `not` one that is on)."""
+    depth = len(text[at:]) - len(text[at:].lstrip(" \t"))
+    for line in reversed(text[:at].split("\n")):
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or indent >= depth:
+            continue
+        depth = indent
+        test = re.match(r"\s*if (not )?(\w+)\s*:", line)
+        default = "True" if test is not None and test[1] else "False"
+        if test is not None and re.search(rf"\b{test[2]}\s*(?::[^=,\n]{{1,1000}}+)?=\s*{default}\b", text) is not None:
+            return True
+    return False
+
+
+def _runs_exports(forward: FunctionUnit) -> bool:
+    """True for the forward of a class that hands its input to one of many runtimes."""
+    owner = forward.cls
+    if owner is None or "self.backend" not in forward.text:
+        return False
+    return len({name.lower() for name in _RUNTIMES.findall(owner.text)}) >= 5

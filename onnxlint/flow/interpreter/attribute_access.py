@@ -1,0 +1,348 @@
+"""Attributes and items of abstract values, and the sizes that a shape gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from onnxlint.flow.interpreter.frame import UNROLL
+from onnxlint.flow.lowering import exporter_support, layer_calls
+from onnxlint.flow.lowering.unexportable_calls import clock
+from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    UNKNOWN,
+    Array,
+    ClassRef,
+    Config,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    External,
+    Instance,
+    Lambda,
+    Layer,
+    Method,
+    PyModule,
+    Seq,
+    Shape,
+    Super,
+    Tensor,
+    Tuple,
+    Value,
+    as_int,
+)
+from onnxlint.flow.values.joins import element
+
+_STATIC_ATTRIBUTES = frozenset(
+    [
+        "device",
+        "dtype",
+        "layout",
+        "is_cuda",
+        "is_cpu",
+        "is_meta",
+        "is_sparse",
+        "is_quantized",
+        "is_leaf",
+        "requires_grad",
+        "itemsize",
+        "nbytes",
+        "names",
+        "grad_fn",
+    ]
+)
+_LENGTH_NAMES = frozenset(
+    [
+        "t",
+        "l",
+        "s",
+        "seq",
+        "seq_len",
+        "seq_length",
+        "seqlen",
+        "length",
+        "tgt_len",
+        "src_len",
+        "q_len",
+        "kv_len",
+        "q_length",
+        "k_length",
+        "num_tokens",
+        "T",
+        "L",
+        "S",
+        "timesteps",
+        "sequence_length",
+        "input_length",
+        "target_length",
+        "max_len",
+        "n_tokens",
+    ]
+)
+_STATIC_NAMES = frozenset(
+    [
+        "c",
+        "ch",
+        "channels",
+        "d",
+        "dim",
+        "hidden",
+        "hidden_size",
+        "hidden_dim",
+        "e",
+        "embed_dim",
+        "emb_dim",
+        "C",
+        "D",
+        "E",
+        "num_channels",
+        "n_channels",
+        "in_channels",
+        "features",
+        "num_heads",
+        "heads",
+        "head_dim",
+        "H_dim",
+        "feat",
+        "feat_dim",
+        "d_model",
+        "k",
+        "v",
+        "nc",
+    ]
+)
+
+
+def attribute(engine: Engine, owner: Value, name: str, node: ast.AST) -> Value:
+    """`owner.name`."""
+    handler = _ATTRIBUTES.get(type(owner))
+    return handler(engine, owner, name, node) if handler is not None else UNKNOWN
+
+
+def _of_tensor(engine: Engine, owner: Tensor, name: str, node: ast.AST) -> Value:
+    if name == "data":
+        exporter_support.data_attribute(engine, owner, node)
+    if name in ("mT", "mH", "H"):
+        exporter_support.matrix_transpose(engine, owner, name, node)
+    if name == "shape":
+        owner = unflattened_sizes.read_at(engine, owner, node)
+    return _tensor_attribute(owner, name)
+
+
+def _of_layer(_engine: Engine, owner: Layer, name: str, _node: ast.AST) -> Value:
+    if isinstance(owner.items, Dict) and any(k == name for k, _ in owner.items.items):
+        return owner.items.get(name) or UNKNOWN
+    return Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
+
+
+def _of_super(engine: Engine, owner: Super, name: str, _node: ast.AST) -> Value:
+    unit = engine.super_method(owner, name)
+    return unit if unit is not None else Method(owner, name)
+
+
+def _of_config(_engine: Engine, owner: Config, name: str, _node: ast.AST) -> Value:
+    return Method(owner, name) if name in _STRING_METHODS else Config(owner.trace)
+
+
+def _of_tuple(_engine: Engine, owner: Tuple, name: str, _node: ast.AST) -> Value:
+    if name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
+        at = _FIELDS.index(name)
+        return owner.items[at] if at < len(owner.items) else Method(owner, name)
+    return Method(owner, name)
+
+
+def _of_data(engine: Engine, owner: Data, name: str, _node: ast.AST) -> Value:
+    return owner if clock(engine.table, owner) else Method(owner, name)
+
+
+def _of_array(_engine: Engine, owner: Array, name: str, _node: ast.AST) -> Value:
+    return CONFIG if name in ("shape", "size", "ndim", "dtype") else Method(owner, name)
+
+
+_ATTRIBUTES: dict[type, Callable[..., Value]] = {
+    Tensor: _of_tensor,
+    External: lambda engine, owner, name, node: External(f"{owner.name}.{name}"),
+    Instance: lambda engine, owner, name, node: engine.object_attribute(owner, name, node),
+    PyModule: lambda engine, owner, name, node: engine.global_value(owner.info, name, strict=True),
+    ClassRef: lambda engine, owner, name, node: engine.class_attribute(owner.info, name, owner),
+    Layer: _of_layer,
+    Super: _of_super,
+    Config: _of_config,
+    Tuple: _of_tuple,
+    Data: _of_data,
+    Array: _of_array,
+    **dict.fromkeys((Shape, Seq, Dict, Const, Dim, Lambda), lambda engine, owner, name, node: Method(owner, name)),
+}
+
+_LAYER_METHODS = frozenset(
+    [
+        "train",
+        "eval",
+        "to",
+        "items",
+        "keys",
+        "values",
+        "append",
+        "extend",
+        "insert",
+        "forward",
+        "__call__",
+        "parameters",
+        "modules",
+        "children",
+        "named_children",
+        "named_modules",
+        "state_dict",
+        "register_forward_hook",
+        "get",
+        "update",
+        "pop",
+        "register_forward_pre_hook",
+        "apply",
+        "float",
+        "half",
+        "cuda",
+        "cpu",
+        "double",
+        "requires_grad_",
+        "load_state_dict",
+        "add_module",
+        "named_parameters",
+        "buffers",
+    ]
+)
+
+_FIELDS = ("values", "indices")  # of what max, min, sort, topk and their like give
+
+_STRING_METHODS = frozenset(
+    [
+        "get",
+        "items",
+        "keys",
+        "values",
+        "split",
+        "startswith",
+        "endswith",
+        "format",
+        "join",
+        "lower",
+        "upper",
+        "copy",
+        "append",
+        "index",
+        "count",
+    ]
+)
+
+
+def _tensor_attribute(t: Tensor, name: str) -> Value:
+    if name == "shape":
+        return Shape(t, t.trace)
+    if name in _STATIC_ATTRIBUTES:
+        return CONFIG
+    if name == "ndim":
+        return Const(len(t.dims)) if t.dims is not None else CONFIG
+    if name in ("data", "grad"):
+        return replace(t, view=None, given="")
+    if name in ("T", "mT", "H", "mH"):
+        dims = t.dims
+        if dims is not None and len(dims) >= 2:
+            dims = tuple(reversed(dims)) if name == "T" else (*dims[:-2], dims[-1], dims[-2])
+        return replace(t, dims=dims, lead=None, view="transpose", given="")
+    if name in ("real", "imag"):
+        return replace(t, kind="float", view=name, given="")
+    return Method(t, name)
+
+
+def read_dim(engine: Engine, t: Tensor, axis: Value, trace_name: str = "") -> Value:
+    """`t.shape[axis]` or `t.size(axis)`."""
+    del trace_name
+    number = as_int(axis)
+    if number is None:
+        return CONFIG if not t.axes else Dim(t.axes, plain=False, trace=t.trace)
+    extent = shapes.extent_of(t, number, engine.context.axes)
+    return with_trace(extent, t)
+
+
+def with_trace(extent: Extent, t: Tensor) -> Extent:
+    """A size that knows how its tensor came to be."""
+    if isinstance(extent, Dim) and extent.trace is None:
+        return replace(extent, trace=t.trace)
+    return extent
+
+
+def unpack_shape(engine: Engine, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
+    """`b, n, c = x.shape`: the number of names is the rank."""
+    t = shape.tensor
+    if t.dims is not None and starred is None and len(t.dims) == count:
+        return [with_trace(d, t) for d in t.dims]
+    if starred is not None:
+        parts: list[Value] = []
+        for i in range(count):
+            if i < starred:
+                parts.append(with_trace(shapes.extent_of(t, i, engine.context.axes), t))
+            elif i == starred:
+                known = t.dims[starred : len(t.dims) - (count - 1 - starred)] if t.dims is not None else None
+                parts.append(Tuple(tuple(known), "list") if known is not None else Seq(CONFIG))
+            else:
+                parts.append(with_trace(shapes.extent_of(t, i - count, engine.context.axes), t))
+        return parts
+    found: list[Value] = []
+    for i, name in enumerate(names):
+        extent = with_trace(shapes.extent_of(t, i, engine.context.axes), t)
+        if engine.context.axes.declared is None and t.dims is None:
+            extent = _by_name(extent, name, i, count)
+        found.append(extent)
+    return found
+
+
+def _by_name(extent: Extent, name: str, axis: int, rank: int) -> Extent:
+    """What an undeclared axis is taken for: by the name that the code gives it, or static if it is the last."""
+    if axis == 0 and isinstance(extent, Dim):
+        return extent
+    if name in _LENGTH_NAMES and rank <= 4 and isinstance(extent, Dim):
+        return replace(extent, axes=frozenset(("length",)))
+    if axis == rank - 1 or name in _STATIC_NAMES:
+        return CONFIG
+    return extent
+
+
+def item_of(engine: Engine, t: Tensor, axis: int) -> Tensor:
+    """`t[i]`."""
+    if t.dims:
+        return replace(t, dims=t.dims[1:], view="index", given="")
+    del engine, axis
+    return replace(t, dims=None, lead=None, view="index", given="")
+
+
+def items_of(engine: Engine, v: Value, node: ast.AST) -> list[Value]:
+    """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
+    if isinstance(v, Layer):
+        if isinstance(v.items, Tuple):
+            return items_of(engine, v.items, node)
+        return [layer_calls.iterate(v)]
+    if isinstance(v, Tuple):
+        if len(v.items) <= UNROLL:
+            return list(v.items)
+        return [element(v)]
+    if isinstance(v, Seq):
+        return [v.item]
+    if isinstance(v, Tensor):
+        return [item_of(engine, v, 0)]
+    if isinstance(v, Shape):
+        return list(v.tensor.dims) if v.tensor.dims is not None else [CONFIG]
+    if isinstance(v, Dict):
+        return [CONFIG]
+    if isinstance(v, (Config, Const, External)):
+        return [CONFIG]
+    if isinstance(v, (Data, Array)):
+        return [Data(v.site, v.fixed, False, v.trace)]
+    if isinstance(v, Dim):
+        return [CONFIG]
+    return [UNKNOWN]

@@ -1,0 +1,502 @@
+"""Calls of Python's builtins: which numbers they freeze, which sequences they make, what they look up."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from onnxlint.flow.interpreter.attribute_access import items_of, read_dim
+from onnxlint.flow.lowering import sizes_as_numbers
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    COUNT,
+    NONE,
+    REST,
+    SHARE,
+    UNKNOWN,
+    Array,
+    ClassRef,
+    Config,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    External,
+    Instance,
+    Layer,
+    Seq,
+    Shape,
+    Super,
+    Tensor,
+    Truth,
+    Tuple,
+    Value,
+    as_int,
+)
+from onnxlint.flow.values.equivalent_code import holds_outputs
+from onnxlint.flow.values.joins import element, join_all
+from onnxlint.flow.values.size_forms import may_be_list
+
+Args = Sequence[Value]
+Kwargs = dict[str, Value]
+Builtin = Callable[["Engine", list[Value], Kwargs, ast.AST], Value]
+
+
+# What exporters make of the question whether they are at work.
+TRUTHS: dict[str, frozenset[str]] = {
+    "torch.jit.is_tracing": frozenset({"torchscript"}),
+    "torch._C._get_tracing_state": frozenset({"torchscript"}),
+    "torch.jit.is_scripting": frozenset(),
+    "torch.compiler.is_compiling": frozenset({"dynamo"}),
+    "torch.compiler.is_dynamo_compiling": frozenset({"dynamo"}),
+    "torch.compiler.is_exporting": frozenset({"dynamo"}),
+    "torch._dynamo.is_compiling": frozenset({"dynamo"}),
+    "torch._dynamo.external_utils.is_compiling": frozenset({"dynamo"}),
+    "torch.onnx.is_in_onnx_export": frozenset({"torchscript", "dynamo"}),
+}
+
+
+# Dynamo keeps the symbol through these, and loses it in an `int()` around them.
+_KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
+
+
+def frozen(engine: Engine, args: Args, node: ast.AST, how: str) -> Value:
+    """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
+    for v in args:
+        if isinstance(v, Tensor):
+            if v.source == "made" and not v.axes:
+                return CONFIG
+            if v.source == "weight" and not engine.context.tracing and not v.guessed:
+                return CONFIG  # a number already when the model is built
+            return Data(engine.site(node, how), v.source != "input", False, v.trace)
+        if isinstance(v, Data):
+            if not v.site.how:  # a size that depends on data, and was a symbol until here
+                return Data(engine.site(node, how), v.fixed, True, v.trace)
+            return v
+        if isinstance(v, Array):
+            return Data(v.site, v.fixed, False, v.trace)
+    for v in args:
+        if isinstance(v, Dim):
+            soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
+            site = v.site if v.site is not None and not soft else engine.site(node, how)
+            return Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
+    return CONFIG
+
+
+# What stays more than zero in these, and what they round up.
+_KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "math.sqrt()", "math.exp()"})
+
+
+def _least(how: str, args: Args) -> int:
+    """What a number made from sizes is at least: rounding a share down may leave nothing."""
+    least = max(v.least for v in args if isinstance(v, Dim))
+    if how == "math.ceil()":
+        return COUNT if least == SHARE else least
+    if how == "int()":
+        return least if least == COUNT else REST
+    if how in _KEEPS_SIGN:
+        return least if how in ("len()", "min()", "max()", "float()") else max(least, SHARE)
+    return REST
+
+
+def _number(how: str, convert: Callable[[float], float]) -> Builtin:
+    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+        del kwargs
+        first = args[0] if args else Const(0)
+        if isinstance(first, Const) and isinstance(first.literal, (int, float)):
+            try:
+                return Const(convert(first.literal))
+            except (OverflowError, ValueError):  # of an infinite number, or of none
+                return CONFIG
+        result = frozen(engine, args, node, how)
+        if isinstance(result, Dim) and isinstance(first, Dim) and how == "int()":
+            return replace(result, example=first.example)
+        return result
+
+    return build
+
+
+def _bool(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    first = args[0] if args else Const(False)
+    if isinstance(first, Const):
+        return Const(bool(first.literal))
+    if isinstance(first, Truth):
+        return first
+    return frozen(engine, args, node, "bool()")
+
+
+def _len(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    v = args[0] if args else UNKNOWN
+    if isinstance(v, Tensor):
+        frame = engine.frames[-1]
+        if v.guessed or holds_outputs(node) or (frame.unit is not None and may_be_list(node, frame.body.function)):
+            return CONFIG
+        extent = read_dim(engine, v, Const(0))
+        return frozen(engine, [extent], node, "len()") if isinstance(extent, (Dim, Data)) else extent
+    if isinstance(v, Tuple):
+        return Const(len(v.items))
+    if isinstance(v, Seq) and v.size is not None:
+        return v.size
+    if isinstance(v, Shape):
+        return Const(len(v.tensor.dims)) if v.tensor.dims is not None else CONFIG
+    if isinstance(v, Dict) and v.rest is None:
+        return Const(len(v.items))
+    if isinstance(v, Layer) and isinstance(v.items, Tuple):
+        return Const(len(v.items.items))
+    if isinstance(v, Data):
+        return Data(v.site, v.fixed, True, v.trace)
+    if isinstance(v, Instance):
+        return engine.length_of(v, node)
+    return CONFIG
+
+
+def _range(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    numbers = [as_int(a) for a in args]
+    given = [n for n in numbers if n is not None]
+    if 0 < len(given) == len(numbers) <= 3:
+        values = range(*given) if given[2:] != [0] else range(0)
+        return Tuple(tuple(Const(i) for i in values)) if not values[4:] else Seq(CONFIG)  # `len` has a limit
+    for v in args:
+        if isinstance(v, Tensor) and v.source == "input":
+            return Seq(CONFIG, Data(engine.site(node, "range()"), False, False, v.trace))
+        if isinstance(v, (Data, Array)):
+            return Seq(CONFIG, v)
+    for v in args:
+        if isinstance(v, Dim):
+            return Seq(CONFIG, replace(v, site=v.site or engine.site(node, "range()")))
+    return Seq(CONFIG)
+
+
+def _keys(engine: Engine, values: Args, kwargs: Kwargs, node: ast.AST) -> list[Value]:
+    """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
+    key = kwargs.get("key")
+    return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
+
+
+def _minmax(how: str) -> Builtin:
+    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+        values = list(args)
+        if len(args) == 1 and isinstance(args[0], (Tuple, Seq)):
+            values = list(args[0].items) if isinstance(args[0], Tuple) else [args[0].item]
+        elif len(args) == 1 and isinstance(args[0], Shape):
+            values = list(args[0].tensor.dims or ())
+        elif len(args) == 1 and isinstance(args[0], Tensor):
+            if args[0].dims is not None:
+                engine.emit_operator(node, args[0], how, len(args))
+            return Tensor((), None, args[0].source, args[0].kind, None, None, args[0].trace)
+        numbers = [v.literal for v in values if isinstance(v, Const) and isinstance(v.literal, (int, float))]
+        if values and len(numbers) == len(values):
+            return Const(min(numbers) if how == "min()" else max(numbers))
+        compared = _compared(_keys(engine, values, kwargs, node), "key" in kwargs)
+        if compared is not None:
+            engine.emit_operator(node, compared, how, len(args) if "key" not in kwargs else 1)
+        if "key" in kwargs:
+            return join_all(values) or UNKNOWN
+        return compared if compared is not None else frozen(engine, values, node, how)
+
+    return build
+
+
+def _compared(values: Sequence[Value], by_key: bool) -> Tensor | None:
+    """The tensor that a builtin compares; a number that its key read out of one stands for a tensor."""
+    found = next((v for v in values if isinstance(v, Tensor)), None)
+    if found is None and by_key:
+        number = next((v for v in values if isinstance(v, Data) and not v.fixed), None)
+        found = Tensor((), trace=number.trace) if number is not None else None
+    return found
+
+
+def _sum(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    v = args[0] if args else UNKNOWN
+    if isinstance(v, Tuple) and v.items:
+        result = v.items[0]
+        for other in v.items[1:]:
+            result = engine.frames[-1].arithmetic("+", result, other, node)
+        return result
+    if isinstance(v, Seq):
+        return v.item
+    if isinstance(v, Tensor):
+        engine.report_loop(node, v)
+        return replace(v, dims=None, lead=None, view=None, given="")
+    return CONFIG
+
+
+def _sorted(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """`sorted(values)`: compares them, or what `key` gives of them."""
+    v = args[0] if args else UNKNOWN
+    if isinstance(v, (Tuple, Seq, Tensor)):
+        items = items_of(engine, v, node)
+        compared = _compared(_keys(engine, items, kwargs, node), "key" in kwargs)
+        if compared is not None:
+            engine.emit_operator(node, compared, "sorted()", 1)
+    result = _sequence("list")(engine, args, {}, node)
+    return Seq(element(result), None, result.trace) if isinstance(result, Tuple) and result.items else result
+
+
+def _divmod(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """`divmod(n, k)`."""
+    del kwargs
+    if len(args) != 2:
+        return UNKNOWN
+    if engine.context.tracing:
+        sizes_as_numbers.divided(engine, args, node)
+    frame = engine.frames[-1]
+    return Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
+
+
+def _abs(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del engine, kwargs, node
+    if args and isinstance(args[0], Tensor):
+        kind = "index" if args[0].kind == "int" else args[0].kind
+        return replace(args[0], kind=kind, view=None, given="", distinct=False)
+    return args[0] if args and not isinstance(args[0], Const) else CONFIG
+
+
+def _sequence(kind: str) -> Builtin:
+    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+        del kwargs
+        if not args:
+            return Tuple((), kind)
+        v = args[0]
+        if isinstance(v, Tuple):
+            return Tuple(v.items, kind, v.trace)
+        if isinstance(v, Shape):
+            dims = v.tensor.dims
+            return Tuple(dims, kind, v.trace) if dims is not None else v
+        if isinstance(v, Tensor):
+            engine.report_loop(node, v)
+        if isinstance(v, Seq):
+            return v
+        if isinstance(v, Dim):
+            return Seq(v)  # a numpy array of dimensions
+        items = items_of(engine, v, node)
+        return Seq(items[0] if len(items) == 1 else join_all(items) or UNKNOWN)
+
+    return build
+
+
+def make_dict(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """`dict(...)`."""
+    del engine, node
+    result = Dict(tuple(kwargs.items()))
+    if args and isinstance(args[0], Dict):
+        return Dict((*args[0].items, *result.items), args[0].rest)
+    if args and isinstance(args[0], Tuple) and all(isinstance(p, Tuple) and len(p.items) == 2 for p in args[0].items):
+        pairs = [p.items for p in args[0].items if isinstance(p, Tuple)]
+        if all(isinstance(k, Const) for k, _ in pairs):
+            return Dict((*((k.literal, v) for k, v in pairs if isinstance(k, Const)), *result.items))
+        return Dict(result.items, join_all([v for _, v in pairs]))
+    if args and isinstance(args[0], Seq):
+        item = args[0].item
+        return Dict(result.items, item.items[1] if isinstance(item, Tuple) and len(item.items) == 2 else UNKNOWN)
+    return result
+
+
+def _enumerate(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    v = args[0] if args else UNKNOWN
+    if isinstance(v, Tensor):
+        engine.report_loop(node, v)
+    items = items_of(engine, v, node)
+    if isinstance(v, (Tuple, Layer)) and len(items) > 1:
+        return Tuple(tuple(Tuple((Const(i), item)) for i, item in enumerate(items)), "list")
+    size = v.size if isinstance(v, Seq) else None
+    return Seq(Tuple((CONFIG, items[0] if items else UNKNOWN)), size)
+
+
+def _zip(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    columns = [items_of(engine, v, node) for v in args]
+    bounded = any(isinstance(v, (Tuple, Layer)) for v in args)  # zip stops with the shortest
+    for v in args:
+        if isinstance(v, Tensor) and not bounded:
+            engine.report_loop(node, v)
+    if (
+        columns
+        and all(isinstance(v, (Tuple, Layer)) for v in args)
+        and len({len(c) for c in columns}) == 1
+        and len(columns[0]) > 1
+    ):
+        return Tuple(tuple(Tuple(row) for row in zip(*columns, strict=True)), "list")
+    size = next((v.size for v in args if isinstance(v, Seq) and v.size is not None), None)
+    return Seq(Tuple(tuple(join_all(c) or UNKNOWN for c in columns)), size)
+
+
+def _map(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    if len(args) < 2:
+        return UNKNOWN
+    columns = [items_of(engine, v, node) for v in args[1:]]
+    for v in args[1:]:
+        engine.report_loop(node, v)
+    if isinstance(args[1], (Tuple, Shape)) and len(columns) == 1 and len(columns[0]) > 1:
+        return Tuple(tuple(engine.apply(args[0], [item], {}, node) for item in columns[0]), "list")
+    item = engine.apply(args[0], [join_all(c) or UNKNOWN for c in columns], {}, node)
+    return Seq(item, next((v.size for v in args[1:] if isinstance(v, Seq)), None))
+
+
+def _anyall(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    v = args[0] if args else UNKNOWN
+    if isinstance(v, Tensor):
+        return frozen(engine, [v], node, "any()")
+    item = element(v) if isinstance(v, (Tuple, Seq)) else UNKNOWN
+    if isinstance(item, Tensor) and item.guessed:
+        return CONFIG
+    if isinstance(item, (Tensor, Data)):
+        if isinstance(item, Tensor) and not engine.context.testing:
+            engine.emit_operator(node, item, "any()", 1)
+        return frozen(engine, [item], node, "any()")
+    return item if isinstance(item, Dim) else CONFIG
+
+
+def _getattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    if len(args) >= 2 and isinstance(args[1], Const) and isinstance(args[1].literal, str):
+        found = engine.attribute(args[0], args[1].literal, node)
+        return args[2] if found == UNKNOWN and len(args) > 2 else found
+    if args and isinstance(args[0], Config):
+        return CONFIG
+    if args and isinstance(args[0], Instance):
+        return engine.any_module_of(args[0])
+    return UNKNOWN
+
+
+def _hasattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
+    del kwargs, node
+    owner, name = (args[0], args[1]) if len(args) == 2 else (UNKNOWN, UNKNOWN)
+    if isinstance(owner, External) and isinstance(name, Const):
+        full = f"{owner.name}.{name.literal}"
+        if full in TRUTHS or engine.table.get(full) is not None:
+            return Const(True)
+    return CONFIG
+
+
+def _setattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs, node
+    if (
+        len(args) == 3
+        and isinstance(args[0], Instance)
+        and isinstance(args[1], Const)
+        and isinstance(args[1].literal, str)
+    ):
+        engine.set_attribute(args[0].object, args[1].literal, args[2])
+    elif len(args) == 3 and isinstance(args[0], Instance):
+        engine.set_attribute(args[0].object, "*", args[2])
+    return NONE
+
+
+def _super(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs, node
+    frame = engine.frames[-1]
+    if args and isinstance(args[0], ClassRef):
+        return Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or UNKNOWN))
+    if frame.owner is not None and frame.bound is not None:
+        return Super(frame.owner, frame.bound)
+    return UNKNOWN
+
+
+def _first(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    if not args:
+        return UNKNOWN
+    items = items_of(engine, args[0], node)
+    return items[0] if items else UNKNOWN
+
+
+def _same(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del engine, kwargs, node
+    v = args[0] if args else UNKNOWN
+    return Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, Tuple) else v
+
+
+def _config(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del engine, args, kwargs, node
+    return CONFIG
+
+
+def _isinstance(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """Decided for a size, which is a tensor in TorchScript's trace and none in dynamo's, and for a shape, a tuple."""
+    del kwargs
+    if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None:
+        sizes_as_numbers.type_asked(engine, args[0], args[1], node)
+    if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None and args[1] == External("torch.Tensor"):
+        return Truth(frozenset({"torchscript"}))
+    if len(args) == 2 and isinstance(args[0], Shape):
+        kinds = args[1].items if isinstance(args[1], Tuple) else (args[1],)
+        if all(isinstance(kind, External) for kind in kinds):
+            return Const(any(kind in (External("builtins.tuple"), External("torch.Size")) for kind in kinds))
+    return CONFIG
+
+
+def _str(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del kwargs
+    v = args[0] if args else CONFIG
+    return frozen(engine, [v], node, "str()") if isinstance(v, Dim) else CONFIG
+
+
+def _slice(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del engine, kwargs, node
+    bounds = [NONE, *args, NONE] if len(args) == 1 else [*args, NONE]
+    return Tuple(tuple(bounds[:3]), "slice")
+
+
+def _object(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    del engine, args, kwargs, node
+    return UNKNOWN
+
+
+BUILTINS: dict[str, Builtin] = {
+    "int": _number("int()", int),
+    "float": _number("float()", float),
+    "round": _number("round()", round),
+    "bool": _bool,
+    "len": _len,
+    "range": _range,
+    "min": _minmax("min()"),
+    "max": _minmax("max()"),
+    "sum": _sum,
+    "abs": _abs,
+    "list": _sequence("list"),
+    "tuple": _sequence("tuple"),
+    "set": _sequence("list"),
+    "frozenset": _sequence("list"),
+    "sorted": _sorted,
+    "divmod": _divmod,
+    "iter": _same,
+    "reversed": _same,
+    "dict": make_dict,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": lambda e, a, k, n: Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else UNKNOWN,
+    "any": _anyall,
+    "all": _anyall,
+    "isinstance": _isinstance,
+    "issubclass": _config,
+    "callable": _config,
+    "hasattr": _hasattr,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "super": _super,
+    "next": _first,
+    "print": lambda e, a, k, n: NONE,
+    "str": _str,
+    "repr": _config,
+    "id": _config,
+    "type": _config,
+    "hash": _config,
+    "slice": _slice,
+    "pow": _abs,
+    "object": _object,
+    "vars": _object,
+    "open": _object,
+    "format": _config,
+}

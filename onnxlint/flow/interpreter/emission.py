@@ -1,0 +1,476 @@
+"""From what the interpreter sees to observations: reads, escapes, frozen sizes, writes. One per kind and place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from onnxlint.base.records import EXPORTERS
+from onnxlint.flow.exports.never_exported import in_a_loss, replaced
+from onnxlint.flow.lowering import unexportable_calls
+from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.state import liveness, observations
+from onnxlint.flow.state.context import Located
+from onnxlint.flow.state.observations import Observation
+from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.state.self_reads import Attributes
+from onnxlint.flow.state.variable_kinds import describe, known_names
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import (
+    Array,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    Instance,
+    Object,
+    Seq,
+    Site,
+    Tensor,
+    Trace,
+    Tuple,
+    Value,
+    as_int,
+)
+from onnxlint.flow.values.node_places import NOWHERE, Body, Place
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+
+MANY_NAMES = 200
+_WORD = re.compile(r"\w+")
+
+
+class Emitter(Located, Engine):
+    """Collects observations. They count only while traced code runs: a forward and what it reaches."""
+
+    emptied: set[str]
+    renewed: set[tuple[Object, str]]
+    observations: dict[tuple[Any, ...], Observation]
+    reads: Attributes
+    fixed: dict[str, str]
+
+    def asking(self, asked: bool) -> Located:
+        """What runs meanwhile is done, where `asked`, only if a flag is turned on that is off by default."""
+        return self.within(asked=self.context.asked or asked)
+
+    # ----------------------------------------------------------------------------------------------- places
+
+    def place(self, node: ast.AST) -> Place:
+        """The place of a node of the function that runs now."""
+        frame = self.frames[-1]
+        return Place(frame.body, node, frame.line, frame.symbol)
+
+    def site(self, node: ast.AST, how: str) -> Site:
+        """Where a symbol becomes a plain value."""
+        return Site(self.place(node), how)
+
+    def emit(
+        self,
+        observation: type[Observation],
+        at: ast.AST | Place,
+        trace: Trace | None = None,
+        *,
+        sure: bool = True,
+        exporters: tuple[str, ...] | None = None,
+        always: bool = False,
+        about: Value | None = None,
+        **fields: Any,
+    ) -> None:
+        """Record an observation, or widen the one of its kind at this place. `about` is the value that it concerns."""
+        if not (self.context.tracing or always) or self.context.silent or in_a_loss(self.frames):
+            return
+        place = at if isinstance(at, Place) else self.place(at)
+        sure = sure and not self.context.asked
+        mask = exporters if exporters is not None else self.context.exporters
+        key = (observation, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
+        before = self.observations.get(key)
+        if before is not None:
+            both = tuple(e for e in EXPORTERS if e in before.exporters or e in mask)
+            certain = before.certain or self._certain()
+            if (sure and not before.sure) or both != before.exporters or certain != before.certain:
+                self.changes += 1
+                self.observations[key] = replace(before, sure=before.sure or sure, exporters=both, certain=certain)
+            return
+        self.changes += 1
+        steps = trace.steps() if trace is not None else ()
+        known = {} if about is None else {"": describe(about)}
+        if self.frames and self.frames[-1].symbol == place.symbol:
+            known |= known_names(self._names_at(place))
+        self.observations[key] = observation(
+            span=place.span,
+            text=place.text,
+            symbol=place.symbol,
+            trace=steps,
+            sure=sure,
+            exporters=mask,
+            statement=place.line,
+            known=known,
+            certain=self._certain(),
+            **fields,
+        )
+
+    def _certain(self) -> bool:
+        """False in an arm that a size chooses, and in a forward that a decorator of its class may replace."""
+        return not self.context.by_size and not any(f.unit is not None and replaced(self, f.unit) for f in self.frames)
+
+    def _names_at(self, place: Place) -> Mapping[str, Value]:
+        """The variables of the frame; of very many only those that the place speaks of."""
+        names = self.frames[-1].scope.names
+        if len(names) <= MANY_NAMES:
+            return names
+        return {name: names[name] for name in _WORD.findall(place.text) if name in names}
+
+    # ------------------------------------------------------------------------------------------------ reads
+
+    def emit_read(
+        self, kind: type[Observation], node: ast.AST, v: Value, mask: tuple[str, ...], keyword: str, **more: Any
+    ) -> None:
+        """A condition reads `v`."""
+        if not mask:
+            return
+        fields: dict[str, Any] = {"keyword": keyword, **more}
+        sure = True
+        if isinstance(v, Tensor):
+            if v.source == "made" and not v.axes:
+                return
+            fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
+            sure = not v.guessed
+        elif isinstance(v, (Data, Array)):
+            if unexportable_calls.clock(self.table, v):
+                return
+            fields["reads"] = "weight" if v.fixed else "data"
+            if kind is observations.Branch:
+                fields["sized"] = isinstance(v, Data) and v.sized
+        elif isinstance(v, Dim):
+            fields["reads"] = "dim"
+            sure = v.sure
+        else:
+            return
+        about = v if isinstance(v, Tensor) else None
+        self.emit(kind, node, v.trace, sure=sure, exporters=mask, about=about, **fields)
+
+    def emit_operator(self, node: ast.AST, v: Tensor, operator: str, operands: int = 0) -> None:
+        """`and`, `or`, `not`, `in`, `a < b < c` or a builtin such as `max(a, b)` asks a tensor for its truth."""
+        if v.source != "made":
+            self.emit(
+                observations.BoolOperator, node, v.trace, sure=not v.guessed, operator=operator, operands=operands
+            )
+
+    def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
+        """The example passes a Python value for a parameter of forward."""
+        body = Body(unit.module, unit.qualname, unit.line)
+        place = Place(body, NOWHERE, body.first, f"{unit.module.name}.{unit.qualname}")
+        self.emit(
+            observations.FrozenArgument, place, None, always=True, parameter=name, name=name, value=repr(v.literal)
+        )
+
+    def report_loop(self, node: ast.AST, v: Value) -> None:
+        """A loop runs over `v`."""
+        if self.context.over_modules:
+            return
+        if isinstance(v, Tensor):
+            if v.source == "made" and not v.axes:
+                return
+            extent = shapes.extent_of(v, 0, self.context.axes)
+            if isinstance(extent, (Dim, Data)):
+                sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
+                self.emit(observations.Loop, node, v.trace, sure=sure, over="tensor")
+        elif isinstance(v, Seq) and isinstance(v.size, Dim):
+            self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim")
+        elif isinstance(v, Seq) and isinstance(v.size, (Data, Array)) and not v.size.fixed:
+            self.emit(observations.Loop, node, v.size.trace, over="data")
+
+    # ----------------------------------------------------------------------------------------------- escapes
+
+    def use(self, v: Value, how: str) -> None:
+        """The graph depends on `v`: if it was frozen on the way, that is where the hazard is."""
+        if not self.context.tracing:
+            return
+        if isinstance(v, Data):
+            if unexportable_calls.clock(self.table, v):
+                self.emit(observations.OpCall, v.site.place, op=v.site.how, hazard="clock")
+            elif v.site.how:
+                numpy = "numpy" in v.site.how
+                self.emit(
+                    observations.Escape,
+                    v.site.place,
+                    v.trace,
+                    how=v.site.how,
+                    source="data",
+                    numpy=numpy,
+                    weight=v.fixed,
+                )
+        elif isinstance(v, Dim):
+            if v.site is not None and v.site.how != unflattened_sizes.HIDDEN:
+                mask = self.context.exporters
+                if v.site.how == unflattened_sizes.READ:
+                    mask = tuple(e for e in mask if e == "torchscript")
+                if mask:
+                    self.emit(
+                        observations.Escape,
+                        v.site.place,
+                        v.trace,
+                        sure=v.sure,
+                        exporters=mask,
+                        how=v.site.how,
+                        source="dim",
+                    )
+        elif isinstance(v, Array):
+            self.emit(
+                observations.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=True, weight=v.fixed
+            )
+        elif isinstance(v, Tuple):
+            for item in v.items:
+                self.use(item, how)
+        elif isinstance(v, Seq):
+            self.use(v.item, how)
+            if v.size is not None:
+                self.use(v.size, how)
+
+    def use_all(self, values: Sequence[Value], how: str) -> None:
+        """The graph depends on each of `values`."""
+        for v in values:
+            if type(v) is not Tensor and type(v) is not Const:
+                self.use(v, how)
+
+    # ------------------------------------------------------------------------------------------------ shapes
+
+    def check_literal_sizes(self, op: str, node: ast.AST, t: Tensor, sizes: Sequence[Value]) -> None:
+        """`view`/`reshape` with a literal where the batch of the example stood."""
+        if t.source != "input" or not self.context.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
+            return
+        named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
+        left = self._sure_axes(t) - named
+        numbers = [as_int(s) for s in sizes]
+        literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
+        infers = -1 in numbers
+        flat = t.dims is not None and len(t.dims) < 2
+        single = all(n == 1 for n in numbers)  # one element: eager itself takes nothing else
+        if not left or flat or single or not literals or (named and infers):
+            return
+        first = t.dims[0] if t.dims else t.lead
+        position, number = literals[0]
+        if infers and not (position == 0 and _stands_for_batch(number, len(sizes), t)):
+            return
+        axis = sorted(left)[0]
+        self.emit(
+            observations.ShapeLiteral,
+            node,
+            t.trace,
+            about=t,
+            call=op,
+            literal=number,
+            axis=axis,
+            position=position,
+            example=first.example if isinstance(first, Dim) else None,
+        )
+
+    def _sure_axes(self, t: Tensor) -> frozenset[str]:
+        """The dynamic axes of a tensor; of one of unknown rank, those of its first."""
+        lead = t.lead if t.lead is not None else self.context.axes.extent(0)
+        axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, Dim) else ()
+        return frozenset(a for a in axes if not a.startswith("?"))
+
+    def check_literal_batch(self, op: str, node: ast.AST, t: Tensor, sizes: Sequence[Value]) -> None:
+        """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""
+        number = as_int(sizes[0]) if sizes else None
+        if t.source == "made" and number != self.context.example_batch:
+            return
+        if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.context.batches:
+            return
+        if self.context.example_batch in (None, number) and (
+            t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1
+        ):
+            self.emit(
+                observations.ShapeLiteral,
+                node,
+                t.trace,
+                call=op,
+                literal=number,
+                axis="batch",
+                position=0,
+                sure=self.context.example_batch == number
+                or (op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
+            )
+
+    def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:
+        """A tensor made with a literal size meets one whose size on that axis is dynamic."""
+        if made.made_at is None or made.dims is None or not isinstance(batch, Dim) or not batch.sure:
+            return
+        number = as_int(made.dims[axis])
+        if number is not None:
+            self.emit(
+                observations.ShapeLiteral,
+                made.made_at,
+                made.trace,
+                call="fixed state",
+                literal=number,
+                axis=sorted(batch.axes)[0],
+                position=axis,
+            )
+
+    def check_same_batch(self, tensors: Sequence[Tensor], along: int) -> None:
+        """`cat` of a tensor made with a literal batch and one with a dynamic batch."""
+        for i in range(len(tensors[0].dims or ())):
+            dynamic = next((t.dims[i] for t in tensors if t.dims is not None and isinstance(t.dims[i], Dim)), None)
+            if i != along and dynamic is not None:
+                for t in tensors:
+                    self.check_fixed_batch(t, i, dynamic)
+
+    def check_operands(self, a: Tensor, b: Tensor) -> None:
+        """Elementwise arithmetic between a tensor made with a literal batch and one with a dynamic batch."""
+        self.check_lengths(a, b)
+        if a.dims is None or b.dims is None or len(a.dims) != len(b.dims) or not a.dims:
+            return
+        for made, other in ((a, b), (b, a)):
+            if made.made_at is not None and isinstance(other.dims, tuple) and (as_int(made.dims[0]) or 1) > 1:  # type: ignore[index]
+                self.check_fixed_batch(made, 0, other.dims[0])
+
+    def check_lengths(self, a: Tensor, b: Tensor) -> None:
+        """Elementwise arithmetic between a tensor of the example's length and one whose length was declared dynamic."""
+        for made, other in ((a, b), (b, a)):
+            if made.made_at is None or not made.dims or not other.dims:
+                continue
+            for i in range(1, min(len(made.dims), len(other.dims)) + 1):
+                number, extent = as_int(made.dims[-i]), other.dims[-i]
+                if not isinstance(extent, Dim) or not extent.plain or i == len(other.dims):
+                    continue
+                if extent.sure and number is not None and number > 1 and extent.example == number:
+                    self.emit(
+                        observations.ShapeLiteral,
+                        made.made_at,
+                        made.trace,
+                        call="literal length",
+                        literal=number,
+                        axis=sorted(extent.axes)[0],
+                        position=len(made.dims) - i,
+                        example=number,
+                    )
+
+    def check_fixed_axis(self, x: Tensor, axis: int, why: str) -> None:
+        """A layer takes one size only on an axis that was asked for as dynamic."""
+        if x.dims is not None and isinstance(x.dims[axis], Dim):
+            extent = x.dims[axis]
+            assert isinstance(extent, Dim)
+            if extent.sure and extent.plain:
+                for name in extent.axes:
+                    self.fixed.setdefault(name, why)
+
+    # ------------------------------------------------------------------------------------------------ writes
+
+    def written_in_place(self, t: Tensor, target: ast.AST, node: ast.AST) -> None:
+        """An in-place operator on a named view of something that depends on the inputs."""
+        # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
+        lost = t.view is not None and (t.view not in ("index", "unsqueeze") or self._written_before(target))
+        if lost and t.source == "input" and self._base_is_read(target):
+            self.emit(observations.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
+
+    def _written_before(self, target: ast.AST) -> bool:
+        """True where the view that `target` is was written in place before, by its name or in a chain of calls."""
+        frame = self.frames[-1]
+        if liveness.writes_in_place(target):
+            return True
+        if not isinstance(target, ast.Name) or frame.unit is None:
+            return False
+        return liveness.written_before(frame.body.function, target.id, frame.line - frame.body.shift)
+
+    def item_written(self, frame: Running, t: Tensor, target: ast.Subscript) -> None:
+        """`t[index] = value`."""
+        if isinstance(target.value, ast.Attribute) and t.source == "weight":
+            self.state_write(frame, target.value, t, augmented=True)
+        elif t.view is not None and t.source == "input" and self._base_is_read(target.value):
+            self.emit(observations.ViewWrite, target, t.trace, target=frame.body.text(target.value))
+
+    def _base_is_read(self, target: ast.AST) -> bool:
+        """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""
+        frame = self.frames[-1]
+        while isinstance(target, ast.Call) and liveness.writes_in_place(target):
+            target = target.func.value  # type: ignore[attr-defined]
+        if not isinstance(target, ast.Name):
+            return True  # a view of a name on the spot: `x[1:][mask] = 0`
+        body = frame.body
+        return frame.unit is None or liveness.base_is_read(body.function, target.id, frame.line - body.shift)
+
+    def global_write(self, target: ast.Name, v: Value) -> None:
+        """Forward assigns a global variable."""
+        self.emit(observations.StateWrite, target, v.trace, name=target.id, kind="global")
+
+    def is_emptied(self, name: str) -> None:
+        """Forward sets `self.name` to None in a method for that."""
+        self.emptied.add(name)
+
+    def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None:
+        """Forward assigns `self.name`."""
+        if not self.context.tracing:
+            return
+        owner = frame.eval(target.value)
+        if not isinstance(owner, Instance) or not owner.object.cls.is_module():
+            return
+        name = target.attr
+        self.stated.add(name)
+        if name in self.emptied:
+            return  # forward empties it before: nothing is left of an earlier run
+        if augmented and (owner.object, name) in self.renewed:
+            return
+        if not augmented and self._on_every_way() and not self._read_before(frame, name):
+            self.renewed.add((owner.object, name))
+        is_buffer = name in owner.object.buffers
+        kind = "buffer" if is_buffer else "counter" if augmented else self._kind_of_state(frame, name, v)
+        if not kind:
+            return
+        if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
+            return  # made anew before anything reads it
+        read = is_buffer or self.reads.read_elsewhere(owner.object.cls, name)
+        sure = kind != "cache" or any(
+            d.sure for d in ((v.dims or ()) if isinstance(v, Tensor) else (v,)) if isinstance(d, Dim)
+        )
+        self.emit(observations.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
+
+    def _kind_of_state(self, frame: Running, name: str, v: Value) -> str:
+        """What `self.name = v` of no buffer keeps from one run to the next; nothing where the answer is empty."""
+        if isinstance(v, Tensor) and v.source != "input":
+            return "cache" if any(isinstance(d, Dim) for d in v.dims or ()) else ""
+        if isinstance(v, Tensor):
+            return "state" if self._read_before(frame, name) else "attribute"
+        if isinstance(v, Dim):
+            return "cache"
+        if isinstance(v, (Data, Array)):
+            return "attribute"
+        return "state" if isinstance(v, (Tuple, Dict)) and holds_input(v) and self._read_before(frame, name) else ""
+
+    def _on_every_way(self) -> bool:
+        """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`."""
+        return all(
+            f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in self.frames
+        )
+
+    def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
+        """True when something that runs before this statement may read `self.name`."""
+        way = [(f.unit, f.line) for f in self.frames if f.unit is not None]
+        return self.reads.read_on_the_way(way, cls, name)
+
+    def _read_before(self, frame: Running, name: str) -> bool:
+        """True when the function that writes `self.name` reads it first (or in the same statement): it is state."""
+        first = self.reads.first_read(frame.unit, name) if frame.unit is not None else None
+        return first is not None and first <= frame.line
+
+
+def _stands_for_batch(number: int | None, rank: int, t: Tensor) -> bool:
+    """Whether a literal in front stands for the batch, though -1 absorbs it: else an idiom (grouped convolution)."""
+    first = t.dims[0] if t.dims else t.lead
+    if not isinstance(first, Dim) or number is None:
+        return False
+    flat = rank == 2 and number == 1 and (t.dims is None or len(t.dims) > 2)
+    return flat or (number > 1 and number == first.example)
+
+
+def holds_input(v: Value) -> bool:
+    """True where a tensor that depends on the inputs is in a tuple, list or dict."""
+    if isinstance(v, Tuple):
+        return any(holds_input(i) for i in v.items)
+    if isinstance(v, Dict):
+        return any(holds_input(i) for _, i in v.items)
+    return isinstance(v, Tensor) and v.source == "input"

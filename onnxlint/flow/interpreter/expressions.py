@@ -1,0 +1,302 @@
+"""Expressions over abstract values: names, arithmetic, comparisons, subscripts, comprehensions, conditions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from onnxlint.flow.python.conditions import Conditions
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.budget import Exhausted
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    WEIGHT,
+    Config,
+    Const,
+    Dict,
+    Dim,
+    External,
+    Function,
+    Scope,
+    Seq,
+    Shape,
+    Tensor,
+    Tuple,
+    Value,
+)
+from onnxlint.flow.values.joins import join
+from onnxlint.project.classes import FunctionUnit
+
+
+class Expressions(Conditions):
+    """The expression half of a frame."""
+
+    # ------------------------------------------------------------------------------------------- evaluation
+
+    def eval(self, node: ast.expr) -> Value:
+        """The abstract value of an expression."""
+        handler = _EXPRESSIONS.get(type(node))
+        try:
+            return handler(self, node) if handler is not None else UNKNOWN
+        except (Exhausted, RecursionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one expression must not hide the rest of its function
+            self.engine.failed(self, node, error)
+            return UNKNOWN
+
+    def e_name(self, node: ast.Name) -> Value:
+        """A variable, a global, or a builtin."""
+        found = self.scope.lookup(node.id)
+        if found is not None:
+            result: Value = found
+            return result
+        return self.engine.global_value(self.module, node.id)
+
+    def e_constant(self, node: ast.Constant) -> Value:
+        """A literal: a number, a string, None, `...`."""
+        v = node.value
+        if v is Ellipsis:
+            return External("builtins.Ellipsis")
+        if isinstance(v, complex):
+            return UNKNOWN
+        return CONFIG if isinstance(v, bytes) else Const(v)
+
+    def e_formatted(self, node: ast.JoinedStr) -> Value:
+        """An f-string: a dim in it is frozen, which matters when the text is used as a key."""
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                v = self.eval(part.value)
+                if isinstance(v, Dim):
+                    return Dim(v.axes, None, self.engine.site(node, "f-string"), False, v.trace)
+        return CONFIG
+
+    def e_attribute(self, node: ast.Attribute) -> Value:
+        """`value.name`."""
+        return self.engine.attribute(self.eval(node.value), node.attr, node)
+
+    def e_tuple(self, node: ast.Tuple | ast.List) -> Value:
+        """A tuple or list display; `*items` of unknown length make the whole of unknown length."""
+        kind = "list" if isinstance(node, ast.List) else "tuple"
+        items: list[Value] = []
+        loose: Value | None = None
+        for element in node.elts:
+            if not isinstance(element, ast.Starred):
+                items.append(self.eval(element))
+                continue
+            v = self.eval(element.value)
+            if isinstance(v, Tuple) and len(items) <= WEIGHT:
+                items.extend(v.items)
+            elif isinstance(v, Shape) and v.tensor.dims is not None:
+                items.extend(v.tensor.dims)
+            else:
+                inner = v.item if isinstance(v, Seq) else CONFIG if isinstance(v, (Config, Shape)) else UNKNOWN
+                loose = inner if loose is None else join(loose, inner)
+        if loose is not None:
+            for v in items:
+                loose = join(loose, v)
+            return Seq(loose)
+        return Tuple(tuple(items), kind)
+
+    def e_set(self, node: ast.Set) -> Value:
+        """A set display."""
+        values = [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
+        joined = values[0]
+        for v in values[1:]:
+            joined = join(joined, v)
+        return Seq(joined)
+
+    def e_dict(self, node: ast.Dict) -> Value:
+        """A dict display."""
+        items: dict[Hashable, Value] = {}
+        rest: Value | None = None
+        for written, value in zip(node.keys, node.values, strict=True):
+            v = self.eval(value)
+            key = self.eval(written) if written is not None else None
+            if isinstance(key, Const):
+                items.pop(key.literal, None)
+                items[key.literal] = v
+            elif key is None and isinstance(v, Dict) and len(items) <= WEIGHT:
+                items.update(v.items)
+            else:
+                rest = join(rest, v) if rest is not None else v
+        return Dict(tuple(items.items()), rest)
+
+    def e_call(self, node: ast.Call) -> Value:
+        """A call."""
+        return self.engine.call(node)
+
+    def e_await(self, node: ast.Await) -> Value:
+        """`await x`."""
+        return self.eval(node.value)
+
+    def e_yield(self, node: ast.Yield) -> Value:
+        """`yield x`."""
+        if node.value is not None:
+            self.yields.append(self.eval(node.value))
+        return UNKNOWN
+
+    def e_yield_from(self, node: ast.YieldFrom) -> Value:
+        """`yield from x`."""
+        v = self.eval(node.value)
+        self.yields.append(v.item if isinstance(v, Seq) else UNKNOWN)
+        return UNKNOWN
+
+    def e_named(self, node: ast.NamedExpr) -> Value:
+        """`(name := value)`."""
+        v = self.eval(node.value)
+        self.assign(node.target, v)
+        return v
+
+    def e_lambda(self, node: ast.Lambda) -> Value:
+        """A lambda: called, it evaluates its body in this scope."""
+        return self.engine.lambda_value(node)
+
+    def call_lambda(self, node: ast.Lambda, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        """The body of a lambda of this frame, for some arguments."""
+        names: dict[str, Value] = {}
+        a = node.args
+        positional = [*a.posonlyargs, *a.args]
+        for i, parameter in enumerate(positional):
+            at = i - len(positional) + len(a.defaults)
+            default = self.eval(a.defaults[at]) if at >= 0 else UNKNOWN
+            names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
+        if a.vararg is not None:
+            names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
+        held = self.scope
+        self.scope = Scope(names, held)
+        try:
+            return self.eval(node.body)
+        finally:
+            self.scope = held
+
+    def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
+        """A nested function."""
+        cls = self.unit.cls if self.unit is not None else None
+        return Function(FunctionUnit(self.module, node, qualname, cls, self.body.shift), None, self.scope)
+
+    # ----------------------------------------------------------------------------------------- subscripts
+
+    def index_values(self, node: ast.Subscript) -> list[Value]:
+        """The values of the indices between the brackets; a slice is the tuple of its bounds with kind `slice`."""
+        values: list[Value] = []
+        for element in node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,):
+            if isinstance(element, ast.Slice):
+                bounds = (element.lower, element.upper, element.step)
+                values.append(Tuple(tuple(self.eval(p) if p is not None else NONE for p in bounds), "slice"))
+            elif isinstance(element, ast.Starred):
+                v = self.eval(element.value)
+                values.extend(v.items if isinstance(v, Tuple) else (v,))
+            else:
+                values.append(self.eval(element))
+        return values
+
+    def e_subscript(self, node: ast.Subscript) -> Value:
+        """`value[index]`."""
+        owner = self.eval(node.value)
+        index = self.index_values(node)
+        if len(index) == 1 and isinstance(index[0], Tuple) and index[0].kind == "tuple" and isinstance(owner, Tensor):
+            index = list(index[0].items)
+        return self.engine.subscript(owner, index, node)
+
+    # --------------------------------------------------------------------------------------- comprehensions
+
+    def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
+        """A comprehension: literal sequences item by item, anything else once over its joined item."""
+        held = dict(self.scope.names)
+        results: list[Value] = []
+        size: list[Value | None] = []
+        exact = self._comprehend(node.generators, lambda: results.append(self.eval(node.elt)), size)
+        self.scope.names = held
+        if exact and not isinstance(node, ast.SetComp):
+            return Tuple(tuple(results), "list")
+        joined = results[0] if results else UNKNOWN
+        for v in results[1:]:
+            joined = join(joined, v)
+        return Seq(joined, next((s for s in size if s is not None), None))
+
+    def e_dict_comprehension(self, node: ast.DictComp) -> Value:
+        """A dict comprehension."""
+        held = dict(self.scope.names)
+        pairs: list[tuple[Value, Value]] = []
+        size: list[Value | None] = []
+        exact = self._comprehend(
+            node.generators, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size
+        )
+        self.scope.names = held
+        if exact and all(isinstance(k, Const) for k, _ in pairs):
+            return Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, Const)))
+        rest: Value | None = None
+        for _, v in pairs:
+            rest = v if rest is None else join(rest, v)
+        return Dict((), rest)
+
+    def _comprehend(
+        self, parts: Sequence[ast.comprehension], visit: Callable[[], None], size: list[Value | None]
+    ) -> bool:
+        part, inner = parts[0], parts[1:]
+        iterable = self.eval(part.iter)
+        self.engine.report_loop(part.iter, iterable)
+        items = self.engine.items_of(iterable, part.iter)
+        size.append(iterable.size if isinstance(iterable, Seq) else None)
+        exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not inner
+        exact = exact and all(_keeps_what_is_there(condition, part.target) for condition in part.ifs)
+        for item in items:
+            self.engine.budget.spend(1)
+            self.assign(part.target, item)
+            left_out = False
+            for condition in part.ifs:
+                test = self.test(condition)
+                left_out = left_out or not test.may_be(True)
+                for v, mask, asked in test.reads:
+                    with self.engine.asking(asked):
+                        self.engine.emit_read(observations.Branch, condition, v, mask, keyword="comprehension")
+            if exact and left_out:
+                continue
+            if inner:
+                self._comprehend(inner, visit, size)
+            else:
+                visit()
+        return exact
+
+
+def _keeps_what_is_there(condition: ast.expr, target: ast.expr) -> bool:
+    """True for `v is not None` of the variable of a comprehension: of outputs that are asked for, those that are."""
+    return (
+        isinstance(condition, ast.Compare)
+        and isinstance(condition.ops[0], ast.IsNot)
+        and isinstance(condition.comparators[0], ast.Constant)
+        and condition.comparators[0].value is None
+        and isinstance(condition.left, ast.Name)
+        and isinstance(target, ast.Name)
+        and condition.left.id == target.id
+    )
+
+
+_EXPRESSIONS: dict[type, Callable[..., Value]] = {
+    ast.Name: Expressions.e_name,
+    ast.Constant: Expressions.e_constant,
+    ast.JoinedStr: Expressions.e_formatted,
+    ast.Attribute: Expressions.e_attribute,
+    ast.Tuple: Expressions.e_tuple,
+    ast.List: Expressions.e_tuple,
+    ast.Set: Expressions.e_set,
+    ast.Dict: Expressions.e_dict,
+    ast.BinOp: Expressions.e_binary,
+    ast.UnaryOp: Expressions.e_unary,
+    ast.Compare: Expressions.e_compare,
+    ast.BoolOp: Expressions.e_boolean,
+    ast.IfExp: Expressions.e_ternary,
+    ast.Call: Expressions.e_call,
+    ast.Await: Expressions.e_await,
+    ast.Yield: Expressions.e_yield,
+    ast.YieldFrom: Expressions.e_yield_from,
+    ast.NamedExpr: Expressions.e_named,
+    ast.Lambda: Expressions.e_lambda,
+    ast.Subscript: Expressions.e_subscript,
+    ast.ListComp: Expressions.e_comprehension,
+    ast.GeneratorExp: Expressions.e_comprehension,
+    ast.SetComp: Expressions.e_comprehension,
+    ast.DictComp: Expressions.e_dict_comprehension,
+}

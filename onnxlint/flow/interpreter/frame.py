@@ -1,0 +1,478 @@
+"""One activation of a function: statements executed over abstract values, both arms of what is not decided."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import compress, islice
+from operator import is_, is_not
+
+from onnxlint.flow.exports import forward_outputs
+from onnxlint.flow.interpreter.assignment_targets import Targets
+from onnxlint.flow.lowering import exporter_support
+from onnxlint.flow.python import implicit_calls, name_lookup
+from onnxlint.flow.python.arithmetic import OPERATORS
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.budget import LOOPS, Exhausted
+from onnxlint.flow.state.protocols import Engine, Replaced
+from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
+from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
+from onnxlint.flow.values.joins import join, widen
+from onnxlint.flow.values.node_places import Body
+from onnxlint.project.classes import FunctionUnit
+from onnxlint.project.modules import ModuleInfo, imported
+
+UNROLL = 8  # a literal sequence of at most so many items is walked item by item
+
+
+class Frame(Targets):
+    """Executes one body. `returns` and `yields` collect what it gives back."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        module: ModuleInfo,
+        body: Body,
+        scope: Scope,
+        symbol: str,
+        unit: FunctionUnit | None = None,
+        bound: Value | None = None,
+    ) -> None:
+        self.engine = engine
+        self.module = module
+        self.body = body
+        self.scope = scope
+        self.symbol = symbol
+        self.unit = unit
+        self.bound = bound
+        self.line = body.first
+        self.statement_node: ast.stmt | None = None
+        self.returns: list[Value] = []
+        self.yields: list[Value] = []
+        self.loop_exits: list[dict[str, Value]] = []
+        self.globals: set[str] = set()
+        self.attempted: list[ast.AST] | None = None
+        self.nonlocals: set[str] = set()
+
+    # ------------------------------------------------------------------------------------------------ blocks
+
+    def block(self, statements: Sequence[ast.stmt]) -> bool:
+        """Execute statements in order; True if control cannot reach the end."""
+        self.engine.budget.spend(len(statements))
+        shift = self.body.shift
+        asked = self.engine.context.asked
+        try:
+            for i, node in enumerate(statements):
+                self.line = node.lineno + shift
+                self.statement_node = node
+                handler = _STATEMENTS.get(type(node))
+                exporters = self.engine.context.exporters
+                try:
+                    if handler is not None and handler(self, node):
+                        return True
+                    if isinstance(node, ast.If) and not node.orelse:
+                        rest = statements[i + 1 :]
+                        if rest and self.pieces(node.test, node.body, rest[:REST]) is False:
+                            return self._unheard(rest)
+                except Exhausted as error:
+                    error.at = error.at or (self.module.path, self.line)
+                    raise
+                except Exception as error:
+                    if isinstance(error, RecursionError) and len(self.engine.frames) > 1:
+                        raise  # from the caller's place there may be room
+                    self.engine.failed(self, node, error)
+                    self.engine.narrow(exporters=exporters)
+                    self.scope.names.update(dict.fromkeys(_bound(node), UNKNOWN))
+        finally:
+            if self.engine.context.asked != asked:  # a return under a flag says something of the rest of its own block
+                self.engine.narrow(asked=asked)
+        return False
+
+    def _unheard(self, statements: Sequence[ast.stmt]) -> bool:
+        """Execute statements that no example comes to."""
+        with self.engine.within(silent=True):
+            return self.block(statements)
+
+    def arms(
+        self, runs: Sequence[tuple[tuple[str, ...], Callable[[], bool]]], usual: Callable[[], bool] | None = None
+    ) -> bool:
+        """Run alternatives from one state, each under its exporters, and join what they leave; True if none ends.
+
+        What follows is run for the exporters whose trace comes out of an arm: `if exporting: return x` keeps some away.
+        It sees what the `usual` arm leaves, and of the others the names that this one does not bind.
+        """
+        before = dict(self.scope.names)
+        self.engine.budget.spend(len(before) // 16)  # joining the states of very many variables takes its time
+        mask = self.engine.context.exporters
+        left: set[str] = set()
+        after: list[dict[str, Value]] = []
+        chosen: dict[str, Value] = {}
+        written: list[tuple[Replaced, dict[tuple[int, str], Value]]] = []
+        with self.engine.within(exporters=mask):
+            for exporters, run in runs:
+                if not exporters:
+                    continue
+                self.scope.names = dict(before)
+                if self.engine.context.exporters != exporters:
+                    self.engine.narrow(exporters=exporters)
+                with self.engine.noting() as replaced:
+                    ended = run()
+                if replaced or not ended:
+                    written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
+                if not ended:
+                    after.append(self.scope.names)
+                    chosen = self.scope.names if run is usual else chosen
+                    left.update(self.engine.context.exporters)
+        if any(replaced for replaced, _ in written):
+            self.engine.settle(written)
+        if not after:
+            self.scope.names = before
+            return True
+        if not left.issuperset(mask):
+            self.engine.narrow(exporters=tuple(e for e in mask if e in left))
+        merged = after[0]
+        for other in after[1:]:
+            merged = _merge(merged, other)
+        self.scope.names = {**merged, **chosen} if chosen and len(after) > 1 else merged
+        return False
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def s_expr(self, node: ast.Expr) -> bool:
+        """An expression on its own."""
+        self.eval(node.value)
+        return False
+
+    def s_return(self, node: ast.Return) -> bool:
+        """`return`: what it gives is joined with the other returns."""
+        v = self.eval(node.value) if node.value is not None else NONE
+        if node.value is not None:
+            forward_outputs.returned(self, node.value, v)
+        self.returns.append(v)
+        return True
+
+    def s_raise(self, _node: ast.Raise) -> bool:
+        """`raise` ends the path."""
+        return True
+
+    def s_jump(self, _node: ast.stmt) -> bool:
+        """`break` and `continue` end the path through the loop body; the loop joins what came before."""
+        self.loop_exits.append(dict(self.scope.names))
+        return True
+
+    def s_assign(self, node: ast.Assign) -> bool:
+        """`a = b = value`."""
+        v = self.eval(node.value)
+        for target in node.targets:
+            self.assign(target, v)
+        return False
+
+    def s_ann_assign(self, node: ast.AnnAssign) -> bool:
+        """`a: T = value`."""
+        if node.value is not None:
+            self.assign(node.target, self.eval(node.value))
+        return False
+
+    def s_aug_assign(self, node: ast.AugAssign) -> bool:
+        """`a += value`: in place for a tensor."""
+        old = self.eval(node.target)
+        new = self.eval(node.value)
+        operator = OPERATORS.get(type(node.op), "+")
+        if self.engine.context.tracing and (isinstance(old, Tensor) or isinstance(new, Tensor)):
+            exporter_support.arithmetic(self.engine, operator, old, new, node, (node.value,))
+        result = self.arithmetic(operator, old, new, node)
+        if isinstance(old, Tensor):
+            if isinstance(node.target, ast.Name):
+                self.engine.written_in_place(old, node.target, node)
+            result = replace(result, view=old.view) if isinstance(result, Tensor) else result
+        if isinstance(node.target, ast.Attribute):
+            self.engine.state_write(self, node.target, result, augmented=True)
+        self.assign(node.target, result, augmented=True)
+        return False
+
+    def s_delete(self, _node: ast.Delete) -> bool:
+        """`del` matters to nobody here."""
+        return False
+
+    def s_import(self, node: ast.Import | ast.ImportFrom) -> bool:
+        """An import inside a function."""
+        for name, target in imported(node, self.module.name, self.module.is_package):
+            if name != "*":
+                self.scope.names[name] = name_lookup.dotted(self.engine, target, self.module)
+        return False
+
+    def s_global(self, node: ast.Global) -> bool:
+        """`global name`: assignments to it are writes to global state."""
+        self.globals.update(node.names)
+        return False
+
+    def s_nonlocal(self, node: ast.Nonlocal) -> bool:
+        """`nonlocal name`: assignments to it are seen by the function around this one."""
+        self.nonlocals.update(node.names)
+        return False
+
+    def s_assert(self, node: ast.Assert) -> bool:
+        """`assert test`."""
+        test = self.test(node.test)
+        for v, mask, asked in test.reads:
+            with self.engine.asking(asked):
+                self.report_assertion(node.test, v, mask, "assert", ast.Eq)
+        return False
+
+    def s_if(self, node: ast.If) -> bool:
+        """`if`: decided where the exporters decide it, else both arms."""
+        test = self.test(node.test)
+        self.report_branch(node.test, test, "if", node.body, node.orelse)
+        head = self.line, self.statement_node
+
+        pieces = self.pieces(node.test, node.body, node.orelse) if node.orelse else None
+        later = self.awaits_state(node.test) or pieces is True
+        sized = any(isinstance(v, Dim) for v, *_ in test.reads)
+        left: dict[bool, bool] = {}
+
+        def arm_of(statements: Sequence[ast.stmt], asked: bool, silent: bool) -> bool:
+            if not (asked or silent or sized):  # as it mostly is: a block would cost
+                return self.block(statements)
+            at = self.engine.context
+            with self.engine.within(asked=at.asked or asked, silent=at.silent or silent, by_size=at.by_size or sized):
+                return self.block(statements)
+
+        def body() -> bool:
+            left[True] = arm_of(node.body, test.usual is False, later)
+            return left[True]
+
+        def otherwise() -> bool:
+            self.line, self.statement_node = head
+            left[False] = arm_of(node.orelse, test.usual is True, pieces is False)
+            return left[False]
+
+        for arm, statements in ((True, node.body), (False, node.orelse)):
+            if statements and not test.may_be(arm):
+                implicit_calls.shut_out(self, node.test, statements)
+        narrowed = self.narrowing(node.test)
+        runs = {True: _then(narrowed, True, body), False: _then(narrowed, False, otherwise)}
+        usual = None if test.usual is None else runs[test.usual]
+        ended = self.arms([(test.may_be(arm), run) for arm, run in runs.items()], usual)
+        if test.usual is not None and left.get(test.usual, False):
+            self.engine.narrow(asked=True)
+        return ended
+
+    def s_while(self, node: ast.While) -> bool:
+        """`while`: the body runs twice, so that what it changes is seen by itself."""
+        test = self.test(node.test)
+        self.report_branch(node.test, test, "while", node.body, node.orelse)
+        head = self.line, self.statement_node
+        self.loop(lambda: self.block(node.body))
+        self.line, self.statement_node = head
+        again = self.test(node.test)
+        self.report_branch(node.test, again, "while", node.body, node.orelse)
+        forever = all(v is True for v in test.verdict.values()) and not _breaks(node)
+        if node.orelse:
+            return self.block(node.orelse)
+        return forever
+
+    def s_for(self, node: ast.For | ast.AsyncFor) -> bool:
+        """`for`: literal sequences item by item, anything else twice over its joined item."""
+        with self.engine.within(over_modules=one_for_each_module(node)):
+            iterable = self.eval(node.iter)
+            self.engine.report_loop(node.iter, iterable)
+        items = self.engine.items_of(iterable, node.iter)
+
+        def run(item: Value) -> None:
+            def once() -> bool:
+                self.assign(node.target, item)
+                return self.block(node.body)
+
+            self.loop(once, twice=len(items) == 1)
+
+        for item in items:
+            run(item)
+        if node.orelse:
+            return self.block(node.orelse)
+        return False
+
+    def loop(self, once: Callable[[], bool], twice: bool = True) -> None:
+        """Run a loop body that may run any number of times, widening what grows."""
+        outer = self.loop_exits
+        at = self.engine.context
+        if twice and at.looping >= LOOPS:
+            twice = False
+            self.engine.shortened(self, f"loops within {LOOPS} others, as at line {self.line}, are followed once only")
+        for _ in range(2 if twice else 1):
+            before = dict(self.scope.names)
+            exits: list[dict[str, Value]] = []
+            self.loop_exits = exits
+            try:
+                with self.engine.within(exporters=at.exporters, looping=at.looping + 1):
+                    ended = once()
+            finally:
+                self.loop_exits = outer
+            states = [*exits] + ([] if ended else [self.scope.names])
+            merged = before
+            for state in states:
+                merged = _merge(merged, state)
+            self.scope.names = dict(merged)
+            for name in _differing(before, merged):
+                if name in before and before[name] != merged[name]:
+                    self.scope.names[name] = widen(merged[name])
+
+    def s_try(self, node: ast.Try) -> bool:
+        """`try`: the body, or any handler from the state before it."""
+        mask = self.engine.context.exporters
+
+        held, self.attempted = self.attempted, []
+
+        def body() -> bool:
+            try:
+                ended = self.block(node.body)
+                self.report_attempt(node)
+            finally:
+                self.attempted = held
+            return ended or self.block(node.orelse)
+
+        def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
+            def run() -> bool:
+                if handler.name is not None:
+                    self.scope.names[handler.name] = UNKNOWN
+                return self.block(handler.body)
+
+            return run
+
+        ended = self.arms([(mask, body), *((mask, handled(h)) for h in node.handlers)])
+        return self.block(node.finalbody) or ended
+
+    def report_attempt(self, node: ast.Try) -> None:
+        """Emit an Attempt where an exception of a tensor operator chooses another computation."""
+        if not self.attempted:
+            return
+        for handler in node.handlers:
+            names = [ast.unparse(t) for t in _caught(handler)]
+            if handler.body and not isinstance(handler.body[-1], ast.Raise) and (not names or set(names) & _FAILURES):
+                self.engine.emit(observations.Attempt, self.attempted[0], catches=", ".join(names) or "anything")
+                return
+
+    def s_with(self, node: ast.With | ast.AsyncWith) -> bool:
+        """`with`: what the context managers do on the way in and on the way out, around the body."""
+        contexts = []
+        for item in node.items:
+            v = self.eval(item.context_expr)
+            contexts.append(v)
+            given = implicit_calls.entered(self.engine, v, item.context_expr)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, given)
+        ended = self.block(node.body)
+        for v in reversed(contexts):
+            implicit_calls.left(self.engine, v, node)
+        return ended
+
+    def s_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """A function inside a function: a closure over this scope."""
+        self.scope.names[node.name] = self.closure(node, f"{self.symbol}.{node.name}")
+        return False
+
+    def s_class(self, node: ast.ClassDef) -> bool:
+        """A class inside a function; one of the module itself where that is run as a script."""
+        known = self.module.classes.get(node.name)
+        if known is not None and self.unit is None and known.line == node.lineno + self.body.shift:
+            self.scope.names[node.name] = ClassRef(known)
+            return False
+        self.scope.names[node.name] = self.engine.local_class(self.body, node, f"{self.symbol}.{node.name}")
+        return False
+
+    def s_match(self, node: ast.Match) -> bool:
+        """`match`: every case from the same state."""
+        subject = self.eval(node.subject)
+        mask = self.engine.context.exporters
+        compares = any(isinstance(p, ast.MatchValue) for c in node.cases for p in ast.walk(c.pattern))
+        if compares and (reads_data(subject) or isinstance(subject, Dim)):
+            self.engine.emit_read(observations.Branch, node.subject, subject, mask, keyword="match")
+
+        def matched(case: ast.match_case) -> Callable[[], bool]:
+            def run() -> bool:
+                for name in _captures(case.pattern):
+                    self.scope.names[name] = subject if isinstance(subject, Tensor) else UNKNOWN
+                if case.guard is not None:
+                    self.report_branch(case.guard, self.test(case.guard), "match", case.body, [])
+                return self.block(case.body)
+
+            return run
+
+        return self.arms([*((mask, matched(c)) for c in node.cases), (mask, lambda: False)])
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement binds."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _merge(a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:
+    if a is b:
+        return a
+    merged = dict(a)
+    for name in _differing(a, b):
+        merged[name] = join(a[name], b[name]) if name in a else b[name]
+    return merged
+
+
+def _differing(a: dict[str, Value], b: dict[str, Value]) -> list[str]:
+    """The names of `b` whose value is not that of `a`; both mostly are copies of one state, with names added behind."""
+    if not all(map(is_, a, b)):
+        return [name for name, v in b.items() if a.get(name) is not v]
+    return [*compress(b, map(is_not, a.values(), b.values())), *islice(b, len(a), None)]
+
+
+def _then(narrow: Callable[[bool], None], arm: bool, run: Callable[[], bool]) -> Callable[[], bool]:
+    def both() -> bool:
+        narrow(arm)
+        return run()
+
+    return both
+
+
+# What an operator raises on sizes or values that it does not take.
+_FAILURES = frozenset(("RuntimeError", "ValueError", "IndexError", "Exception", "BaseException"))
+
+
+def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
+    if handler.type is None:
+        return []
+    return list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]
+
+
+def _breaks(loop: ast.While) -> bool:
+    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(loop))
+
+
+def _captures(pattern: ast.AST) -> list[str]:
+    return [n.name for n in ast.walk(pattern) if isinstance(n, (ast.MatchAs, ast.MatchStar)) and n.name]
+
+
+_STATEMENTS: dict[type, Callable[..., bool]] = {
+    ast.Expr: Frame.s_expr,
+    ast.Return: Frame.s_return,
+    ast.Raise: Frame.s_raise,
+    ast.Break: Frame.s_jump,
+    ast.Continue: Frame.s_jump,
+    ast.Assign: Frame.s_assign,
+    ast.AnnAssign: Frame.s_ann_assign,
+    ast.AugAssign: Frame.s_aug_assign,
+    ast.Delete: Frame.s_delete,
+    ast.Import: Frame.s_import,
+    ast.ImportFrom: Frame.s_import,
+    ast.Global: Frame.s_global,
+    ast.Nonlocal: Frame.s_nonlocal,
+    ast.Assert: Frame.s_assert,
+    ast.If: Frame.s_if,
+    ast.While: Frame.s_while,
+    ast.For: Frame.s_for,
+    ast.AsyncFor: Frame.s_for,
+    ast.Try: Frame.s_try,
+    ast.TryStar: Frame.s_try,
+    ast.With: Frame.s_with,
+    ast.AsyncWith: Frame.s_with,
+    ast.FunctionDef: Frame.s_def,
+    ast.AsyncFunctionDef: Frame.s_def,
+    ast.ClassDef: Frame.s_class,
+    ast.Match: Frame.s_match,
+}

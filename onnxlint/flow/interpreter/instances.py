@@ -1,0 +1,491 @@
+"""Instances of the project's classes: how they are built, what their attributes are, where their modules hide."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from onnxlint.flow.interpreter.emission import Emitter
+from onnxlint.flow.lowering import layer_calls
+from onnxlint.flow.python import implicit_calls
+from onnxlint.flow.python.call_arguments import STARRED
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.budget import Budget, Exhausted
+from onnxlint.flow.state.protocols import Replaced
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    UNKNOWN,
+    ClassRef,
+    Config,
+    Const,
+    Dict,
+    External,
+    Function,
+    Instance,
+    Lambda,
+    Layer,
+    Method,
+    Object,
+    Partial,
+    Seq,
+    Super,
+    Tensor,
+    Tuple,
+    Value,
+    is_none,
+)
+from onnxlint.flow.values.joins import join, join_all
+from onnxlint.flow.values.node_places import Place
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+
+_MODE_METHODS = frozenset(
+    [
+        "to",
+        "float",
+        "half",
+        "cuda",
+        "cpu",
+        "double",
+        "bfloat16",
+        "requires_grad_",
+        "apply",
+        "type",
+        "compile",
+        "share_memory",
+    ]
+)
+
+_MODULE_METHODS = frozenset(
+    [
+        "eval",
+        "train",
+        "register_buffer",
+        "register_parameter",
+        "add_module",
+        "register_module",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "modules",
+        "children",
+        "named_modules",
+        "named_children",
+        "parameters",
+        "forward",
+        "__call__",
+        "state_dict",
+        "load_state_dict",
+        "cpu",
+        "cuda",
+        "to",
+        "half",
+        "float",
+        "double",
+        "apply",
+        "requires_grad_",
+        "get_submodule",
+        "named_parameters",
+        "buffers",
+        "zero_grad",
+        "compile",
+        "bfloat16",
+        "post_init",
+        "init_weights",
+        "to_onnx",
+    ]
+)
+_REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "register_module"])
+
+
+class Objects(Emitter):
+    """The part of the interpreter that builds and reads objects."""
+
+    instances: dict[Any, Object]
+    partial: dict[ClassInfo, Object]  # default instances whose constructors take too many steps
+    _unfinished: Object
+    changes: int
+    factories: dict[int, str]
+    writes: list[tuple[Object, str, Value]]
+    replaced: list[Replaced]
+    building: set[Any]
+    budget: Budget
+    unreadable: dict[str, str]
+
+    # ------------------------------------------------------------------------------------------------ build
+
+    def instantiate(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        """`Class(...)`; the same arguments give the same abstract object."""
+        key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
+        found = self.instances.get(key)
+        if found is not None:
+            return Instance(found)
+        if id(info) in self.building and len(self.building) > 40:
+            return UNKNOWN
+        self.changes += info.is_module()
+        obj = Object(info)
+        self.created.add(info)
+        with self._in_the_making(key, obj):
+            self.initialise(obj, args, kwargs)
+        if not args and not kwargs and "." not in info.qualname:
+            self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
+        return Instance(obj)
+
+    created: set[ClassInfo]
+
+    def initialise(self, obj: Object, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
+        unit = obj.cls.find_method("__init__")
+        self.building.add(id(obj.cls))
+        written = len(self.writes)
+        try:
+            if unit is not None:
+                with self.within(tracing=self.context.tracing and not obj.cls.is_module()):
+                    self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
+            else:
+                base = implicit_calls.layer_base(obj.cls)
+                if base is not None:
+                    obj.attrs[implicit_calls.ITEMS] = layer_calls.build(base, args, kwargs)
+                    return
+                for name, v in zip(_fields(obj.cls), args, strict=False):
+                    obj.attrs[name] = v
+                obj.attrs.update(kwargs)
+        finally:
+            self.building.discard(id(obj.cls))
+        # What a constructor does to its own object is no effect of the call that built it.
+        self.writes[written:] = [w for w in self.writes[written:] if w[0] is not obj]
+        if obj.cls.is_module():
+            self.report_hidden_modules(obj)
+
+    def default_instance(self, info: ClassInfo) -> Object:
+        """An object built with arguments of which nothing is known but their defaults' kinds."""
+        key = (id(info), "default")
+        found = self.instances.get(key)
+        if found is not None:
+            return found
+        obj = Object(info)
+        with self._in_the_making(key, obj):
+            self.initialise(obj, *self._default_arguments(info.find_method("__init__")))
+        return obj
+
+    def _default_arguments(self, unit: FunctionUnit | None) -> tuple[list[Value], dict[str, Value]]:
+        kwargs: dict[str, Value] = {}
+        if unit is None:
+            return [], kwargs
+        a = unit.args
+        names = [*a.posonlyargs, *a.args][1:]
+        defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
+        for parameter, default in zip(names, defaults[1:], strict=True):
+            kwargs[parameter.arg] = self.constructor_value(unit, default)
+        for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+            kwargs[parameter.arg] = self.constructor_value(unit, default)
+        return ([Seq(CONFIG, None, STARRED)] if a.vararg is not None else []), kwargs
+
+    @contextmanager
+    def _in_the_making(self, key: Hashable, obj: Object) -> Iterator[None]:
+        """Who asks for the object meanwhile gets what there is of it; nobody does where the steps run out."""
+        self.instances[key] = obj
+        try:
+            yield
+        except BaseException:
+            del self.instances[key]
+            self._unfinished = obj  # at last the one that was asked for
+            raise
+
+    def model(self, info: ClassInfo) -> Object:
+        """The default instance for the class's own entry points, as far as it could be built. Raises as that does."""
+        if info not in self.partial:
+            try:
+                return self.default_instance(info)
+            except (Exhausted, RecursionError):
+                self.partial[info] = self._unfinished
+                raise
+        return self.partial[info]
+
+    def sketch(self, info: ClassInfo) -> Object:
+        """The default instance as far as it can be built: what is asked for outside of any entry point."""
+        self.budget.begin()
+        try:
+            return self.model(info)
+        except (Exhausted, RecursionError):
+            self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
+            return self.partial[info]
+
+    def constructor_value(self, unit: FunctionUnit, default: ast.expr | None) -> Value:
+        """A constructor argument that nobody gave: classes and functions stay, numbers may be anything."""
+        if default is None or isinstance(default, ast.Constant):
+            return CONFIG
+        v = self.evaluate_default(unit, default)
+        return v if isinstance(v, (External, ClassRef, Function, Layer, Lambda, Partial)) else CONFIG
+
+    def report_hidden_modules(self, obj: Object) -> None:
+        """Modules in a plain list or dict attribute that no container registers."""
+        registered: list[Value] = []
+        hidden: list[tuple[str, Value]] = []
+        filled_later = False  # a container that starts empty: what it gets in a loop is not followed
+        for name, v in obj.attrs.items():
+            if isinstance(v, (Instance, Layer)):
+                registered.append(v)
+                if isinstance(v, Layer) and v.items is not None:
+                    registered.extend(_members(v.items))
+                if isinstance(v, Layer) and v.name.endswith(("ModuleDict", "ModuleList")):
+                    filled_later = filled_later or v.items is None or not _members(v.items)
+            elif isinstance(v, (Tuple, Seq, Dict)) and any(_is_module(m) for m in _members(v)):
+                hidden.append((name, v))
+        if "*" in obj.attrs or not hidden or filled_later:
+            return
+        for name, v in hidden:
+            modules = [m for m in _members(v) if _is_module(m)]
+            place = self.attribute_places.get((id(obj), name))
+            if place is None or all(any(m is r or m == r for r in registered) for m in modules):
+                continue
+            if "add_module" in obj.cls.text:
+                continue
+            self.emit(
+                observations.HiddenModules, place, always=True, container="dict" if isinstance(v, Dict) else "list"
+            )
+
+    attribute_places: dict[tuple[int, str], Place]  # where lists and dicts were put
+
+    # ------------------------------------------------------------------------------------------- attributes
+
+    def set_attribute(self, obj: Object, name: str, v: Value, replace_old: bool = False) -> None:
+        """`obj.name = v`: outside of traced code it replaces; inside, what was there may still be."""
+        if not self.context.tracing:
+            if isinstance(v, Tensor):
+                v = Tensor(v.dims, v.lead, "weight", v.kind)
+            self.writes.append((obj, name, v))
+            if self.replaced:
+                self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))
+            if isinstance(v, (Tuple, Seq, Dict)) and self.frames and self.frames[-1].statement_node is not None:
+                self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
+            if name == "*":
+                old = obj.attrs.get("*")
+                obj.attrs["*"] = join(old, v) if old is not None else v
+            else:
+                obj.attrs[name] = v
+            return
+        old = obj.attrs.get(name)
+        obj.attrs[name] = v if old is None or replace_old else join(old, v)
+
+    @contextmanager
+    def noting(self) -> Iterator[Replaced]:
+        """What attributes were before they are written to, outside of traced code."""
+        here: Replaced = {}
+        self.replaced.append(here)
+        try:
+            yield here
+        finally:
+            self.replaced.pop()
+            if self.replaced:
+                for key, was in here.items():
+                    self.replaced[-1].setdefault(key, was)
+
+    def settle(self, arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], Value]]]) -> None:
+        """After arms of which any may be taken: a setting is what one of them leaves; a module is the last one's."""
+        before = {key: was for replaced, _ in reversed(arms) for key, was in replaced.items()}
+        for key, (obj, old) in before.items():
+            left = [values.get(key, old) for _, values in arms]
+            settings = [v for v in left if isinstance(v, (Const, Config)) and not is_none(v)]
+            either = join_all(settings)
+            if either is not None and len(settings) == len(left) and either != obj.attrs[key[1]]:
+                self.set_attribute(obj, key[1], either)
+
+    def object_attribute(self, owner: Instance, name: str, node: ast.AST) -> Value:
+        """`instance.name`."""
+        obj = owner.object
+        info = obj.cls
+        if name in obj.attrs:
+            v = obj.attrs[name]
+            late = info.written_outside_init()
+            if name in late and (is_none(v) or (isinstance(v, Const) and not isinstance(v.literal, str))):
+                return UNKNOWN if is_none(v) else CONFIG
+            return v
+        if name == "training":
+            return Const(False)
+        if name == "_orig_mod" and owner.wrapping:
+            return replace(owner, wrapping="")
+        unit = info.find_method(name)
+        if unit is not None:
+            return self.bind_method(owner, unit, node)
+        definition = info.find_attribute(name)
+        if definition is not None:
+            v = self.evaluate_in_class(*definition)
+            if name in info.written_outside_init() and isinstance(v, Const):
+                return UNKNOWN if is_none(v) else CONFIG
+            if isinstance(v, Function) and v.bound is None and v.unit.cls is None:
+                return Function(v.unit, owner, v.scope)  # a function of the class body is a method
+            return v
+        fallback = implicit_calls.fallback_attribute(self, owner, name, node)
+        if fallback is not None:
+            return fallback
+        return self._inherited_attribute(owner, name) if info.is_module() else UNKNOWN
+
+    def _inherited_attribute(self, owner: Instance, name: str) -> Value:
+        """What a module of the project has from torch.nn.Module."""
+        if name in ("device", "dtype", "config", "hparams"):
+            return CONFIG
+        bases = owner.object.cls.external_bases() if name in ("items", "keys", "values") else ()
+        if name in _MODULE_METHODS or any("Module" in b or "Seq" in b for b in bases):
+            return Method(owner, name)
+        return owner.object.attrs.get("*", UNKNOWN)
+
+    def bind_method(self, owner: Value, unit: FunctionUnit, node: ast.AST) -> Value:
+        """A method as the attribute of an object: a property is called at once."""
+        if unit.has_decorator("property", "cached_property"):
+            return self.call_function(Function(unit, owner), [], {}, node)
+        if unit.has_decorator("staticmethod"):
+            return Function(unit)
+        if unit.has_decorator("classmethod"):
+            return Function(unit, ClassRef(unit.cls) if unit.cls is not None else owner)
+        return Function(unit, owner)
+
+    def class_attribute(self, info: ClassInfo, name: str, owner: Value) -> Value:
+        """`Class.name`."""
+        unit = info.find_method(name)
+        if unit is not None:
+            return Function(unit, owner) if unit.has_decorator("classmethod") else Function(unit)
+        found = info.find_attribute(name)
+        if found is not None:
+            return self.evaluate_in_class(*found)
+        nested = info.module.classes.get(f"{info.qualname}.{name}")
+        if nested is not None:
+            return ClassRef(nested)
+        if name == "apply" and any(b.startswith("torch.autograd") for b in info.external_bases()):
+            forward = info.find_method("forward")
+            return Function(forward, UNKNOWN) if forward is not None else UNKNOWN
+        return Method(owner, name)
+
+    def super_method(self, owner: Super, name: str) -> Value | None:
+        """`super().name`: a method of the project further up, else None."""
+        bound_class = owner.bound.object.cls if isinstance(owner.bound, Instance) else owner.info
+        order = bound_class.mro()
+        unit = (
+            bound_class.find_method(name, owner.info)
+            if owner.info in order
+            else owner.info.find_method(name, owner.info)
+        )
+        return Function(unit, owner.bound) if unit is not None else None
+
+    def any_module_of(self, owner: Instance) -> Value:
+        """`getattr(self, name)` with a computed name: one of its modules."""
+        modules = [v for v in owner.object.attrs.values() if isinstance(v, (Instance, Layer))]
+        return owner.object.attrs.get("*") or (join_all(modules) if modules else None) or UNKNOWN
+
+    def index_instance(self, owner: Instance, index: Value, node: ast.AST) -> Value:
+        """`instance[index]`: `__getitem__`, or a field of an output record."""
+        unit = owner.object.cls.find_method("__getitem__")
+        if unit is not None:
+            return self.call_function(Function(unit, owner), [index], {}, node)
+        held = owner.object.attrs.get(implicit_calls.ITEMS)
+        if isinstance(held, Layer) and isinstance(node, ast.Subscript):
+            return self.subscript(held, [index], node)
+        if isinstance(index, Const) and isinstance(index.literal, int) and owner.object.attrs:
+            values = list(owner.object.attrs.values())
+            return values[index.literal] if -len(values) <= index.literal < len(values) else UNKNOWN
+        if isinstance(index, Const):
+            return owner.object.attrs.get(str(index.literal), UNKNOWN)
+        return UNKNOWN
+
+    def record_items(self, owner: Instance) -> Value:
+        """The items of a named tuple."""
+        info = owner.object.cls
+        if not any(b.endswith("NamedTuple") for b in info.external_bases()):
+            return UNKNOWN
+        items: list[Value] = []
+        for name in _fields(info):
+            default = info.find_attribute(name)
+            given = owner.object.attrs.get(name)
+            items.append(given or (self.evaluate_in_class(*default) if default is not None else UNKNOWN))
+        return Tuple(tuple(items))
+
+    def length_of(self, owner: Instance, node: ast.AST) -> Value:
+        """`len(instance)`."""
+        unit = owner.object.cls.find_method("__len__")
+        return self.call_function(Function(unit, owner), [], {}, node) if unit is not None else CONFIG
+
+    def in_mode(self, owner: Instance, mode: str, node: ast.AST) -> Instance:
+        """The module in a mode, also under the name that it was called by."""
+        changed = replace(owner, mode=mode)
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ):
+            self.frames[-1].rebind(node.func.value, changed)
+        return changed
+
+    def module_method(
+        self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """A method that a module of the project has from torch.nn.Module."""
+        obj = owner.object
+        first = args[0] if args else None
+        if name in ("forward", "__call__"):
+            return self.apply(owner, args, kwargs, node)
+        if name in _REGISTER:
+            return self._register(obj, name, args, kwargs)
+        self.changes += name in ("eval", "train") or name.startswith(("register_", "add_module"))
+        if name == "eval":
+            return self.in_mode(owner, "eval", node)
+        if name == "train":
+            off = isinstance(first, Const) and first.literal is False
+            if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
+                self.mode_switch(node)
+            return self.in_mode(owner, "eval" if off else "train", node)
+        if name in ("register_forward_hook", "register_forward_pre_hook"):
+            obj.attrs.setdefault(f"<{name}>", first or UNKNOWN)
+            return CONFIG
+        if name in ("modules", "children", "values"):
+            return Seq(self.any_module_of(owner))
+        if name in ("named_modules", "named_children", "items"):
+            return Seq(Tuple((CONFIG, self.any_module_of(owner))))
+        if name in ("parameters", "buffers"):
+            return Seq(Tensor(source="weight"))
+        if name in ("named_parameters", "named_buffers"):
+            return Seq(Tuple((CONFIG, Tensor(source="weight"))))
+        if name in _MODE_METHODS:
+            return owner
+        return Config()
+
+    def _register(self, obj: Object, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """`self.register_buffer(name, tensor)` and its like."""
+        if not args or not isinstance(args[0], Const):
+            self.changes += 1
+            self.set_attribute(obj, "*", args[1] if len(args) > 1 else UNKNOWN)
+            return CONFIG
+        v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
+        key = str(args[0].literal)
+        v = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
+        self.changes += obj.attrs.get(key) != v
+        obj.attrs[key] = v
+        if name == "register_buffer":
+            obj.buffers.add(key)
+        return CONFIG
+
+
+def _fields(info: ClassInfo) -> list[str]:
+    """Names of the fields of a dataclass or a named tuple, those of its bases first."""
+    return [name for c in reversed(info.mro()) for name in c.fields]
+
+
+def _members(v: Value) -> list[Value]:
+    if isinstance(v, Tuple):
+        return [m for i in v.items for m in (_members(i) if isinstance(i, (Tuple, Seq, Dict)) else [i])]
+    if isinstance(v, Seq):
+        return _members(v.item) if isinstance(v.item, (Tuple, Seq, Dict)) else [v.item]
+    if isinstance(v, Dict):
+        return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
+    return []
+
+
+def _is_empty(v: Layer) -> bool:
+    """True for `nn.Sequential()`."""
+    return v.name.endswith(".Sequential") and not v.args and (v.items is None or not _members(v.items))
+
+
+def _is_module(v: Value) -> bool:
+    if isinstance(v, Instance):
+        return v.object.cls.is_module()
+    return isinstance(v, Layer) and not v.name.endswith(("Loss", "Init", "Identity")) and not _is_empty(v)

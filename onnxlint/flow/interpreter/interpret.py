@@ -1,0 +1,637 @@
+"""The interpreter: runs functions of the project over abstract values, across files, once per kind of arguments."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from onnxlint.base.records import EXPORTERS, described
+from onnxlint.flow.exports import export_calls
+from onnxlint.flow.interpreter import attribute_access, indexing, library_calls, method_calls
+from onnxlint.flow.interpreter.frame import Frame
+from onnxlint.flow.interpreter.instances import Objects
+from onnxlint.flow.lowering import layer_calls, unexportable_calls
+from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.python import call_arguments, implicit_calls, name_lookup
+from onnxlint.flow.python.entry_parameters import entry_value
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.budget import Budget
+from onnxlint.flow.state.candidates import Candidate, required
+from onnxlint.flow.state.constructor_recall import Habits
+from onnxlint.flow.state.context import Context
+from onnxlint.flow.state.protocols import Replaced, Running
+from onnxlint.flow.state.self_reads import Attributes
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    WEIGHT,
+    ClassRef,
+    Config,
+    Const,
+    Dict,
+    External,
+    Function,
+    Instance,
+    Lambda,
+    Layer,
+    Method,
+    Object,
+    Partial,
+    Scope,
+    Seq,
+    Shape,
+    Tensor,
+    Trace,
+    Tuple,
+    Unknown,
+    Value,
+    is_none,
+)
+from onnxlint.flow.values.joins import element, join, join_all, join_returns
+from onnxlint.flow.values.node_places import NOWHERE, Body, Given, Place, body_of
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.modules import LIBRARIES, ModuleInfo, Project
+
+log = logging.getLogger(__name__)
+
+# Kinds of arguments a function is analysed for, before what is known for the same flags is taken to stand for the rest.
+CONTEXTS = 5
+# A function begins in no condition, and in no arm or loop of its own.
+_IN_NOTHING: dict[str, Any] = {"testing": False, "by_size": False, "looping": 0, "over_modules": False}
+REHEARSAL = shapes.Axes(((-1, "rehearsal"),))  # axes of its own, so that no real run recalls its summaries
+DEPTH = 40
+_DEEP = "nested too deeply to analyse"
+
+_Name: TypeAlias = "tuple[int, int | str]"  # a definition, by the identity of what it stands in
+
+
+class _Call:
+    """What tells one call of a function from another; its hash, which goes through all arguments, is taken once."""
+
+    __slots__ = ("_flags", "_hash", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+        self._flags: list[tuple[int, Const]] | None = None
+
+    @property
+    def flags(self) -> list[tuple[int, Const]]:
+        """The arguments that choose what a function does, with their places."""
+        if self._flags is None:
+            values = enumerate(self.parts[1])
+            self._flags = [(i, v) for i, v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
+        return self._flags
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Call) and self._hash == other._hash and self.parts == other.parts
+
+
+class Interpreter(Objects):
+    """One run over a project. `observations` is what it saw."""
+
+    def __init__(
+        self,
+        project: Project,
+        table: OpTable,
+        opset: int = 18,
+        exporters: tuple[str, ...] = EXPORTERS,
+        debug: bool = True,
+        watched: frozenset[str] = frozenset(),
+    ) -> None:
+        super().__init__(Context(exporters, opset=opset))
+        self.project = project
+        self.table = table
+        self.all_exporters = exporters
+        self.watched = watched  # operators whose every call is observed
+        self.frames: list[Frame] = []
+        self.observations: dict[tuple[Any, ...], observations.Observation] = {}
+        self.exits: list[list[Given]] = []  # what each `return` of the model that runs first gives back
+        self.changes = 0
+        self.budget = Budget()
+        self.reads = Attributes()
+        self.debug = debug  # what fails is raised
+        self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
+        self.stated: set[str] = set()  # attributes of modules that forward assigns
+        self.emptied: set[str] = set()  # attributes that forward clears by a method for that
+        self.renewed: set[tuple[Object, str]] = set()  # attributes that each run of forward sets before it counts on
+        self.fixed: dict[str, str] = {}
+        self.instances: dict[Any, Object] = {}
+        self.partial: dict[ClassInfo, Object] = {}
+        self.building: set[Any] = set()
+        self.created: set[ClassInfo] = set()
+        self.attribute_places: dict[tuple[int, str], Place] = {}
+        self.reached: dict[Hashable, FunctionUnit] = {}
+        self.last_train: Place | None = None
+        self._globals: dict[_Name, Value] = {}
+        self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
+        self._summaries: dict[tuple[Hashable, bool, bool], dict[Any, Value]] = {}
+        self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
+        self._recursive: set[Any] = set()
+        self.habits = Habits()
+        self.writes: list[tuple[Object, str, Value]] = []
+        self.replaced: list[Replaced] = []  # what the arms that run have written to
+        self._class_values: dict[_Name, Value] = {}
+        self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
+        self.exported: list[Candidate] = []
+        self.exported_models: list[tuple[Instance, Candidate]] = []
+        self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
+        self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
+        self.unreadable: dict[str, str] = {}
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        """Run a function; one of a module that builds an object on its own is noted as that object's factory."""
+        if self.context.tracing and fn.unit.decorators:
+            opaque = unexportable_calls.function(self, fn, args, node)
+            if opaque is not None:
+                return opaque
+        result = self._call_function(fn, args, kwargs)
+        alone = fn.bound is None and fn.scope is None and fn.unit.cls is None and not args and not kwargs
+        if alone and isinstance(result, Instance) and not required(fn.unit, 0):
+            self.factories[id(result.object)] = f"{fn.unit.module.name}:{fn.unit.qualname}"
+        return result
+
+    def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """Run a function, or recall what it gave for arguments of the same kind."""
+        unit, at = fn.unit, self.context
+        self.reach(unit)
+        if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
+            return CONFIG
+        bound = [fn.bound] if fn.bound is not None else []
+        scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
+        key: Any = None
+        if fn.scope is None:
+            key = _Call((unit.key, tuple(scope.values()), at.axes, at.exporters, at.tracing))
+            recalled = self._recalled(unit, key)
+            if recalled is not None:
+                return recalled
+        elif len(self.frames) >= DEPTH or self._recurs(unit):
+            return UNKNOWN
+        if not at.tracing and fn.scope is None:
+            habit = self.habits.of(unit)
+            if habit is not None:
+                if isinstance(fn.bound, Instance):
+                    for name, v in habit.effects:
+                        self.set_attribute(fn.bound.object, name, v)
+                return habit.result
+        self.budget.spend(1)
+        changes, written = self.changes, len(self.writes)
+        exporters = at.exporters
+        if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
+            # A scripted function keeps its control flow in TorchScript's trace.
+            exporters = tuple(e for e in exporters if e != "torchscript")
+        self._running[key] = UNKNOWN
+        try:
+            with self.within(exporters=exporters):
+                result = self.run(unit, Scope(dict(scope), fn.scope), fn.bound)
+                if key in self._recursive and result != UNKNOWN:
+                    self._running[key] = result
+                    result = join(result, self.run(unit, Scope(scope, fn.scope), fn.bound))
+                if at.tracing and any(d.partition(".")[0] not in LIBRARIES for d in unit.decorators):
+                    result = implicit_calls.decorated(self, fn, args, kwargs, result)
+        finally:
+            self._running.pop(key, None)
+            self._recursive.discard(key)
+        if key is not None:
+            self._summaries[unit.key, at.asked, at.silent][key] = result
+            if not at.tracing:
+                self.habits.note(fn, result, self.writes, written, changes == self.changes)
+        return result
+
+    def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
+        """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
+        result = self._summaries.setdefault((unit.key, False, False), {}).get(key)
+        if result is not None:  # all that there is to tell
+            return result
+        summaries = self._summaries.setdefault((unit.key, self.context.asked, self.context.silent), {})
+        result = summaries.get(key)
+        if result is not None:
+            return result
+        if key in self._running:
+            self._recursive.add(key)
+            return self._running[key]
+        if len(self.frames) >= DEPTH:
+            return UNKNOWN
+        if len(summaries) < (CONTEXTS if self.context.tracing else 8 * CONTEXTS):
+            return None
+        alike = [result for other, result in summaries.items() if other.flags == key.flags]
+        joined = join_returns(alike or list(summaries.values())) or UNKNOWN
+        # Other arguments may give a tuple where these gave a tensor.
+        return replace(joined, guessed=True) if isinstance(joined, Tensor) else joined
+
+    def _recurs(self, unit: FunctionUnit) -> bool:
+        """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
+        return sum(f.unit is not None and f.unit.key == unit.key for f in self.frames) >= 2
+
+    def run(self, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
+        """Execute a function's body and join what it returns."""
+        try:
+            body = body_of(unit)
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
+            return UNKNOWN
+        frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
+        try:
+            ended = self.execute(frame, body.function.body)
+        except RecursionError:
+            # Python's own stack is full: this call's result is not known, what the callers do with it still is.
+            self.shortened(frame, f"{_DEEP}; what it gives is taken to be unknown")
+            return UNKNOWN
+        if frame.yields:
+            return Seq(join_all(frame.yields) or UNKNOWN)
+        results = frame.returns + ([] if ended else [NONE])
+        return join_returns(results) or NONE
+
+    def execute(self, frame: Frame, statements: Sequence[ast.stmt]) -> bool:
+        """Execute statements in a frame of their own; True if control cannot reach the end."""
+        depth = len(self.frames)
+        self.frames.append(frame)
+        try:
+            with self.within(**_IN_NOTHING):
+                return frame.block(statements)
+        finally:
+            del self.frames[depth:]
+
+    def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
+        """The value of a default expression, in the scope of its module."""
+        key = (unit.module, unit.shift, default)  # functions of one text share the tree, not what its names mean
+        known = self._defaults.get(key)
+        if known is None:
+            name = f"{unit.qualname} default"
+            known = self._defaults[key] = self.evaluate_expression(unit.module, default, name, unit.shift)
+        return known
+
+    def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
+        """The value of a class-level assignment."""
+        key = (id(info), id(expression))
+        known = self._class_values.get(key)
+        if known is None:
+            with self._unknown_meanwhile(self._class_values, key):
+                known = self.evaluate_expression(info.module, expression, info.qualname)
+            self._class_values[key] = known
+        return known
+
+    @contextmanager
+    def _unknown_meanwhile(
+        self, known: dict[tuple[int, int | str], Value], key: tuple[int, int | str]
+    ) -> Iterator[None]:
+        """A cycle of definitions sees something unknown; where the steps run out, nothing is known of it after."""
+        known[key] = UNKNOWN
+        try:
+            yield
+        except BaseException:
+            del known[key]
+            raise
+
+    def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> Value:
+        """A lone expression, in the scope of its module, untraced; `shift` is that of the function it belongs to."""
+        if isinstance(expression, ast.Constant):
+            return Const(expression.value) if not isinstance(expression.value, complex) else CONFIG
+        if isinstance(expression, ast.Name):  # most defaults are plain names: no need for a tree
+            return self.global_value(module, expression.id)
+        if isinstance(expression, ast.Attribute):
+            owner = self.evaluate_expression(module, expression.value, name, shift)
+            return self.attribute(owner, expression.attr, NOWHERE)
+        if isinstance(expression, (ast.Tuple, ast.List)):
+            kind = "list" if isinstance(expression, ast.List) else "tuple"
+            return Tuple(tuple(self.evaluate_expression(module, e, name, shift) for e in expression.elts), kind)
+        body = Body(module, name, expression.lineno + shift, None, shift)
+        return self.in_frame(Frame(self, module, body, Scope({}), f"{module.name}.{name}"), expression)
+
+    def in_frame(self, frame: Frame, node: ast.expr) -> Value:
+        """Evaluate an expression in a frame of its own, untraced."""
+        if len(self.frames) >= DEPTH:
+            return UNKNOWN
+        self.frames.append(frame)
+        try:
+            with self.within(tracing=False, **_IN_NOTHING):
+                return frame.eval(node)
+        finally:
+            self.frames.pop()
+
+    # ------------------------------------------------------------------------------------------------ calls
+
+    def call(self, node: ast.Call) -> Value:
+        """Evaluate a call expression of the frame that runs."""
+        frame = self.frames[-1]
+        callee = frame.eval(node.func)
+        args: list[Value] = []
+        kwargs: dict[str, Value] = {}
+        for a in node.args:
+            if not isinstance(a, ast.Starred):
+                args.append(frame.eval(a))
+                continue
+            v = frame.eval(a.value)
+            if isinstance(v, Tuple) and len(args) <= WEIGHT:
+                args.extend(v.items)
+            elif isinstance(v, Shape) and v.tensor.dims is not None:
+                args.extend(v.tensor.dims)
+            elif isinstance(v, Shape):
+                args.append(v)
+            else:
+                args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, call_arguments.STARRED))
+        for k in node.keywords:
+            v = frame.eval(k.value)
+            if k.arg is not None:
+                kwargs[k.arg] = v
+            elif isinstance(v, Dict):
+                kwargs.update({str(key): x for key, x in v.items})
+                if v.rest is not None:
+                    kwargs["**"] = v.rest
+            else:
+                kwargs["**"] = UNKNOWN
+        return self.apply(callee, args, kwargs, node)
+
+    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        """Call any value."""
+        self.budget.carry_all(args)
+        if kwargs:
+            self.budget.carry_all(kwargs.values())
+        if isinstance(callee, Function):
+            return self.call_function(callee, args, kwargs, node)
+        if isinstance(callee, Method):
+            kwargs.pop("**", None)
+            return method_calls.method(
+                self, callee.receiver, callee.name, call_arguments.without_stars(args), kwargs, node
+            )
+        if isinstance(callee, External):
+            if "**" in kwargs and not callee.name.startswith("torch.onnx"):
+                kwargs.pop("**")
+            return library_calls.library(self, callee.name, call_arguments.without_stars(args), kwargs, node)
+        if isinstance(callee, Layer):
+            return layer_calls.call(
+                self, callee, [v.item if call_arguments.is_starred(v) else v for v in args], kwargs, node
+            )
+        if isinstance(callee, Instance):
+            return self.call_instance(callee, args, kwargs, node)
+        if isinstance(callee, ClassRef):
+            return self.call_class(callee.info, args, kwargs, node)
+        if isinstance(callee, Partial):
+            return self.apply(callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, node)
+        if isinstance(callee, Lambda):
+            return self.call_lambda(callee, args, kwargs)
+        return self.call_unknown(callee, args, node)
+
+    def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
+        """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
+        first = args[0] if args else UNKNOWN
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layer_calls.HOOKS:
+            holder = self.frames[-1].bound
+            if isinstance(holder, Instance):
+                implicit_calls.hook_loosely(self, holder, first, node)
+        if isinstance(node, ast.Call) and isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)):
+            func = node.func
+            while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):
+                func = func.value if not isinstance(func, ast.Call) else func.func
+            own = isinstance(func, ast.Name) and func.id == "self"
+            frame = self.frames[-1]
+            if own and frame.owner is not None and frame.owner.is_module():
+                lead = first.dims[0] if first.dims else first.lead
+                return Tensor(None, lead, first.source, None, None, None, first.trace, guessed=True)
+        return UNKNOWN
+
+    def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        """`instance(...)`: its forward, or its `__call__`."""
+        callee = Instance(callee.object)  # forward is analysed once, for eval mode, whatever the mode is by now
+        obj = callee.object
+        own = obj.cls.find_method("__call__")
+        if own is not None:
+            return self.call_function(Function(own, callee), args, kwargs, node)
+        forward = obj.attrs.get("forward")
+        if forward is not None and not isinstance(forward, Unknown):
+            return self.apply(forward, args, kwargs, node)
+        unit = obj.cls.find_method("forward")
+        if unit is None:
+            given = implicit_calls.as_layer(self, callee, args, kwargs, node)
+            return given if given is not None else self.call_unknown(UNKNOWN, args, node)
+        return self.run_forward(callee, unit, args, kwargs, node)
+
+    def run_forward(
+        self, callee: Instance, unit: FunctionUnit, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """The forward of a module, with the hooks around it."""
+        obj = callee.object
+        before = obj.attrs.get("<register_forward_pre_hook>")
+        if before is not None:
+            changed = self.apply(before, [callee, Tuple(tuple(args))], {}, node)
+            if isinstance(changed, Tuple):
+                args = list(changed.items)
+            elif isinstance(changed, Tensor):
+                args = [changed]
+        result = self.call_function(Function(unit, callee), args, kwargs, node)
+        loose = obj.attrs.get(implicit_calls.LOOSE_HOOKS)
+        for hook in loose.items if isinstance(loose, Tuple) else ():
+            # It is called for a layer of which no more is known: with tensors, and what it gives is not followed.
+            self.apply(hook, [UNKNOWN, Tuple((Tensor(),)), Tensor()], {}, node)
+        after = obj.attrs.get("<register_forward_hook>")
+        if after is not None:
+            changed = self.apply(after, [callee, Tuple(tuple(args)), result], {}, node)
+            if not is_none(changed) and not isinstance(changed, Unknown):
+                result = changed
+        return result
+
+    def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        """`Class(...)`."""
+        if any(call_arguments.is_starred(v) for v in args) or "**" in kwargs:
+            return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
+        if any(b.endswith("Enum") for b in info.external_bases()):
+            return CONFIG
+        return self.instantiate(info, args, kwargs, node)
+
+    def lambda_value(self, node: ast.Lambda) -> Value:
+        """A lambda expression of the frame that runs."""
+        frame = self.frames[-1]
+        return Lambda(node, frame.module.path, frame.body.shift, frame)
+
+    def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """Evaluate a lambda's body in the frame that made it."""
+        if len(self.frames) >= DEPTH:
+            return UNKNOWN
+        self.budget.spend(1)
+        frame: Frame = callee.frame
+        self.frames.append(frame)
+        try:
+            return frame.call_lambda(callee.node, args, kwargs)
+        finally:
+            self.frames.pop()
+
+    # ------------------------------------------------------------------------------------------------ names
+
+    def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
+        """What a name means at module level; with `strict` a builtin does not count."""
+        key = (id(module), name)
+        known = self._globals.get(key)
+        if known is None:
+            with self._unknown_meanwhile(self._globals, key):
+                known = name_lookup.find(self, module, name, strict)
+            self._globals[key] = known
+        return known
+
+    def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> Value:
+        """A class defined in a function."""
+        key = (body.module, node.lineno + body.shift, node.col_offset)
+        info = self._local_classes.get(key)
+        if info is None:
+            info = self._local_classes[key] = ClassInfo(body.module, node, qualname, body.shift)
+        return ClassRef(info)
+
+    # ------------------------------------------------------------------------------------- values' insides
+
+    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+        """`owner.name`."""
+        return attribute_access.attribute(self, owner, name, node)
+
+    def subscript(self, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
+        """`owner[index]`."""
+        return indexing.subscript(self, owner, index, node)
+
+    def items_of(self, v: Value, node: ast.AST) -> list[Value]:
+        """What a loop over `v` binds."""
+        if isinstance(v, Instance):
+            unit = v.object.cls.find_method("__iter__")
+            held = v.object.attrs.get(implicit_calls.ITEMS)
+            if unit is None and held is not None:
+                return attribute_access.items_of(self, held, node)
+            made = self.call_function(Function(unit, v), [], {}, node) if unit is not None else self.record_items(v)
+            return attribute_access.items_of(self, made, node)
+        return attribute_access.items_of(self, v, node)
+
+    def item_of(self, t: Tensor, axis: int) -> Tensor:
+        """`t[i]`."""
+        return attribute_access.item_of(self, t, axis)
+
+    def unpack_shape(self, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
+        """`b, n, c = x.shape`."""
+        return attribute_access.unpack_shape(self, shape, count, starred, names)
+
+    def read_dim(self, t: Tensor, axis: Value, node: ast.AST) -> Value:
+        """`t.size(axis)`."""
+        return attribute_access.read_dim(self, unflattened_sizes.read_at(self, t, node), axis)
+
+    def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+        """What a parameter is taken for when nobody calls the function."""
+        return entry_value(self, unit, parameter, default)
+
+    # ------------------------------------------------------------------------------------------------ observations
+
+    def failed(self, frame: Running, node: ast.expr | ast.stmt, error: Exception) -> None:
+        """Note an error of our own, or a full stack, once for each line. An error is raised where that is debugged."""
+        internal = not isinstance(error, RecursionError)
+        if self.debug and internal:
+            raise error
+        why = f"internal error in {frame.symbol}: {described(error)}" if internal else f"{frame.symbol}: {_DEEP}"
+        what = "what this expression gives" if isinstance(node, ast.expr) else "what this statement does"
+        at = frame.module.path, node.lineno + frame.body.shift
+        self.failures.setdefault(at, (f"{why}; {what} is taken to be unknown", internal))
+
+    def shortened(self, frame: Running, what: str) -> None:
+        """Note once for a function what of it is not analysed in full."""
+        self.failures.setdefault((frame.module.path, frame.body.first), (f"{frame.symbol}: {what}", False))
+
+    def mode_switch(self, node: ast.AST) -> None:
+        """`.train()` is called: in traced code, in an overridden `eval()`, or after the model was put in eval mode."""
+        if self.context.switching:
+            entry = self.frames[0]
+            if entry.statement_node is not None:
+                place = Place(entry.body, entry.statement_node, entry.line, entry.symbol)
+                self.emit(observations.ModeSwitch, place, self._called_at(node), always=True, where="eval")
+        elif self.context.tracing:
+            self.emit(observations.ModeSwitch, node, where="forward")
+        else:
+            self.last_train = self.place(node)
+
+    @contextmanager
+    def entry(self, path: str, lines: int) -> Iterator[None]:
+        """An entry point of a file of so many lines begins, and ends with the block; no place is left of it then."""
+        where = self.context
+        try:
+            with self.budget.entry(path, lines):
+                yield
+        finally:
+            self.context = where
+            for left in (self._around, self.frames, self.exits, self.replaced, self.decorated):
+                left.clear()
+
+    def release(self) -> None:
+        """Let go of all that a run has made: it holds each other, and nobody collects cycles meanwhile."""
+        for made in self.instances.values():
+            made.attrs.clear()
+        self.__dict__.clear()
+
+    def reach(self, unit: FunctionUnit) -> None:
+        """A function runs, or is known never to."""
+        self.reached[unit.key] = unit
+
+    def gives_back(self, found: list[Given]) -> None:
+        """A `return` of the model that runs first gives this back."""
+        self.exits.append(found)
+
+    def is_exported(self, model: Instance, call: Candidate) -> None:
+        """An export call is given a model of the project."""
+        self.exported.append(call)
+        self.exported_models.append((model, call))
+
+    @contextmanager
+    def decorating(self, result: Value) -> Iterator[None]:
+        """Wrappers run around a function that gives `result`."""
+        self.decorated.append(result)
+        try:
+            yield
+        finally:
+            self.decorated.pop()
+
+    @contextmanager
+    def reaching_nothing(self) -> Iterator[None]:
+        """What runs meanwhile does not count as reached."""
+        held, self.reached = self.reached, dict(self.reached)
+        try:
+            yield
+        finally:
+            self.reached = held
+
+    def rehearse(
+        self, model: Instance, fed: list[Value], opset: int | None = None
+    ) -> tuple[dict[str, str], Value, list[observations.Observation]]:
+        """Run a model aside: the axes that its layers fix, what it gives, and its observations, kept nowhere else.
+
+        With an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached.
+        """
+        held = self.observations, self.fixed, self.reached
+        self.observations, self.fixed, self.reached = {}, {}, {}
+        where: dict[str, Any] = {"axes": REHEARSAL}
+        if opset is not None:
+            axes = shapes.Axes(((-1, f"opset {opset}"),))
+            where = {"axes": axes, "opset": opset, "exporters": ("torchscript",)}
+        try:
+            with self.within(tracing=True, **where):
+                result = self.apply(model, fed, {}, NOWHERE)
+            return self.fixed, result, list(self.observations.values())
+        finally:
+            self.observations, self.fixed, self.reached = held
+
+    def build(self, factory: Value) -> tuple[Value, Place | None]:
+        """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
+        self.last_train = None
+        built = self.apply(factory, [], {}, NOWHERE)
+        return built, self.last_train
+
+    def _called_at(self, node: ast.AST) -> Trace:
+        span = self.place(node).span
+        return Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)
+
+    def export_call(self, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        """A call of torch.onnx.export."""
+        export_calls.record(self, name, args, kwargs, node)
+        return UNKNOWN

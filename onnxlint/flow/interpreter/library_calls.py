@@ -1,0 +1,553 @@
+"""Calls of library functions: torch's operators and classes, numpy, math, einops."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from onnxlint.flow.exports import export_calls
+from onnxlint.flow.exports.train_modes import without_mode
+from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, frozen, make_dict
+from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
+from onnxlint.flow.operators import einops
+from onnxlint.flow.operators.register import HANDLERS
+from onnxlint.flow.operators.transfer import Call, Handler, like, numpy_result, result_by_table
+from onnxlint.flow.python import implicit_calls
+from onnxlint.flow.python.implicit_calls import DECORATED
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.liveness import for_training_only
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.tables.operator_table import Op
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    UNKNOWN,
+    Array,
+    Config,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    External,
+    Instance,
+    Partial,
+    Seq,
+    Tensor,
+    Truth,
+    Tuple,
+    Value,
+)
+from onnxlint.flow.values.joins import element, join_all
+from onnxlint.flow.values.size_forms import takes_item
+
+_RANDOM = frozenset(
+    [
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "rand_like",
+        "randn_like",
+        "randint_like",
+        "bernoulli",
+        "bernoulli_",
+        "multinomial",
+        "normal",
+        "normal_",
+        "poisson",
+        "uniform_",
+        "random_",
+        "exponential_",
+        "log_normal_",
+        "geometric_",
+        "cauchy_",
+        "gumbel_softmax",
+        "rrelu",
+    ]
+)
+_DROPOUTS = frozenset(["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
+_NO_OPERATORS = frozenset(
+    [
+        "cuda",
+        "cpu",
+        "pin_memory",
+        "backward",
+        "retain_grad",
+        "bfloat16",
+        "half",
+        "values",
+        "indices",
+        "real",
+        "dequantize",
+        "fill",
+        "copy",
+        "range",
+    ]
+)
+# Operators that take sizes as sizes, or read none.
+_KEEPS_SIZES = frozenset(
+    ("size", "numel", "tensor", "as_tensor", "from_numpy", "asarray", "new_tensor", "arange", "zeros")
+)
+_ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
+
+
+def library(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """A call of something that is not of the project."""
+    if name == DECORATED:
+        here = engine.frames[-1].symbol
+        # What the wrapper made a number of on the way in, the function computes with.
+        sizes = (v for v in (*args, *kwargs.values()) if isinstance(v, (Dim, Data)) and v.site is not None)
+        engine.use_all([v for v in sizes if v.site is not None and v.site.place.symbol == here], "an argument")
+        return engine.decorated[-1] if engine.decorated else UNKNOWN
+    if engine.context.tracing:
+        unexportable_calls.library(engine, name, args, kwargs, node)
+    if name.startswith("builtins."):
+        handler = BUILTINS.get(name[9:])
+        return handler(engine, args, kwargs, node) if handler is not None else UNKNOWN
+    if name in TRUTHS:
+        return Truth(TRUTHS[name])
+    if name.startswith("torch."):
+        return torch_call(engine, name, args, kwargs, node)
+    if name in engine.table.curated["clock"]:
+        return Data(engine.site(node, f"{name}()"), True)
+    root, _, tail = name.rpartition(".")
+    function = _FUNCTIONS.get(name) or _PACKAGES.get(root.partition(".")[0] or name)
+    return function(Call(engine, tail, name, args, kwargs, node)) if function is not None else UNKNOWN
+
+
+def _numpy(call: Call) -> Value:
+    quiet = ("Generator", "default_rng", "seed", "RandomState")
+    if call.name.startswith("numpy.random.") and not call.name.endswith(quiet):
+        _drawn(call.engine, call.node, call.name, "python-random")
+        return CONFIG
+    return numpy_result(call)
+
+
+def _random(call: Call) -> Value:
+    if call.name.count(".") != 1 or call.op in ("seed", "Random"):
+        return UNKNOWN
+    _drawn(call.engine, call.node, call.name, "python-random")
+    return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], Tensor) else CONFIG
+
+
+def _einops(call: Call) -> Value:
+    call.engine.use_all([v for v in call.kwargs.values() if isinstance(v, (Dim, Data))], call.name)
+    return einops.call(call.name, call.args, call.kwargs)
+
+
+def _operator_function(call: Call) -> Value:
+    if len(call.args) != 2:
+        return UNKNOWN
+    return implicit_calls.operator_function(call.engine, call.name, call.args, call.node)
+
+
+def _partial(call: Call) -> Value:
+    args = call.args
+    return Partial(args[0], tuple(args[1:]), tuple(sorted(call.kwargs.items()))) if args else UNKNOWN
+
+
+def _reduced(call: Call) -> Value:
+    args = call.args
+    if len(args) < 2:
+        return UNKNOWN
+    first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN
+    return call.engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, call.node)
+
+
+def _field(call: Call) -> Value:
+    made = call.kwargs.get("default_factory") or call.kwargs.get("factory")
+    return call.engine.apply(made, [], {}, call.node) if made is not None else call.kwargs.get("default", UNKNOWN)
+
+
+def _default_dict(call: Call) -> Value:
+    lists = bool(call.args) and call.args[0] == External("builtins.list")
+    return Dict((), Tuple((), "list") if lists else None)
+
+
+def _replaced(call: Call) -> Value:
+    record = call.args[0] if call.args else UNKNOWN
+    return implicit_calls.replaced(record, call.kwargs) if isinstance(record, Instance) else UNKNOWN
+
+
+def _any_item(call: Call) -> Value:
+    return Seq(join_all([element(a) for a in call.args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
+
+
+def _constant(_call: Call) -> Value:
+    return CONFIG
+
+
+def _first(otherwise: Value) -> Handler:
+    """The handler of what gives back its first argument, and `otherwise` where there is none."""
+    return lambda call: call.args[0] if call.args else otherwise
+
+
+_PACKAGES: dict[str, Handler] = {
+    "math": lambda call: frozen(call.engine, call.args, call.node, f"{call.name}()"),
+    "numpy": _numpy,
+    "random": _random,
+    "einops": _einops,
+    "operator": _operator_function,
+}
+
+_FUNCTIONS: dict[str, Handler] = {
+    "functools.partial": _partial,
+    "functools.reduce": _reduced,
+    **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
+    "dataclasses.replace": _replaced,
+    **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [UNKNOWN])[-1]),
+    "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
+    "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
+    "collections.defaultdict": _default_dict,
+    **dict.fromkeys(("itertools.chain", "itertools.product", "itertools.pairwise", "itertools.zip_longest"), _any_item),
+}
+
+
+def torch_call(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    """A call of a function or class of torch."""
+    op = name.rpartition(".")[2]
+    function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
+    if function is not None:
+        return function(Call(engine, op, name, args, kwargs, node))
+    layer = unexportable_calls.hooked(name, args)
+    if layer is not None:
+        return layer
+    if name.startswith(_NO_TENSORS):
+        if name in engine.table.curated["check"] and engine.context.tracing:
+            sizes_as_numbers.checked(engine, name, args, node)
+        return CONFIG
+    if name.startswith("torch.distributions."):
+        return _distribution(engine, name, node)
+    return operator(engine, op, name, args, kwargs, node, method=False)
+
+
+def _module(call: Call) -> Value:
+    """An instance of a class of torch.nn."""
+    engine, short, name = call.engine, call.op, call.name
+    if short == "Parameter":
+        data = call.args[0] if call.args else UNKNOWN
+        return replace(data, source="weight", made_at=None) if isinstance(data, Tensor) else Tensor(source="weight")
+    if engine.context.tracing and "Dropout" in short:
+        # A module made in forward never hears of eval().
+        engine.emit(observations.OpCall, call.node, op=name, hazard="dropout")
+    if name.count(".") > 2 and ".modules." in name:
+        name = f"torch.nn.{short}"
+    tracked = call.kwargs.get("track_running_stats")
+    if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, Const) and tracked.literal is False:
+        engine.emit(observations.OpCall, call.node, op=name, hazard="batch-norm", always=True)
+    return layer_calls.build(name, call.args, call.kwargs)
+
+
+def _exported_program(call: Call) -> Value:
+    export_calls.record_program(call.engine, call.args, call.kwargs, call.node)
+    return External("torch.export.ExportedProgram")
+
+
+def _compiled(call: Call) -> Value:
+    unexportable_calls.compiled_part(call.engine, call.name, call.args, call.node)
+    part = call.args[0] if call.args else CONFIG
+    return replace(part, wrapping="compile") if call.op == "compile" and isinstance(part, Instance) else part
+
+
+def _symbolic_number(call: Call) -> Value:
+    dim = next((a for a in call.args if isinstance(a, Dim)), None)
+    return replace(dim, plain=False, example=None) if dim is not None else CONFIG
+
+
+def _checkpointed(call: Call) -> Value:
+    return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else CONFIG
+
+
+# Functions of torch that are no operators.
+_TORCH: dict[str, Handler] = {
+    **dict.fromkeys(
+        export_calls.APIS, lambda call: call.engine.export_call(call.name, call.args, call.kwargs, call.node)
+    ),
+    "torch.export.export": _exported_program,
+    "torch.Size": _first(Tuple(())),
+    **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
+    **dict.fromkeys(
+        ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(CONFIG)
+    ),
+    **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
+    **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(UNKNOWN)),
+    "torch.utils.checkpoint.checkpoint": _checkpointed,
+    **dict.fromkeys(
+        (
+            "torch.no_grad",
+            "torch.inference_mode",
+            "torch.autocast",
+            "torch.device",
+            "torch.Generator",
+            "torch.is_tensor",
+            "torch.manual_seed",
+            "torch.set_grad_enabled",
+            "torch.finfo",
+            "torch.iinfo",
+            "torch.promote_types",
+            "torch.get_default_dtype",
+            "torch.is_floating_point",
+            "torch.is_complex",
+            "torch.is_grad_enabled",
+            "torch.result_type",
+            "torch.is_autocast_enabled",
+        ),
+        _constant,
+    ),
+}
+_NO_TENSORS = (
+    "torch.cuda.",
+    "torch.backends.",
+    "torch.amp.",
+    "torch.autograd.",
+    "torch.profiler.",
+    "torch.distributed.",
+    "torch.utils.",
+    "torch.library.",
+    "torch._check",
+)
+
+
+def operator(
+    engine: Engine, op: str, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST, method: bool
+) -> Value:
+    """A call of an operator, as a function or as a method of a tensor."""
+    if op == "where" and len(args) == 1 and not kwargs:
+        op = "where1"
+    entry = engine.table.get(name)
+    call = Call(engine, op, name, args, kwargs, node, method=method)
+    bare = op[:-1] if op.endswith("_") and not op.endswith("__") else op
+    _inspect(engine, call, entry)
+    if op in _ESCAPES:
+        return _escape(engine, call, op)
+    handler = HANDLERS.get(bare)
+    if handler is None and not method and entry is None:
+        return UNKNOWN
+    if op not in _KEEPS_SIZES:
+        engine.use_all([*args, *kwargs.values()], op)
+    written: Value | None = None
+    if bare != op:
+        call = replace(call, op=bare)
+        if args and entry is not None and entry.inplace and op not in ("detach_", "requires_grad_"):
+            written = args[0]
+        if isinstance(written, Tensor):
+            inplace_write(engine, call, written)
+    if handler is None:
+        return _by_table(call, entry, op) if entry is not None else UNKNOWN
+    result = handler(call)
+    # What an in-place operator gives back is the tensor that it wrote to.
+    if isinstance(result, Tensor) and isinstance(written, Tensor):
+        return replace(result, view=written.view)
+    return result
+
+
+def _by_table(call: Call, entry: Op, op: str) -> Value:
+    """The result of an operator that has no transfer function."""
+    if entry.complex:
+        return like(call, None, None, "complex")
+    if entry.reads_data:
+        t = call.tensor
+        kind = Array if entry.returns == "array" else Data
+        site = call.engine.site(call.node, f".{op}()" if call.method else f"{call.name}()")
+        return kind(site, t.source != "input", trace=t.trace)
+    return result_by_table(call, entry.returns)
+
+
+def _escape(engine: Engine, call: Call, op: str) -> Value:
+    t = call.args[0] if call.args else UNKNOWN
+    if isinstance(t, Array) or not isinstance(t, Tensor):
+        return Data(t.site, t.fixed) if isinstance(t, (Array, Data)) else UNKNOWN
+    if t.source == "made" and not t.axes:
+        return CONFIG
+    if op == "item" and t.source == "weight" and not engine.context.tracing and not t.guessed:
+        return CONFIG  # a number already when the model is built
+    site = engine.site(call.node, f".{op}()")
+    fixed = t.source != "input"
+    if op in ("numpy", "__array__"):
+        return Array(site, fixed, t.trace)
+    if op == "tolist" and not fixed:
+        _listed(engine, call.node, t)
+    return Data(site, fixed, False, t.trace)
+
+
+def _listed(engine: Engine, node: ast.AST, t: Tensor) -> None:
+    """Measured: dynamo reads `t.tolist()` item by item, which fixes the axes of `t`, be the list used or not."""
+    extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.context.axes),)
+    free = [d for d in extents if isinstance(d, Dim)]
+    mask = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("read", "tolist"))
+    if free and mask and not unexportable_calls.guarded(engine):
+        sure = not t.guessed and any(d.sure for d in free)
+        engine.emit(observations.Escape, node, t.trace, sure=sure, exporters=mask, how=".tolist()", source="data")
+
+
+def inplace_write(engine: Engine, call: Call, target: Value) -> None:
+    """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
+    assert isinstance(target, Tensor)
+    if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
+        inner = call.node.func.value
+        while isinstance(inner, (ast.Subscript, ast.Attribute)) and not (
+            isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self"
+        ):
+            inner = inner.value
+        if isinstance(inner, ast.Attribute):
+            engine.state_write(engine.frames[-1], inner, target, augmented=True)
+            return
+    if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
+        engine.written_in_place(target, call.node.func.value, call.node)
+
+
+def _inspect(engine: Engine, call: Call, entry: Op | None) -> None:
+    """Emit an OpCall where the operator or its arguments are worth a look."""
+    if not engine.context.tracing:
+        return
+    op = call.op
+    if engine.watched and not engine.watched.isdisjoint((call.name, f"torch.{op}")):
+        engine.emit(observations.OpCall, call.node, op=call.name if call.name in engine.watched else f"torch.{op}")
+    if op in _DROPOUTS and call.name.startswith("torch.nn.functional."):
+        _dropout(call)
+        return
+    inspect = _INSPECTED.get(op)
+    if inspect is not None:
+        inspect(call)
+    if op in _RANDOM:
+        _drawn(engine, call.node, call.name)
+    if (
+        not sizes_as_numbers.operator(engine, call)
+        and not exporter_support.operator(engine, call, entry)
+        and entry is not None
+    ):
+        _lowered(call, entry)
+
+
+def _dropout(call: Call) -> None:
+    training, p = call.arg(2, "training"), call.arg(1, "p")
+    off = isinstance(p, Const) and p.literal in (0, 0.0)
+    if not off and (training is None or (isinstance(training, Const) and training.literal is True)):
+        call.engine.emit(observations.OpCall, call.node, op=call.name, hazard="dropout")
+
+
+def _attention(call: Call) -> None:
+    if _drops(call):
+        call.engine.emit(observations.OpCall, call.node, op=call.name, hazard="dropout")
+
+
+def _batch_norm(call: Call) -> None:
+    training, t = call.arg(5, "training"), call.tensor
+    if not call.name.startswith("torch.nn.functional."):
+        return
+    # On weights (weight standardisation) the statistics are constants, and both exporters are right.
+    if isinstance(training, Const) and training.literal is True and t.source == "input":
+        call.engine.emit(observations.OpCall, call.node, t.trace, op=call.name, hazard="batch-norm")
+
+
+def _squeeze(call: Call) -> None:
+    engine, t = call.engine, call.tensor
+    if call.arg(1, "dim") is not None or not call.args or t.source != "input":
+        return
+    sizes = [d for d in t.dims or () if isinstance(d, Dim)]
+    if (t.dims is None or sizes) and not takes_item(call.node, engine.frames[-1].statement_node):
+        sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
+        engine.emit(observations.OpCall, call.node, t.trace, op=call.name, about=t, hazard="squeeze", sure=sure)
+
+
+def _index_add(call: Call) -> None:
+    index, source = call.arg(2, "index"), call.arg(3, "source")
+    if isinstance(index, Tensor) and index.distinct:
+        return
+    # What `where` and `nonzero` give along an axis mostly has each index once.
+    sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
+    trace = call.tensor.trace
+    call.engine.emit(observations.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
+
+
+_INSPECTED: dict[str, Callable[[Call], None]] = {
+    "scaled_dot_product_attention": _attention,
+    "batch_norm": _batch_norm,
+    "squeeze": _squeeze,
+    "index_add": _index_add,
+    "index_add_": _index_add,
+}
+
+
+def _lowered(call: Call, entry: Op) -> None:
+    """Emit an OpCall where an exporter has no form of the operator, or none for these arguments."""
+    engine, op = call.engine, call.op
+    refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
+    detail = ""
+    for condition in entry.unless:
+        if (
+            condition.exporter in engine.context.exporters
+            and condition.outcome == "refused"
+            and _holds(call, condition.when)
+        ):
+            refused.append(condition.exporter)
+            detail = condition.when
+    # In-place and random operators have rules of their own; a refused move to a device is no operator of the graph.
+    # An exported model computes no loss.
+    quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
+    if refused and not quiet:
+        exporters = tuple(dict.fromkeys(refused))
+        engine.emit(
+            observations.OpCall,
+            call.node,
+            call.tensor.trace,
+            op=call.name,
+            hazard="unsupported",
+            refused_by=exporters,
+            detail=detail,
+            since=entry.lowering.get("torchscript") or 0,
+            exporters=exporters,
+        )
+
+
+def _distribution(engine: Engine, name: str, node: ast.AST) -> Value:
+    """A distribution is known by its name; `sample` and `rsample` of one draw."""
+    tail = name.rpartition(".")[2]
+    if tail[:1].isupper():
+        return External(name)
+    if tail in ("sample", "rsample", "sample_n"):
+        _drawn(engine, node, name)
+        return Tensor()
+    return Tensor() if tail in ("log_prob", "entropy", "cdf", "icdf") else UNKNOWN
+
+
+def _drops(call: Call) -> bool:
+    """Whether attention is given a rate of dropout that the mode of the module has no say in."""
+    given = call.arg(4, "dropout_p")
+    node = call.node
+    if not isinstance(node, ast.Call) or given is None:
+        return False
+    written = next(
+        (k.value for k in node.keywords if k.arg == "dropout_p"), node.args[4] if len(node.args) > 4 else None
+    )
+    if isinstance(given, Const):
+        return isinstance(given.literal, float) and given.literal > 0
+    own = isinstance(written, ast.Attribute) and isinstance(written.value, ast.Name) and written.value.id == "self"
+    return isinstance(given, Config) and own
+
+
+def _from_a_list(index: Tensor) -> bool:
+    """True for indices collected in a Python list, of which nobody knows how many there are."""
+    return index.source == "made" and not (index.dims and isinstance(index.dims[0], (Const, Dim)))
+
+
+def _drawn(engine: Engine, node: ast.AST, name: str, hazard: str = "") -> None:
+    """A draw from a generator: an observation, unless only training reads what is drawn."""
+    frame = engine.frames[-1]
+    if engine.context.tracing and not (
+        frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
+    ):
+        engine.emit(observations.OpCall, node, op=name, random=True, hazard=hazard)
+        asked = without_mode(engine.frames)
+        if asked is not None:
+            engine.emit(observations.OpCall, asked, op=asked.text, hazard="dropout")
+
+
+def _holds(call: Call, condition: str) -> bool:
+    """Whether a condition of the operator table holds for sure: `name=literal`, or `name` given and true."""
+    name, equals, wanted = condition.partition("=")
+    given = call.kwargs.get(name)
+    if not isinstance(given, Const):
+        return False
+    return repr(given.literal) == wanted if equals else bool(given.literal)

@@ -1,0 +1,76 @@
+"""torch.nn's attention over a dynamic length: it reads the length after an `unflatten` of its own.
+
+Where key and value are one tensor, `MultiheadAttention` projects both at once and unflattens
+what that gives, so the TorchScript exporter writes the example's length into the reshape that follows. With tensors of
+their own, with `kdim` or `vdim`, or with `add_bias_kv`, the length stays a symbol. The batch always does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from onnxlint.flow.lowering.exporter_support import bound
+from onnxlint.flow.lowering.sizes_as_numbers import along, size_hazard
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none
+
+_STACKS = ("TransformerEncoder", "TransformerDecoder")
+
+
+def called(engine: Engine, layer: Layer, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
+    """Look at the call of an attention, or of a layer that holds one, in traced code."""
+    short = layer.name.rpartition(".")[2]
+    entry = engine.table.curated["attention"].get(short)
+    if entry is None:
+        return
+    if short == "MultiheadAttention":
+        attended = [_given(args, kwargs, 1, "key")] if _projects_at_once(engine, layer, node) else []
+    elif "Encoder" in short:
+        attended = [_given(args, kwargs, 0, "src")]
+    else:
+        attended = [_given(args, kwargs, i, name) for i, name in enumerate(("tgt", "memory"))]
+    for t in attended:
+        axis = 1 if _batch_first(engine, layer) else 0
+        dim = along(engine, t, axis) if isinstance(t, Tensor) else None
+        if dim is not None:
+            if axis == 0 and engine.context.axes.declared is None:
+                dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
+            size_hazard(engine, node, "attention", f"nn.{short}", dim, entry=entry)
+            return
+
+
+def _given(args: Sequence[Value], kwargs: Mapping[str, Value], position: int, name: str) -> Value | None:
+    return args[position] if position < len(args) else kwargs.get(name)
+
+
+def _batch_first(engine: Engine, layer: Layer) -> bool:
+    short = layer.name.rpartition(".")[2]
+    if short in _STACKS:
+        inner = layer.arg(0, f"{short.removeprefix('Transformer').lower()}_layer")
+        return isinstance(inner, Layer) and inner.name.rpartition(".")[2] not in _STACKS and _batch_first(engine, inner)
+    entry = engine.table.curated["attention"].get(short)
+    given = (layer.arg(*place) for place in entry.arguments) if entry is not None else ()
+    return any(isinstance(first, Const) and first.literal is True for first in given)
+
+
+def _projects_at_once(engine: Engine, layer: Layer, node: ast.AST) -> bool:
+    """Whether key and value are one tensor of the width of the query."""
+    own = [layer.arg(4, "add_bias_kv"), layer.arg(6, "kdim"), layer.arg(7, "vdim")]
+    if any(v is not None and not is_none(v) and not (isinstance(v, Const) and v.literal is False) for v in own):
+        return False
+    if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
+        return False
+    written = dict(zip(("query", "key", "value"), node.args, strict=False))
+    written.update({k.arg: k.value for k in node.keywords if k.arg in ("key", "value")})
+    key, value = written.get("key"), written.get("value")
+    if key is None or value is None or isinstance(key, ast.Call):
+        return False
+    if ast.dump(key) == ast.dump(value):
+        return True
+    if not isinstance(key, ast.Name) or not isinstance(value, ast.Name):
+        return False
+    body = engine.frames[-1].body
+    one, other = bound(body, key.id), bound(body, value.id)  # `k = v = memory`
+    return bool(one) and len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

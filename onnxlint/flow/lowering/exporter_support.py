@@ -1,0 +1,288 @@
+"""Operators on tensors that an exporter has no form of, or gives another meaning: by kind, layout and arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from onnxlint.base.records import EXPORTERS
+from onnxlint.flow.lowering.sizes_as_numbers import along
+from onnxlint.flow.lowering.unexportable_calls import emit
+from onnxlint.flow.operators.transfer import Call
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.tables.operator_table import Op
+from onnxlint.flow.values.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
+from onnxlint.flow.values.equivalent_code import counts
+from onnxlint.flow.values.node_places import Body, assignments
+
+
+def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
+    """Look at an operator in traced code; True where a rule of its own says what there is to say."""
+    op, curated = call.op, engine.table.curated
+    t = call.tensor
+    if op in curated["sparse"] and (t.source == "input" or op.startswith("sparse_")):
+        emit(engine, call.node, "sparse", call.name, curated["sparse"][op].outcomes, trace=t.trace)
+        return True
+    if op in ("pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "unpack_sequence"):
+        return True  # where it is packed, that is told
+    if op == "scaled_dot_product_attention":
+        _attention(engine, call)
+    if op == "unfold" and call.method:
+        _windows(engine, call)
+    if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
+        floor_division(engine, call.args[0] if call.args else t, call.arg(1, "other"), call.node, op.rstrip("_"))
+        return True
+    if op in ("remainder", "pow"):
+        by_a_size(engine, call.args[0] if call.args else t, call.arg(1, "other", "exponent"), call.node, call.name)
+    if op in curated["input-reshaped"] and t.given:
+        refused = curated["input-reshaped"][op].outcomes
+        emit(engine, call.node, "input-reshaped", call.name, refused, trace=t.trace, detail=t.given)
+    if entry is not None and _by_table(engine, call, entry):
+        return True
+    real = curated["complex: real"].get(op)
+    if real is not None and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
+        emit(engine, call.node, "complex", call.name, real.outcomes, trace=t.trace, detail=op)
+    return False
+
+
+def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
+    """Look at what the operator table says of an operator; True where that is all there is to say."""
+    wrong = _wrong(engine, call, entry)
+    if wrong:
+        emit(engine, call.node, "wrong", call.name, wrong[0], trace=call.tensor.trace, detail=wrong[1])
+    if call.op == "cdist":
+        _distances(engine, call)
+        return True
+    if entry.complex or entry.name.startswith(("fft_irfft", "fft_hfft", "view_as_real")):
+        _complex(engine, call, entry)
+        return True
+    return False
+
+
+def _distances(engine: Engine, call: Call) -> None:
+    """Measured: dynamo lowers distances as a product of matrices alone; TorchScript repeats each with each by rank.
+
+    torch takes the product for Euclid's distance, and only where one side has more than 25 rows, unless it is told to.
+    """
+    a, b, p, mode = call.arg(0, "x1"), call.arg(1, "x2"), call.arg(2, "p"), call.arg(3, "compute_mode")
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        return
+
+    def tell(case: str, detail: str, sure: bool = True) -> None:
+        refused = engine.table.outcomes(f"distances: {case}", "cdist")
+        emit(engine, call.node, "unsupported", call.name, refused, trace=call.tensor.trace, sure=sure, detail=detail)
+
+    if a.dims is not None and b.dims is not None and len(a.dims) != len(b.dims):
+        tell("unequal ranks", "sides of unequal rank")
+    way = mode.literal if isinstance(mode, Const) else None
+    if isinstance(p, Const) and p.literal not in (2, 2.0):
+        tell("p", f"p={p.literal!r}")
+    elif (p is not None and not isinstance(p, Const)) or (mode is not None and way is None):
+        return
+    elif way == "donot_use_mm_for_euclid_dist":
+        tell("compute_mode", f"compute_mode={way!r}")
+    elif way != "use_mm_for_euclid_dist":
+        rows, limit = [_rows(t) for t in (a, b)], engine.table.curated["distances: few"]["cdist"].limit
+        if all(count is not None and count <= limit for count, _ in rows):
+            tell("few", f"at most {limit} rows on either side", sure=all(known for _, known in rows))
+
+
+def _rows(t: Tensor) -> tuple[int | None, bool]:
+    """The rows of the matrices of a tensor, None where nothing tells; and whether that is known rather than likely."""
+    if t.dims is None or len(t.dims) < 2:
+        return None, False
+    rows = t.dims[-2]
+    number = rows.example if isinstance(rows, Dim) else as_int(rows)
+    if number is None and isinstance(rows, Dim) and rows.plain and len(t.dims) == 2:
+        return 1, False  # the batch: an example has few
+    return number, True
+
+
+def _complex(engine: Engine, call: Call, entry: Op) -> None:
+    """What makes or takes complex numbers. Numbers that no input is part of are folded into a constant."""
+    tensors = call.tensors()
+    if tensors and all(t.source == "made" and not t.axes for t in tensors):
+        return
+    refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.context.opset) is False)
+    if call.op == "stft":
+        whole = call.kwargs.get("return_complex")
+        refused = tuple(engine.table.outcomes("complex: return_complex", "stft")) if literal_true(whole) else ()
+    emit(engine, call.node, "complex", call.name, refused, trace=call.tensor.trace)
+
+
+def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
+    """`t[...]` of complex numbers: dynamo lowers plain slices of them alone."""
+    if t.kind == "complex" and not t.guessed and engine.context.tracing:
+        for v in index:
+            if is_none(v) or isinstance(v, Tensor) or as_int(v) is not None:
+                refused = engine.table.outcomes("complex: real", "index")
+                emit(engine, node, "complex", "index", refused, trace=t.trace, detail="an index")
+                return
+
+
+def _attention(engine: Engine, call: Call) -> None:
+    """A mask from the inputs: a row of it may be masked as a whole."""
+    mask = call.arg(3, "attn_mask")
+    if not isinstance(mask, Tensor) or mask.source != "input" or mask.kind != "bool":
+        return  # a bias of finite numbers hides no row as a whole
+    node = call.node.args[3] if isinstance(call.node, ast.Call) and len(call.node.args) > 3 else None
+    for keyword in call.node.keywords if isinstance(call.node, ast.Call) else ():
+        node = keyword.value if keyword.arg == "attn_mask" else node
+    if _is_union(engine, node):
+        return  # `mask | rows_without_any`: every row sees something
+    refused = engine.table.outcomes("masked-rows", call.op)
+    emit(engine, call.node, "masked-rows", call.name, refused, trace=mask.trace, sure=not mask.guessed)
+
+
+def _windows(engine: Engine, call: Call) -> None:
+    """Measured: TorchScript counts a negative dimension of `unfold` with the axis of the windows already added.
+
+    So they end up one axis further right. Where their number is dynamic, it refuses them, which another rule tells.
+    """
+    axis, t = call.int_arg(1, "dimension"), call.tensor
+    if axis is None or axis >= 0 or along(engine, t, axis) is not None:
+        return
+    known = t.dims is not None and -axis <= len(t.dims)
+    if not (known and t.dims is not None and isinstance(t.dims[axis], Dim)):
+        refused = engine.table.outcomes("windows: negative dimension", "unfold")
+        emit(engine, call.node, "wrong", call.name, refused, trace=t.trace, sure=known, detail=f"dimension={axis}")
+
+
+def spread(body: Body, node: ast.expr) -> bool:
+    """True for `x[:, None]` and `x.unsqueeze(1)`, also by a name: what is combined with another, each with each."""
+    return _has_new_axis(node) or (isinstance(node, ast.Name) and any_bound(body, node.id, _has_new_axis))
+
+
+def _has_new_axis(node: ast.expr) -> bool:
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return any(isinstance(p, ast.Constant) and p.value is None for p in parts)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze"
+
+
+def bound(body: Body, name: str) -> list[ast.expr]:
+    """What a name is assigned in a function."""
+    return [] if body.of_file else assignments(body.function).get(name, [])
+
+
+def any_bound(body: Body, name: str, test: Callable[[ast.expr], bool]) -> bool:
+    """True where something that passes a test, which takes no name, is assigned to a name in a function."""
+    return not body.of_file and _any_bound(body.function, name, test)
+
+
+@lru_cache(maxsize=1024)  # a name may be assigned as often as it is read
+def _any_bound(function: ast.AST, name: str, test: Callable[[ast.expr], bool]) -> bool:
+    return any(map(test, assignments(function).get(name, ())))
+
+
+def _is_union(engine: Engine, node: ast.expr | None) -> bool:
+    """True for `a | b` and for a mask with a column put in front, also by a name."""
+    if isinstance(node, ast.Name):
+        return any_bound(engine.frames[-1].body, node.id, _unites)
+    return node is not None and _unites(node)
+
+
+def _unites(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.BitOr)
+    called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return called in ("logical_or", "bitwise_or", "where", "masked_fill", "pad")
+
+
+def literal_true(v: Value | None) -> bool:
+    """True for a `True` that is written down."""
+    return isinstance(v, Const) and v.literal is True
+
+
+def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
+    """The exporters that lower this call to something else, and the argument that makes them."""
+    if call.op in ("index_put", "index_put_"):
+        wrong = tuple(engine.table.outcomes("index_put: accumulate", "index_put"))
+        return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else None
+    found: list[str] = [e for e in entry.wrong if e in engine.context.exporters]
+    detail = ""
+    curated = engine.table.curated["wrong"].get(entry.name)
+    for position, name in curated.arguments if curated is not None else ():
+        given = call.arg(position, name)
+        if curated is not None and isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
+            found += [e for e in EXPORTERS if e in curated.outcomes]
+            detail = f"{name}={given.literal!r}"
+    return (tuple(dict.fromkeys(found)), detail) if found else None
+
+
+def layer(engine: Engine, called: Layer, node: ast.AST) -> None:
+    """Look at the call of a torch.nn module in traced code."""
+    entry = engine.table.curated["wrong: layer"].get(called.name.rpartition(".")[2])
+    for position, name in entry.arguments if entry is not None else ():
+        given = called.arg(position, name)
+        if entry is not None and isinstance(given, Const) and not is_none(given):
+            emit(engine, node, "wrong", called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
+
+
+def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]) -> None:
+    """Look at a binary operator on tensors, in traced code."""
+    if operator in ("//", ">>") and not counts(operands[0]):
+        floor_division(engine, a, b, node, operator)
+    elif operator in ("%", "**"):
+        by_a_size(engine, a, b, node, operator)
+    imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
+    if imaginary and operator in engine.table.curated["complex: imaginary"]:
+        emit(engine, node, "complex", operator, engine.table.outcomes("complex: imaginary", operator), detail="j")
+    elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
+        refused = engine.table.outcomes("complex: real", "**")
+        emit(engine, node, "complex", operator, refused, trace=a.trace, detail="pow")
+
+
+def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+    """`a // b` and its like on tensors: TorchScript rounds to zero, which shows where the quotient is negative.
+
+    Most of what is divided so are lengths, positions and counts. What speaks for a sign is a difference of each with
+    each or a result of a layer among the operands, a minus in front of one, or a negative divisor.
+    """
+    tensors = [v for v in (a, b) if isinstance(v, Tensor)]
+    if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):
+        trace = next((t.trace for t in tensors if t.trace), None)
+        emit(engine, node, "floor-division", how, trace=trace, sure=not any(t.guessed for t in tensors))
+
+
+def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
+    """`positions % n` and `x ** n` with a dynamic size. Measured: dynamo wants a number, but for `%` of floats."""
+    if not isinstance(a, Tensor) or not isinstance(b, Dim) or b.site is not None:
+        return
+    if how.endswith(("**", "pow")) or a.kind in ("int", "index"):
+        sure = b.sure and not a.guessed
+        refused = engine.table.outcomes("size-operand", how.rpartition(".")[2])
+        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, detail="a dynamic size")
+
+
+def _signed(v: Value | None) -> bool:
+    if isinstance(v, Tensor):
+        return v.kind in ("signed", "float")
+    return isinstance(v, Const) and isinstance(v.literal, (int, float)) and v.literal < 0
+
+
+def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> None:
+    """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
+    if t.source != "made" and not t.guessed and engine.context.tracing:
+        op = engine.table.method(name)
+        refused = [e for e in EXPORTERS if op is not None and op.lowers(e, engine.context.opset) is False]
+        emit(engine, node, "unsupported", f"torch.Tensor.{name}", refused, trace=t.trace)
+
+
+def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
+    """`t.data`, unless no more than its shape or its dtype is asked for."""
+    if t.source == "made" or not engine.context.tracing:
+        return
+    statement = engine.frames[-1].statement_node
+    if statement is None or id(node) not in _asked_for_shape(statement):
+        emit(engine, node, "data", "torch.Tensor.data", trace=t.trace, detail=t.source)
+
+
+@lru_cache(maxsize=16)
+def _asked_for_shape(statement: ast.stmt) -> frozenset[int]:
+    """The ids of the expressions in a statement of which no more than a shape, a dtype or the like is read."""
+    return frozenset(id(n.value) for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr in _STATIC)
+
+
+_STATIC = frozenset(("shape", "size", "dtype", "device", "dim", "ndim", "numel", "is_cuda", "data_ptr", "type"))

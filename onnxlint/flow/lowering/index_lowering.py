@@ -1,0 +1,93 @@
+"""Indices that an exporter lowers wrong: several tensors with a position below zero, a mask beside another index."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from onnxlint.flow.lowering.exporter_support import bound
+from onnxlint.flow.lowering.unexportable_calls import emit
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import External, Tensor, Tuple, Value
+from onnxlint.flow.values.node_places import Body
+
+# What they give counts from zero, so that one less may be -1.
+_FROM_ZERO = frozenset(("argmax", "argmin", "arange", "searchsorted", "bucketize"))
+_CASTS = ("long", "int", "to")
+
+
+def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+    """`t[rows, last - 1]`. Measured: TorchScript makes one position of several, and one below zero lands elsewhere."""
+    if not engine.context.tracing or t.source != "input" or sum(map(_gathers, index)) < 2:
+        return
+    written = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(written) != len(index):
+        return
+    body = engine.frames[-1].body
+    if any(_gathers(v) and _below_zero(body, e) for v, e in zip(index, written, strict=True)):
+        refused = engine.table.outcomes("index: below zero", "index")
+        emit(engine, node, "wrong", "index", refused, trace=t.trace, detail="a position below zero")
+
+
+def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
+    """`t[mask, 2] = v`. Measured: TorchScript mixes the axes up after a mask; dynamo has no mask behind a slice."""
+    at = next((i for i, v in enumerate(index) if _is_mask(v)), None)
+    if at is None or not engine.context.tracing:
+        return
+    mask = index[at]
+    assert isinstance(mask, Tensor)
+    if t.source != "input" and mask.source != "input":
+        return
+
+    def tell(hazard: str, place: str) -> None:
+        refused = engine.table.outcomes(f"index_put: a mask {place}", "index_put")
+        emit(engine, node, hazard, "index_put", refused, trace=mask.trace, detail=f"a mask {place}")
+
+    if any(not _is_ellipsis(v) for v in index[at + 1 :]):
+        tell("wrong", "before another index")
+    if any(_is_ellipsis(v) for v in index[:at]):
+        tell("unsupported", "after `...`")
+    elif any(isinstance(v, Tuple) and v.kind == "slice" for v in index[:at]):
+        tell("unsupported", "after a slice")
+
+
+def _gathers(v: Value) -> bool:
+    return isinstance(v, Tensor) and v.kind != "bool" and v.dims != ()
+
+
+def _is_mask(v: Value) -> bool:
+    return isinstance(v, Tensor) and v.kind == "bool" and v.dims != ()
+
+
+def _is_ellipsis(v: Value) -> bool:
+    return isinstance(v, External) and v.name == "builtins.Ellipsis"
+
+
+def _below_zero(body: Body, node: ast.expr) -> bool:
+    """True for `x.argmax(-1) - 1` and its like, also by a name that nothing else is given to but plain numbers."""
+    if isinstance(node, ast.Name):
+        return _name_is(body, node.id, _below_zero, (ast.Constant, ast.UnaryOp))
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not isinstance(node.right, ast.Constant):
+        return False
+    less = node.right.value
+    return isinstance(less, int) and less > 0 and _counts_from_zero(body, node.left)
+
+
+def _counts_from_zero(body: Body, node: ast.expr) -> bool:
+    """True for the position that a search gives, also by a name, or as an integer of another width."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
+        node = node.func.value
+    if isinstance(node, ast.Name):
+        return _name_is(body, node.id, _counts_from_zero)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    started = node.func.attr == "arange" and len(node.args) > 1  # from a number of its own
+    return node.func.attr in _FROM_ZERO and not started
+
+
+@lru_cache(maxsize=256)  # a name may be assigned as often as it is read
+def _name_is(body: Body, name: str, test: Callable[[Body, ast.expr], bool], but: tuple[type, ...] = ()) -> bool:
+    """True where all that a name is assigned, but for nodes of some kinds, is no other name and passes a test."""
+    given = [v for v in bound(body, name) if not isinstance(v, but)]
+    return bool(given) and all(not isinstance(v, ast.Name) and test(body, v) for v in given)

@@ -1,0 +1,339 @@
+"""What calling a module of torch.nn returns: sizes through convolutions, pooling, recurrent layers and containers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from onnxlint.flow.lowering import attention_lengths, exporter_support, sizes_as_numbers
+from onnxlint.flow.operators import spatial, unflattened_sizes
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    UNKNOWN,
+    Const,
+    Dict,
+    Extent,
+    Layer,
+    Seq,
+    Tensor,
+    Tuple,
+    Value,
+    as_int,
+    is_none,
+)
+from onnxlint.flow.values.joins import element
+
+CONTAINERS = frozenset(
+    {
+        "torch.nn.Sequential",
+        "torch.nn.ModuleList",
+        "torch.nn.ModuleDict",
+        "torch.nn.ParameterList",
+        "torch.nn.ParameterDict",
+    }
+)
+
+HOOKS = ("register_forward_pre_hook", "register_forward_hook")
+
+_LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizableLinear": 1}
+_PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
+
+
+def build(name: str, args: list[Value], kwargs: dict[str, Value]) -> Layer:
+    """An instance of a torch.nn class."""
+    given: tuple[tuple[str | int, Value], ...] = (*enumerate(args), *sorted(kwargs.items()))
+    if name not in CONTAINERS:
+        return Layer(name, given)
+    items: Tuple | Seq | Dict
+    if name == "torch.nn.Sequential":
+        only = args[0] if len(args) == 1 else None
+        if isinstance(only, (Dict, Seq)):
+            items = only
+        else:
+            items = Tuple(tuple(args), "list")
+    else:
+        first = args[0] if args else Tuple((), "list")
+        items = first if isinstance(first, (Tuple, Seq, Dict)) else Tuple((), "list")
+    return Layer(name, (), items)
+
+
+def attribute(layer: Layer, name: str) -> Value:
+    """`layer.weight`, `layer.in_features`, …"""
+    short = layer.name.rpartition(".")[2]
+    if name in _PARAMETERS:
+        dims: shapes.Dims | None = None
+        if name == "weight" and short in ("Linear", "Embedding"):
+            a, b = layer.arg(0, "in_features"), layer.arg(1, "out_features")
+            if short == "Embedding":
+                b, a = layer.arg(0, "num_embeddings"), layer.arg(1, "embedding_dim")
+            dims = tuple(shapes.from_value(v) if v is not None else CONFIG for v in (b, a))
+        return Tensor(dims, None, "weight", "float")
+    if name == "training":
+        return Const(False)
+    positions = {
+        "in_features": 0,
+        "in_channels": 0,
+        "num_embeddings": 0,
+        "out_features": 1,
+        "out_channels": 1,
+        "embedding_dim": 1,
+        "kernel_size": 2,
+        "input_size": 0,
+        "hidden_size": 1,
+        "normalized_shape": 0,
+    }
+    return layer.arg(positions.get(name, 99), name) or CONFIG
+
+
+def call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """`layer(*args)`, with the hooks around it."""
+    if engine.context.tracing:
+        exporter_support.layer(engine, layer, node)
+    hooks = {name: hook for name, hook in layer.args if name in HOOKS}
+    if not hooks:
+        return _call(engine, layer, args, kwargs, node)
+    bare = replace(layer, args=tuple(a for a in layer.args if a[0] not in HOOKS))
+    before, after = (hooks.get(name) for name in HOOKS)
+    if before is not None:
+        changed = engine.apply(before, [bare, Tuple(tuple(args))], {}, node)
+        args = list(changed.items) if isinstance(changed, Tuple) else [changed] if isinstance(changed, Tensor) else args
+    result = _call(engine, bare, args, kwargs, node)
+    if after is not None:
+        changed = engine.apply(after, [bare, Tuple(tuple(args)), result], {}, node)
+        result = result if is_none(changed) or changed == UNKNOWN else changed
+    return result
+
+
+def _call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    short = layer.name.rpartition(".")[2]
+    x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    if short == "Sequential":
+        return _sequential(engine, layer, args, kwargs, node)
+    if engine.context.tracing:
+        sizes_as_numbers.layer(engine, layer, args, node)
+        attention_lengths.called(engine, layer, args, kwargs, node)
+    engine.use_all(args, short)
+    if isinstance(x, Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
+        x = replace(x, source="input")
+    if not isinstance(x, Tensor):
+        return Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == UNKNOWN else x
+    if x.given:
+        x = replace(x, given="")
+        args = [x, *args[1:]]
+    if short in ("LSTM", "GRU", "RNN"):
+        return _recurrent(engine, layer, args, node)
+    if short in ("LSTMCell", "GRUCell", "RNNCell"):
+        batch = x.dims[0] if x.dims else x.lead
+        if batch is not None:
+            _check_states(engine, args, 0, 2, batch)
+        one = _with_last(x, layer.arg(1, "hidden_size"))
+        return Tuple((one, one)) if short == "LSTMCell" else one
+    if short == "MultiheadAttention":
+        return _multihead(layer, x, args, kwargs)
+    kept = x.made_at if short == "Embedding" else None  # a table looked up at literal positions has a literal length
+    result = _shape(engine, layer, short, x, node)
+    return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=kept)
+
+
+def _sequential(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    result: Value = args[0] if args else UNKNOWN
+    items = layer.items
+    if isinstance(items, Tuple):
+        for item in items.items:
+            result = engine.apply(item, [result], {}, node)
+    elif isinstance(items, Dict):
+        for _, item in items.items:
+            result = engine.apply(item, [result], {}, node)
+    elif isinstance(items, Seq):
+        result = engine.apply(items.item, [result], {}, node)
+        # How many there are is not known, so only what every item keeps is.
+        if isinstance(result, Tensor) and isinstance(args[0], Tensor):
+            first = args[0].dims[0] if args[0].dims else args[0].lead
+            result = replace(result, dims=None, lead=first) if _resizes(items.item) else result
+    return result
+
+
+def _depends(v: Value) -> bool:
+    if isinstance(v, Tuple):
+        return any(_depends(i) for i in v.items)
+    return isinstance(v, Tensor) and v.source == "input"
+
+
+def _resizes(item: Value) -> bool:
+    return not (isinstance(item, Layer) and item.name.rpartition(".")[2] in ("ReLU", "GELU", "Dropout", "Identity"))
+
+
+def _with_last(x: Tensor, size: Value | None) -> Tensor:
+    last: Extent = shapes.from_value(size) if size is not None else CONFIG
+    return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
+
+
+def _multihead(layer: Layer, x: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """The output, and the weights of the attention: (batch, query, key), averaged over heads unless asked otherwise."""
+    key = args[1] if len(args) > 1 else kwargs.get("key", x)
+    each_head = kwargs.get("average_attn_weights")
+    first = layer.arg(8, "batch_first")
+    dims: shapes.Dims | None = None
+    if each_head is None and x.dims is not None and len(x.dims) == 3 and isinstance(key, Tensor) and key.dims:
+        batch, length = (0, 1) if isinstance(first, Const) and first.literal is True else (1, 0)
+        dims = (x.dims[batch], x.dims[length], key.dims[length]) if len(key.dims) == 3 else None
+    return Tuple((replace(x, view=None), Tensor(dims, None, x.source, "float", None, None, x.trace)))
+
+
+def _recurrent(engine: Engine, layer: Layer, args: list[Value], node: ast.AST) -> Value:
+    x = args[0]
+    assert isinstance(x, Tensor)
+    hidden = layer.arg(1, "hidden_size")
+    double = layer.arg(6, "bidirectional")
+    two = exporter_support.literal_true(double)
+    width = shapes.from_value(hidden) if hidden is not None else CONFIG
+    wide = shapes.fold((Const(2), width)) if two else width if double is None else CONFIG
+    output = _with_last(x, wide)
+    first = layer.arg(4, "batch_first")
+    batch_axis = 0 if exporter_support.literal_true(first) else 1
+    batch: Extent = CONFIG
+    if x.dims is not None and len(x.dims) == 3:
+        batch = x.dims[batch_axis]
+    elif x.dims is None and batch_axis == 0:
+        batch = shapes.extent_of(x, 0, engine.context.axes)
+    _check_states(engine, args[:2], 1, 3, batch)
+    layers_ = shapes.from_value(layer.arg(2, "num_layers") or Const(1))
+    count = shapes.fold((Const(2), layers_)) if two else layers_ if double is None else CONFIG
+    dims = (count, batch, width) if x.dims is None or len(x.dims) == 3 else (count, width)
+    state = Tensor(dims, None, x.source, "float", None, None, x.trace)
+    short = layer.name.rpartition(".")[2]
+    return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
+
+
+def _check_states(engine: Engine, args: list[Value], axis: int, rank: int, batch: Extent) -> None:
+    """The states that a recurrent layer is given: none may have the batch of the example."""
+    for state in args[1].items if len(args) > 1 and isinstance(args[1], Tuple) else args[1:]:
+        if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == rank:
+            engine.check_fixed_batch(state, axis, batch)
+
+
+def _shape(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
+    if short in _LAST:
+        return _with_last(x, layer.arg(_LAST[short], "out_features"))
+    dims_of = _DIMS.get(short)
+    if dims_of is not None:
+        return replace(x, dims=dims_of(layer, x))
+    if short.startswith(("Conv", "LazyConv")):
+        return _convolution(engine, layer, short, x, node)
+    if "Pool" in short:
+        return _pooling(layer, short, x)
+    if short.endswith(("Pad1d", "Pad2d", "Pad3d")):
+        return _padding(layer, short, x)
+    if short == "Embedding":
+        width = layer.arg(1, "embedding_dim")
+        dims = (*x.dims, shapes.from_value(width) if width is not None else CONFIG) if x.dims is not None else None
+        return replace(x, dims=dims, kind="float")
+    if short in ("CosineSimilarity", "PairwiseDistance"):
+        axis = as_int(layer.arg(0, "dim") or Const(1)) if short == "CosineSimilarity" else -1
+        return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)
+    if short == "Unflatten":
+        axis, sizes = as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
+        dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None)
+        return unflattened_sizes.lost(engine, replace(x, dims=dims), x, node)
+    return x
+
+
+def _flattened(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    start, end = as_int(layer.arg(0, "start_dim") or Const(1)), as_int(layer.arg(1, "end_dim") or Const(-1))
+    if not x.dims or start is None or end is None:
+        return None
+    first, last = start % len(x.dims), end % len(x.dims)
+    return (*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :])
+
+
+def _resized(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    if x.dims is None or len(x.dims) < 3:
+        return x.dims
+    return (*x.dims[:2], *spatial.resize(x.dims[2:], layer.arg(0, "size"), layer.arg(1, "scale_factor")))
+
+
+def _shuffled(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    factor = as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
+    return spatial.shuffle(x.dims, factor, layer.name.endswith("PixelShuffle"))
+
+
+def _columns(layer: Layer, x: Tensor) -> shapes.Dims | None:
+    names = ("kernel_size", "dilation", "padding", "stride")
+    return spatial.columns(x.dims, *(layer.arg(i, name) for i, name in enumerate(names)))
+
+
+# The dims that layers give which change nothing else.
+_DIMS: dict[str, Callable[[Layer, Tensor], shapes.Dims | None]] = {
+    "Flatten": _flattened,
+    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _resized),
+    **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), _shuffled),
+    "Unfold": _columns,
+    "Fold": lambda layer, x: spatial.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")),
+    "GLU": lambda layer, x: shapes.halved(x.dims, as_int(layer.arg(0, "dim") or Const(-1))),
+}
+
+
+def _padding(layer: Layer, short: str, x: Tensor) -> Tensor:
+    amount, rank = layer.arg(0, "padding"), int(short[-2])
+    amounts = Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, Tuple) else amount
+    mode = Const("circular" if short.startswith("Circular") else "constant")
+    return unflattened_sizes.padded(replace(x, dims=spatial.pad(x.dims, amounts)), mode)
+
+
+def _convolution(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
+    out = layer.arg(1, "out_channels")
+    channels: Extent = shapes.from_value(out) if out is not None else CONFIG
+    rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
+    mode = layer.arg(8, "padding_mode")
+    if isinstance(mode, Const) and mode.literal != "zeros":
+        x = unflattened_sizes.padded(x, mode)  # it is padded by an operator of its own
+    if x.dims is None or len(x.dims) <= rank:  # fewer axes than it takes: what is known of the input is wrong
+        return replace(x, dims=None, kind="float")
+    if len(x.dims) == rank + 2:
+        engine.check_fixed_axis(x, 1, f"{short} takes {_text(layer.arg(0, 'in_channels'))} channels")
+    batch = x.dims[: len(x.dims) - rank - 1]
+    transposed = "Transpose" in short
+    kernel, stride, padding = (layer.arg(i, n) for i, n in ((2, "kernel_size"), (3, "stride"), (4, "padding")))
+    dilation = layer.arg(8 if transposed else 5, "dilation")
+    rows = shapes.windows(rank, kernel, stride, padding, dilation)
+    if transposed:
+        extent = spatial.expand(x.dims[-rank:], rows, layer.arg(5, "output_padding"))
+    else:
+        extent = tuple(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))
+    return replace(x, dims=(*batch, channels, *extent), kind="float")
+
+
+def _text(v: Value | None) -> str:
+    number = as_int(v)
+    return str(number) if number is not None else "a fixed number of"
+
+
+def _pooling(layer: Layer, short: str, x: Tensor) -> Tensor:
+    if x.dims is None or not short[-2].isdecimal():
+        return x
+    rank = int(short[-2])
+    if len(x.dims) < rank + 1:
+        return replace(x, dims=None)
+    lead = x.dims[:-rank]
+    if short.startswith("Adaptive"):
+        return replace(x, dims=(*lead, *spatial.resize(x.dims[-rank:], layer.arg(0, "output_size"), None)))
+    kernel, stride, padding = (layer.arg(i, n) for i, n in enumerate(("kernel_size", "stride", "padding")))
+    dilation, ceil = layer.arg(3, "dilation"), layer.arg(5, "ceil_mode")
+    if short.startswith("Avg"):
+        dilation, ceil = None, layer.arg(3, "ceil_mode")
+    rows = shapes.windows(
+        rank, kernel, kernel if stride is None or is_none(stride) else stride, padding, dilation, ceil
+    )
+    return replace(x, dims=(*lead, *(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))))
+
+
+def iterate(layer: Layer) -> Value:
+    """What `for item in layer` gives: the item of a ModuleList, the key of a ModuleDict."""
+    if isinstance(layer.items, Dict):
+        return CONFIG
+    if isinstance(layer.items, (Tuple, Seq)):
+        return element(layer.items)
+    return UNKNOWN

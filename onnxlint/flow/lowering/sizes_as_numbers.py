@@ -1,0 +1,373 @@
+"""Dynamic sizes where an operator, or Python, wants a number: what the arguments of a call tell."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from onnxlint.base.records import EXPORTERS
+from onnxlint.flow.operators.transfer import Call
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.tables.operator_table import Curated
+from onnxlint.flow.values.domain import (
+    Const,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    External,
+    Layer,
+    Seq,
+    Shape,
+    Tensor,
+    Trace,
+    Tuple,
+    Value,
+    as_int,
+    is_none,
+)
+from onnxlint.flow.values.size_forms import restacked
+
+_OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
+_FITTING = frozenset(("view", "reshape", "unflatten", "unfold", "expand"))  # they fail where a size does not fit
+
+
+def operator(engine: Engine, call: Call) -> bool:
+    """Look at an operator in traced code; True where the rule for it says all there is to say."""
+    op = call.op
+    frame = engine.frames[-1]
+    if frame.attempted is not None and (op in _FITTING or sum(t.source == "input" for t in call.tensors()) > 1):
+        frame.attempt(call.node)
+    if op in engine.table.curated["split"]:
+        _split(engine, call)
+    elif op == "squeeze":
+        _squeeze(engine, call)
+    elif op.startswith("adaptive_") and op[-1:] == "d":
+        adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
+    elif op in ("interpolate", "upsample"):
+        scaled(engine, op, call.arg(2, "scale_factor"), call.node)
+    elif op == "one_hot" and as_int(call.arg(1, "num_classes") or Const(-1)) == -1:
+        if call.tensor.source == "input" and not call.tensor.guessed:
+            size_hazard(engine, call.node, "data-size", op, None)
+    elif op == "unfold" and call.method:
+        _window(engine, call, along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
+    elif op == "fold":
+        _window(engine, call, _symbol(call.arg(1, "output_size")))
+    elif op == "as_strided":
+        _strides(engine, call)
+    elif op == "repeat_interleave":
+        _interleave(engine, call)
+    _flags(engine, call)
+    if op not in engine.table.named:
+        return False
+    _attributes(engine, call)
+    return _factory(engine, call)
+
+
+def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
+    """Look at the call of a torch.nn module in traced code."""
+    short = called.name.rpartition(".")[2]
+    x = args[0] if args else None
+    if not isinstance(x, Tensor):
+        return
+    if short.startswith("Adaptive") and short[-1:] == "d":
+        adaptive(engine, x, f"adaptive_{short[8:11].lower()}_pool{short[-2:]}", called.arg(0, "output_size"), node)
+    elif short == "Fold":
+        dim = _symbol(called.arg(0, "output_size"))
+        if dim is not None:
+            size_hazard(engine, node, "window", "fold", dim)
+
+
+def adaptive(engine: Engine, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
+    """Pooling to a grid of fixed size."""
+    rank = int(op[-2]) if op[-2:-1].isdecimal() else 0
+    if not rank or size is None or is_none(size):
+        return
+    cells = size.items if isinstance(size, Tuple) and len(size.items) == rank else (size,) * rank
+    for i, wanted in enumerate(cells):
+        number = as_int(wanted)
+        if number is None or number < 2:
+            continue
+        dim = along(engine, t, i - rank)
+        if dim is not None:
+            size_hazard(engine, node, "adaptive", op, dim)
+            return
+        fixed = as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
+        if fixed is not None and fixed % number and t.source == "input":
+            size_hazard(engine, node, "adaptive", op, None, case="not a factor", detail=f"{fixed} by {number}")
+            return
+
+
+def scaled(engine: Engine, op: str, factor: Value | None, node: ast.AST) -> None:
+    """A resize by a factor that was computed from a size."""
+    dim = _symbol(factor)
+    if dim is not None:
+        size_hazard(engine, node, "scale", op, dim)
+
+
+def negated_division(engine: Engine, node: ast.BinOp, left: Value) -> None:
+    """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
+    negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
+    if negated and isinstance(left, Dim) and left.site is None:
+        size_hazard(engine, node, "negative-division", "//", left)
+
+
+def divided(engine: Engine, args: Sequence[Value], node: ast.AST) -> None:
+    """`divmod(n, k)`."""
+    dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
+    if dim is not None:
+        size_hazard(engine, node, "negative-division", "divmod", dim)
+
+
+def repeated(engine: Engine, dim: Dim, node: ast.AST, first: bool) -> None:
+    """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
+    side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
+    if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
+        size_hazard(engine, node, "repetition", "*", dim, case="" if dim.plain else "computed")
+
+
+def checked(engine: Engine, name: str, args: Sequence[Value], node: ast.AST) -> None:
+    """`torch._check(n <= 8)`."""
+    dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
+    if dim is not None:
+        size_hazard(engine, node, "check", name, dim)
+
+
+def pinned(engine: Engine, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
+    """`assert n == 8` on an axis that was declared dynamic."""
+    if "dynamo" in mask:
+        size_hazard(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim)
+
+
+def looked_up(engine: Engine, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
+    """A Python container is asked for the item of `key`."""
+    if not engine.context.tracing or not isinstance(owner, (Dict, Tuple, Seq, Layer)):
+        return
+    if isinstance(owner, Tuple) and len(owner.items) < 2:
+        return
+    hashed = isinstance(owner, Dict) or (isinstance(owner, Layer) and isinstance(owner.items, Dict))
+    if isinstance(key, Tuple) and key.kind == "tuple" and hashed:
+        dim = next((i for i in key.items if isinstance(i, Dim) and i.site is None), None)
+        if dim is not None:
+            size_hazard(engine, node, "key", how, dim, case="tuple")
+    elif isinstance(key, Dim):
+        _by_size(engine, owner, key, node, how, hashed)
+    elif isinstance(key, (Data, Tensor)) and how == "[]":
+        _by_data(engine, key, node)
+
+
+def _by_size(engine: Engine, owner: Value, key: Dim, node: ast.AST, how: str, hashed: bool) -> None:
+    word = key.site.how if key.site is not None else ""
+    if word.startswith("f-string") and not isinstance(owner, Layer):
+        return  # a text is a key like any other; what is kept under it is the business of the rule for caches
+    if word and not isinstance(owner, Layer):
+        case = "number"
+    elif how == "=":
+        case = "kept"
+    else:
+        case = "module" if isinstance(owner, Layer) and hashed else ""
+    size_hazard(engine, node, "key", how, key, case=case)
+
+
+def _by_data(engine: Engine, key: Data | Tensor, node: ast.AST) -> None:
+    if isinstance(key, Data) and (key.fixed or not key.site.how):
+        return
+    if isinstance(key, Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
+        return  # a list takes a tensor without axes; what takes any other is a tensor itself
+    size_hazard(engine, node, "item", "[]", None, trace=key.trace)
+
+
+def _split(engine: Engine, call: Call) -> None:
+    how = call.arg(1, "split_size_or_sections", "split_size", "chunks", "indices_or_sections")
+    if call.op == "unbind":
+        frame = engine.frames[-1]
+        if frame.unit is not None and restacked(call.node, frame.body.function):
+            return  # the axis counts what the model itself stacked
+        axis = call.int_arg(1, "dim", default=0)
+    else:
+        if isinstance(how, (Tuple, Seq, Tensor, Shape, Data)):
+            return  # sizes for every piece
+        if call.op != "split" and as_int(how) == 1:
+            return
+        axis = call.int_arg(2, "dim", default=0)
+    dim = along(engine, call.tensor, axis)
+    # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
+    if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
+        halves = call.op == "chunk" and as_int(how) == 2
+        size_hazard(engine, call.node, "split", call.op, dim, case="two pieces" if halves else "")
+
+
+def _interleave(engine: Engine, call: Call) -> None:
+    """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
+    dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
+    size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
+    if dim is not None and as_int(size) != 1:
+        size_hazard(engine, call.node, "repetition", call.op, dim)
+
+
+def _squeeze(engine: Engine, call: Call) -> None:
+    given = call.arg(1, "dim")
+    for axis in given.items if isinstance(given, Tuple) else (given,):
+        number = as_int(axis) if axis is not None else None
+        dim = along(engine, call.tensor, number)
+        if dim is not None and dim.plain:
+            size_hazard(engine, call.node, "squeeze-axis", call.op, dim, detail=str(number))
+            return
+
+
+def _window(engine: Engine, call: Call, dim: Dim | None) -> None:
+    if dim is not None and call.tensor.source == "input":
+        size_hazard(engine, call.node, "window", call.op, dim)
+
+
+def _strides(engine: Engine, call: Call) -> None:
+    given, t = call.arg(2, "stride"), call.tensor
+    if isinstance(given, Tuple) and all(as_int(s) is not None for s in given.items):
+        return
+    dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
+    dim = next((d for d in dims[1:] if d is not None), None)
+    if dim is not None:
+        size_hazard(engine, call.node, "strides", call.op, dim)
+
+
+def _attributes(engine: Engine, call: Call) -> None:
+    curated = engine.table.curated
+    entry = curated["attribute"].get(call.op)
+    for position, name in entry.arguments if entry is not None else ():
+        dim = _symbol(call.arg(position, name))
+        if dim is not None and (dim.sure or name not in _OF_CHANNELS):
+            size_hazard(engine, call.node, "attribute", call.op, dim, detail=name)
+            return
+    entry = curated["attribute: shape"].get(call.op)
+    for position, name in entry.arguments if entry is not None else ():
+        if _has_dynamic_axis(engine, call.tensor) and _reads_shape(call.node, position, name):
+            size_hazard(engine, call.node, "attribute", call.op, None, entry=entry, detail=name)
+            return
+    if call.op == "affine_grid":
+        size = call.arg(1, "size")
+        sizes = size.items if isinstance(size, Tuple) else size.tensor.dims if isinstance(size, Shape) else None
+        dim = next((d for d in (sizes or ())[2:] if isinstance(d, Dim) and d.site is None), None)
+        if dim is not None:
+            size_hazard(engine, call.node, "attribute", call.op, dim, case="grid", detail="size")
+    entry = curated["attribute: groups"].get(call.op)
+    for position, name in entry.arguments if entry is not None else ():
+        dim = _symbol(call.arg(position, name))
+        if dim is not None and dim.sure:
+            size_hazard(engine, call.node, "attribute", call.op, dim, entry=entry, detail=name)
+
+
+def _has_dynamic_axis(engine: Engine, t: Tensor) -> bool:
+    """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
+    if t.source != "input":
+        return False
+    return (
+        bool(t.axes)
+        if t.dims is not None
+        else engine.context.axes.declared is None or bool(engine.context.axes.declared)
+    )
+
+
+def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
+    """True where the argument is written with `x.shape` or `x.size()`: a value of the trace, on a fixed axis too."""
+    if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
+        return False
+    given = next((k.value for k in node.keywords if k.arg == name), None)
+    if given is None and position < len(node.args):
+        given = node.args[position]
+    return given is not None and any(
+        isinstance(n, ast.Attribute) and n.attr in ("shape", "size") for n in ast.walk(given)
+    )
+
+
+def _factory(engine: Engine, call: Call) -> bool:
+    entry = engine.table.curated["factory"].get(call.op)
+    for position, name in entry.arguments if entry is not None and not call.method else ():
+        dim = _symbol(call.arg(position, name))
+        if dim is not None:
+            size_hazard(engine, call.node, "factory", call.op, dim)
+            return True
+    return False
+
+
+def _flags(engine: Engine, call: Call) -> None:
+    for name, v in call.kwargs.items():
+        if isinstance(v, Dim) and v.site is None and (entry := engine.table.curated["flag"].get(name)) is not None:
+            size_hazard(engine, call.node, "flag", call.op, v, entry=entry, detail=name)
+
+
+def along(engine: Engine, t: Tensor, axis: int | None) -> Dim | None:
+    """The dynamic size of one axis, where it is known that the tensor has it."""
+    if axis is None or t.source != "input":
+        return None
+    extent: Extent | None = None
+    if t.dims is not None:
+        extent = t.dims[axis] if -len(t.dims) <= axis < len(t.dims) else None
+    elif axis == 0 and t.lead is not None:
+        extent = t.lead
+    elif t.given:
+        extent = engine.context.axes.extent(axis)
+    return extent if isinstance(extent, Dim) else None
+
+
+def _symbol(v: Value | None) -> Dim | None:
+    """The dynamic size among the numbers of an argument, unless it was made a plain number on the way."""
+    return next((d for d in _dims(v) if d.site is None), None)
+
+
+def _dims(v: Value | None) -> Iterator[Dim]:
+    if isinstance(v, Dim):
+        yield v
+    elif isinstance(v, Tuple):
+        for item in v.items:
+            yield from _dims(item)
+    elif isinstance(v, Shape):
+        yield from (d for d in v.tensor.dims or () if isinstance(d, Dim))
+
+
+_TENSOR, _SYMBOL = External("torch.Tensor"), External("torch.SymInt")
+
+
+def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
+    """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
+    asked = kinds.items if isinstance(kinds, Tuple) else (kinds,)
+    if External("builtins.int") not in asked or not all(isinstance(kind, External) for kind in asked):
+        return
+    blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
+    # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
+    blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
+    size_hazard(engine, node, "type", "isinstance", size, only=tuple(blind), sure=True)
+
+
+def size_hazard(
+    engine: Engine,
+    node: ast.AST,
+    hazard: str,
+    op: str,
+    dim: Dim | None,
+    *,
+    case: str = "",
+    entry: Curated | None = None,
+    only: tuple[str, ...] = EXPORTERS,
+    detail: str = "",
+    trace: Trace | None = None,
+    sure: bool = False,
+) -> None:
+    """Emit a SizeHazard of the exporters that the overlay names under `hazard: case`; `dim` is the size, if any."""
+    told = entry.outcomes if entry is not None else engine.table.outcomes(f"{hazard}: {case}" if case else hazard, op)
+    outcomes = {exporter: outcome for exporter, outcome in told.items() if exporter in only}
+    hit = tuple(e for e in engine.context.exporters if e in outcomes)
+    if hit and engine.context.tracing:
+        axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?"))) if dim is not None else ""
+        engine.emit(
+            observations.SizeHazard,
+            node,
+            dim.trace if dim is not None else trace,
+            sure=sure or dim is None or dim.sure,
+            exporters=hit,
+            hazard=hazard,
+            op=op,
+            axis=axis,
+            detail=detail,
+            outcomes=tuple(outcomes.items()),
+        )

@@ -1,0 +1,209 @@
+"""Calls that no graph can hold, or that a graph holds wrongly: what a function's name and arguments tell."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    Array,
+    Const,
+    Data,
+    Dict,
+    External,
+    Function,
+    Instance,
+    Layer,
+    Seq,
+    Tensor,
+    Trace,
+    Tuple,
+    Value,
+)
+from onnxlint.flow.values.node_places import Place, body_of, nodes_of
+
+_OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
+
+
+def library(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+    """Look at a call of something that is not of the project, in traced code."""
+    table, values = engine.table, [*args, *kwargs.values()]
+    plain = name.replace("functorch.", "torch.func.")
+    hazard = table.calls.get(plain)
+    if hazard == "autocast":
+        _autocast(engine, name, args, kwargs, node)
+    elif hazard is not None:
+        if hazard != "file" or any(_depends(v) for v in values):
+            emit(engine, node, hazard, name, table.outcomes(hazard, plain))
+    elif _is_kernel(table, name) and any(isinstance(v, Tensor) for v in _flat(values)) and not guarded(engine):
+        emit(engine, node, "custom", name)
+    elif name[: name.find(".", 6)] in table.curated["sparse: namespace"] and not name.endswith("softmax"):
+        emit(engine, node, "sparse", name, table.outcomes("sparse: namespace", name[: name.find(".", 6)]))
+
+
+def gradient(engine: Engine, t: Tensor, node: ast.AST) -> None:
+    """`t.backward()` in traced code."""
+    emit(engine, node, "gradient", "torch.Tensor.backward", trace=t.trace)
+
+
+def function(engine: Engine, fn: Function, args: list[Value], node: ast.AST | None) -> Value | None:
+    """Look at the call of a function of the project, in traced code; its result if no exporter can look into it."""
+    unit = fn.unit
+    if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
+        if not guarded(engine):
+            emit(engine, node, "custom", unit.name)
+        return next((replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, Tensor)), CONFIG)
+    if unit.has_decorator("torch.compile"):
+        body = body_of(unit)
+        at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
+        place = Place(body, at, at.lineno + body.shift, f"{unit.module.name}.{unit.qualname}")
+        hit = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("compiled", "torch.compile"))
+        if hit and not guarded(engine):
+            engine.emit(
+                observations.OpCall, place, None, op="torch.compile", hazard="compiled", refused_by=hit, exporters=hit
+            )
+    return None
+
+
+def compiled_part(engine: Engine, name: str, args: list[Value], node: ast.AST) -> None:
+    """`self.part = torch.compile(part)` while a module is built, with no setting that decides on it."""
+    part = args[0] if args else None
+    frame = engine.frames[-1] if engine.frames else None
+    if frame is None or frame.owner is None or not frame.owner.is_module() or engine.context.tracing:
+        return
+    if isinstance(part, (Instance, Layer)) or (name == "torch.compile" and isinstance(part, Function)):
+        building = frame.unit is not None and frame.unit.name == "__init__"
+        if building and isinstance(frame.statement_node, (ast.Assign, ast.AnnAssign)) and not guarded(engine):
+            hit = tuple(engine.table.outcomes("compiled: part", name))
+            fields: dict[str, Any] = {"op": name, "hazard": "compiled", "refused_by": hit}
+            engine.emit(observations.OpCall, node, None, exporters=hit, always=True, **fields)
+
+
+def hooked(name: str, args: list[Value]) -> Value | None:
+    """What `weight_norm(layer)`, pruning and their like give back: the layer, marked where hooks make its weight."""
+    tail = name.rpartition(".")[2]
+    if not name.startswith("torch.nn.utils.") or not args or not isinstance(args[0], (Layer, Instance)):
+        return None
+    if isinstance(args[0], Layer) and (name == "torch.nn.utils.weight_norm" or ".prune." in name):
+        return replace(args[0], args=(*args[0].args, (HOOKED, CONFIG)))
+    if tail not in ("weight_norm", "spectral_norm", "orthogonal", "remove_weight_norm", "remove_spectral_norm"):
+        return None
+    if isinstance(args[0], Layer):
+        return replace(args[0], args=tuple(a for a in args[0].args if a[0] != HOOKED))
+    return args[0]
+
+
+HOOKED = "<hooked>"
+
+
+def bypassed(engine: Engine, called: Layer, node: ast.AST) -> None:
+    """`layer.forward(x)`: hooks do not run."""
+    if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
+        emit(engine, node, "bypassed-hooks", called.name)
+
+
+def _is_kernel(table: OpTable, name: str) -> bool:
+    if name.startswith("torch.ops."):
+        return name.count(".") >= 3 and name.split(".")[2] not in _OWN_NAMESPACES
+    root = name.partition(".")[0]
+    return (
+        root in table.curated["custom: package"]
+        or root.endswith(("_cuda", "_C"))
+        or ("._C." in name and not name.startswith("torch."))
+    )
+
+
+def _autocast(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+    """An autocast that is on: what it does depends on the device that the export runs on."""
+    device = args[0] if args and name in ("torch.autocast", "torch.amp.autocast") else kwargs.get("device_type")
+    enabled = kwargs.get("enabled")
+    if isinstance(enabled, Const) and not enabled.literal:
+        return
+    dtype = kwargs.get("dtype") or (
+        args[1] if len(args) > 1 and name in ("torch.autocast", "torch.amp.autocast") else None
+    )
+    if isinstance(dtype, External) and dtype.name.endswith((".float32", ".float")):
+        return
+    kind = (
+        device.literal
+        if isinstance(device, Const)
+        else "cuda"
+        if ".cuda." in name
+        else "cpu"
+        if ".cpu." in name
+        else ""
+    )
+    emit(engine, node, "autocast", name, sure=kind == "cpu" and enabled is None, detail=str(kind))
+
+
+def guarded(engine: Engine) -> bool:
+    """True where an `if` or a `try` stands around what runs: there may be a way without it."""
+    for frame in engine.frames:
+        if frame.body.of_file or frame.statement_node is None:
+            continue
+        if frame.statement_node in _guarded(frame.body.function):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _guarded(function: ast.AST) -> frozenset[ast.AST]:
+    """The statements of a function that are, or stand in, an `if` or a `try`."""
+    found: set[ast.AST] = set()
+    for outer in nodes_of(function):
+        if isinstance(outer, (ast.If, ast.Try)) and outer not in found:
+            found.update(n for n in ast.walk(outer) if isinstance(n, ast.stmt))
+    return frozenset(found)
+
+
+def clock(table: OpTable, v: Value) -> bool:
+    """True for a number read from a clock."""
+    return isinstance(v, Data) and v.site.how.removesuffix("()") in table.curated["clock"]
+
+
+def _depends(v: Value) -> bool:
+    """True for what holds tensor data that depends on the inputs."""
+    return any(
+        (isinstance(i, Tensor) and i.source == "input") or (isinstance(i, (Data, Array)) and not i.fixed)
+        for i in _flat([v])
+    )
+
+
+def _flat(values: Iterable[Value]) -> list[Value]:
+    found: list[Value] = []
+    for v in values:
+        if isinstance(v, Tuple):
+            found += _flat(v.items)
+        elif isinstance(v, Seq):
+            found += _flat([v.item])
+        elif isinstance(v, Dict):
+            found += _flat([*(i for _, i in v.items), *([v.rest] if v.rest is not None else [])])
+        else:
+            found.append(v)
+    return found
+
+
+def emit(
+    engine: Engine,
+    node: ast.AST,
+    hazard: str,
+    op: str,
+    refused: Container[str] | None = None,
+    *,
+    trace: Trace | None = None,
+    sure: bool = True,
+    detail: str = "",
+) -> None:
+    """Record a call that some exporters fail on (the overlay's, if not told), where their trace comes through here."""
+    refused = engine.table.outcomes(hazard, op) if refused is None else refused
+    hit = tuple(e for e in engine.context.exporters if e in refused)
+    if hit:
+        fields: dict[str, Any] = {"op": op, "hazard": hazard, "refused_by": hit, "detail": detail}
+        engine.emit(observations.OpCall, node, trace, sure=sure, exporters=hit, **fields)

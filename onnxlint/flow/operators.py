@@ -1,8 +1,0 @@
-"""The register of transfer functions, filled: what torch returns, by the name of the operator."""
-
-from __future__ import annotations
-
-from onnxlint.flow import creation, pointwise, products, reshaping, selection, windows
-from onnxlint.flow.transfer import HANDLERS
-
-__all__ = ["HANDLERS", "creation", "pointwise", "products", "reshaping", "selection", "windows"]

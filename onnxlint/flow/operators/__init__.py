@@ -1,0 +1,1 @@
+"""Transfer functions: what torch's operators return."""

@@ -1,0 +1,359 @@
+"""Transfer functions of operators that keep the shape, broadcast their operands, or reduce over axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.operators.transfer import Call, cast_kind, handles, like
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import Const, Tensor, Tuple, Value, is_none
+
+
+@handles(
+    "relu",
+    "gelu",
+    "silu",
+    "sigmoid",
+    "tanh",
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "abs",
+    "neg",
+    "square",
+    "pow",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "true_divide",
+    "where",
+    "clamp",
+    "clip",
+    "clamp_min",
+    "clamp_max",
+    "maximum",
+    "minimum",
+    "masked_fill",
+    "softplus",
+    "leaky_relu",
+    "elu",
+    "hardswish",
+    "mish",
+    "erf",
+    "sin",
+    "cos",
+    "atan2",
+    "fmod",
+    "remainder",
+    "floor_divide",
+    "lerp",
+    "addcmul",
+    "addcdiv",
+    "nan_to_num",
+    "round",
+    "floor",
+    "ceil",
+    "sign",
+    "dropout",
+    "alpha_dropout",
+    "feature_dropout",
+    "dropout2d",
+    "dropout1d",
+    "dropout3d",
+    "bernoulli",
+    "relu6",
+    "selu",
+    "celu",
+    "logsigmoid",
+    "softsign",
+    "tanhshrink",
+    "softshrink",
+    "hardshrink",
+    "hardsigmoid",
+    "hardtanh",
+    "threshold",
+    "prelu",
+    "rrelu",
+    "logit",
+    "expit",
+    "expm1",
+    "log1p",
+    "log2",
+    "log10",
+    "exp2",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "arctan2",
+    "sinh",
+    "cosh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinc",
+    "reciprocal",
+    "trunc",
+    "frac",
+    "sgn",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "xlogy",
+    "float_power",
+    "rsub",
+    "subtract",
+    "multiply",
+    "divide",
+    "negative",
+    "positive",
+    "absolute",
+    "fix",
+    "erfc",
+    "lgamma",
+    "digamma",
+    "deg2rad",
+    "rad2deg",
+    "copysign",
+    "heaviside",
+    "fmax",
+    "fmin",
+    "angle",
+    "conj",
+    "complex",
+    "polar",
+)
+def _elementwise(call: Call) -> Value:
+    dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
+    kind = call.tensor.kind if call.op in ("add", "sub", "mul", "abs", "neg", "clamp", "masked_fill") else None
+    if kind == "complex" and call.op == "abs":
+        kind = "float"
+    if call.op in ("neg", "negative"):
+        kind = "signed"
+    elif kind in ("int", "index", "signed"):
+        lowest = call.int_arg(1, "min")
+        kept = call.op == "abs" or (kind == "index" and call.op == "mul")
+        kind = "index" if kept or (call.op == "clamp" and lowest is not None and lowest >= 0) else "int"
+    if call.op in ("complex", "polar") or (
+        call.op not in ("abs", "absolute", "angle") and any(t.kind == "complex" for t in call.tensors())
+    ):
+        kind = "complex"
+    made = like(call, dims, lead, kind)
+    if call.op in unflattened_sizes.FUNCTIONS and not call.name.endswith("_"):
+        return unflattened_sizes.combined(made, call.tensors())
+    return made
+
+
+@handles(
+    "softmax",
+    "log_softmax",
+    "cumsum",
+    "cumprod",
+    "flip",
+    "roll",
+    "sort",
+    "layer_norm",
+    "group_norm",
+    "batch_norm",
+    "instance_norm",
+    "normalize",
+    "rms_norm",
+    "contiguous",
+    "clone",
+    "detach",
+    "cpu",
+    "cuda",
+    "requires_grad_",
+    "tril",
+    "triu",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+    "masked_scatter",
+    "renorm",
+    "fill",
+    "zero",
+    "copy",
+    "to",
+    "type",
+    "type_as",
+    "local_response_norm",
+    "erfinv",
+    "argsort",
+    "logcumsumexp",
+    "softmin",
+    "gumbel_softmax",
+    "fliplr",
+    "flipud",
+    "bucketize",
+    "index_put",
+    "msort",
+    "fft",
+    "ifft",
+    "fft2",
+    "ifft2",
+    "fftn",
+    "ifftn",
+    "fftshift",
+    "ifftshift",
+    "channel_shuffle",
+    "byte",
+    "char",
+)
+def _same(call: Call) -> Value:
+    t = call.tensor
+    kind = cast_kind(call) if call.op in ("to", "type") else "index" if call.op in ("argsort", "bucketize") else t.kind
+    if call.name.startswith("torch.fft.") and "shift" not in call.op:
+        kind = "complex"
+    elif call.op == "cumsum" and kind == "bool":
+        kind = "index"
+    result = like(call, t.dims, t.lead, kind)
+    if call.op in ("contiguous", "detach", "to", "cpu"):
+        result.view = t.view
+    if call.op in ("contiguous", "detach", "to", "cpu", "tril", "triu"):
+        result.made_at = t.made_at
+    flat = t.dims is not None and len(t.dims) == 1
+    if call.op == "sort":
+        return Tuple((result, replace(result, kind="index", distinct=flat)))
+    return replace(result, distinct=flat) if call.op == "argsort" else result
+
+
+@handles("float", "double", "half", "bfloat16", "long", "int", "short", "bool")
+def _cast(call: Call) -> Value:
+    kind = {"long": "int", "int": "int", "short": "int", "bool": "bool"}.get(call.op, "float")
+    if kind == "int" and call.tensor.kind in ("bool", "index"):
+        kind = "index"
+    return like(call, call.tensor.dims, call.tensor.lead, kind)
+
+
+@handles(
+    "eq",
+    "ne",
+    "gt",
+    "lt",
+    "ge",
+    "le",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "logical_xor",
+    "isclose",
+    "isin",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_not",
+)
+def _compare(call: Call) -> Value:
+    dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
+    return like(call, dims, lead, "bool")
+
+
+@handles(
+    "sum",
+    "mean",
+    "prod",
+    "std",
+    "var",
+    "amax",
+    "amin",
+    "all",
+    "any",
+    "logsumexp",
+    "norm",
+    "vector_norm",
+    "nanquantile",
+    "nanmedian",
+    "argmax",
+    "argmin",
+    "max",
+    "min",
+    "median",
+    "mode",
+    "nansum",
+    "nanmean",
+    "count_nonzero",
+    "quantile",
+    "kthvalue",
+    "aminmax",
+)
+def _reduce(call: Call) -> Value:
+    t = call.tensor
+    second = call.args[1] if len(call.args) > 1 else None
+    if call.op in ("max", "min") and isinstance(second, Tensor):
+        return _elementwise(call)
+    position = 2 if call.op in ("norm", "vector_norm", "quantile", "nanquantile", "kthvalue") else 1
+    given = call.arg(position, "dim", "axis")
+    keep = call.arg(position + 1, "keepdim", "keepdims")
+    axes = shapes.ints(given)
+    kept = isinstance(keep, Const) and keep.literal is True
+    if given is not None and not is_none(given) and axes is None:
+        result = like(call, None)
+    else:
+        result = like(call, shapes.reduce(t, axes, kept))
+        if result.dims is None and axes and 0 not in axes:
+            result.lead = t.lead
+    if call.op in ("argmax", "argmin", "count_nonzero") or (call.op == "sum" and t.kind in ("bool", "index")):
+        result.kind = "index"
+    elif call.op in ("max", "min", "amax", "amin") and t.kind in ("int", "index"):
+        result.kind = t.kind
+    elif call.op in ("all", "any"):
+        result.kind = "bool"
+    if call.op in ("max", "min", "median", "mode", "kthvalue") and axes is not None:
+        return Tuple((result, replace(result, kind="index")))
+    return result
+
+
+@handles("cummax", "cummin")
+def _running(call: Call) -> Value:
+    t = call.tensor
+    return Tuple((like(call, t.dims, t.lead, t.kind), like(call, t.dims, t.lead, "index")))
+
+
+@handles("diff")
+def _diff(call: Call) -> Value:
+    t = call.tensor
+    order, axis = call.int_arg(1, "n", default=1), call.int_arg(2, "dim", default=-1)
+    at = shapes.normal(axis, len(t.dims)) if t.dims is not None else None
+    if t.dims is None or at is None or "append" in call.kwargs or "prepend" in call.kwargs:
+        return like(call, None, t.lead if axis else None, t.kind)
+    size = shapes.resized(t.dims[at], lambda n: max(n - order, 0) if order is not None else None)
+    return like(call, (*t.dims[:at], size, *t.dims[at + 1 :]), None, t.kind)
+
+
+@handles("glu")
+def _glu(call: Call) -> Value:
+    return like(call, shapes.halved(call.tensor.dims, call.int_arg(1, "dim", default=-1)), None, call.tensor.kind)
+
+
+@handles("view_as_real", "view_as_complex")
+def _complex_view(call: Call) -> Value:
+    t = call.tensor
+    if t.dims is None:
+        return like(call, None, t.lead)
+    real = call.op == "view_as_real"
+    return like(call, (*t.dims, Const(2)) if real else t.dims[:-1], None, "float" if real else "complex")
+
+
+@handles("searchsorted")
+def _searchsorted(call: Call) -> Value:
+    given = call.arg(1, "input")
+    dims = given.dims if isinstance(given, Tensor) else ()
+    return like(call, dims, given.lead if isinstance(given, Tensor) else None, "index")
+
+
+@handles("std_mean", "var_mean")
+def _reduce_two(call: Call) -> Value:
+    one = _reduce(replace(call, op="std"))
+    return Tuple((one, one))

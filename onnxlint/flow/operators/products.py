@@ -1,0 +1,128 @@
+"""Transfer functions of products: matrices, einsum, convolution, attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.operators.transfer import Call, handles, like
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import CONFIG, Const, Dim, Extent, Tensor, Value, as_int
+
+
+@handles("matmul", "mm", "bmm", "mv", "dot", "vdot", "baddbmm", "addmm", "addbmm", "addmv")
+def _matmul(call: Call) -> Value:
+    operands = call.args[1:] if call.op in ("baddbmm", "addmm", "addbmm", "addmv") else call.args
+    tensors = [v for v in [*operands, *call.kwargs.values()] if isinstance(v, Tensor)]
+    if len(tensors) < 2:
+        return like(call, None)
+    a, b = tensors[0], tensors[1]
+    dims = shapes.matmul(a, b)
+    if call.op == "addbmm" and dims is not None:
+        dims = dims[1:]
+    made = like(call, dims, shapes.elementwise([a, b])[1] if dims is None else None)
+    return unflattened_sizes.combined(made, (a, b)) if call.op in unflattened_sizes.FUNCTIONS else made
+
+
+@handles("outer", "ger", "kron")
+def _outer(call: Call) -> Value:
+    a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
+    if a is None or b is None:
+        return like(call, None)
+    if call.op != "kron":
+        return like(call, (*a, *b))
+    rank = max(len(a), len(b))
+    ones = (Const(1),) * rank
+    rows = zip((*ones[len(a) :], *a), (*ones[len(b) :], *b), strict=True)
+    return like(call, tuple(shapes.fold(pair) for pair in rows))
+
+
+@handles("tensordot")
+def _tensordot(call: Call) -> Value:
+    a, b = call.tensor.dims, call.args[1].dims if len(call.args) > 1 and isinstance(call.args[1], Tensor) else None
+    count = call.int_arg(2, "dims", default=2)
+    if a is None or b is None or count is None or count > min(len(a), len(b)):
+        return like(call, None)
+    return like(call, (*a[: len(a) - count], *b[count:]))
+
+
+@handles("linear")
+def _linear(call: Call) -> Value:
+    t = call.tensor
+    weight = call.arg(1, "weight")
+    last = weight.dims[0] if isinstance(weight, Tensor) and weight.dims else CONFIG
+    return like(call, (*t.dims[:-1], last) if t.dims else None, t.lead)
+
+
+@handles("embedding")
+def _embedding(call: Call) -> Value:
+    t = call.tensor
+    weight = call.arg(1, "weight")
+    width = weight.dims[-1] if isinstance(weight, Tensor) and weight.dims else CONFIG
+    return like(call, (*t.dims, width) if t.dims is not None else None, t.lead, "float")
+
+
+@handles("cdist")
+def _cdist(call: Call) -> Value:
+    a, b = call.arg(0, "x1"), call.arg(1, "x2")
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dims and b.dims and len(a.dims) > 1 and len(b.dims) > 1:
+        return like(call, (*a.dims[:-1], b.dims[-2]))
+    return like(call, None, call.tensor.lead)
+
+
+@handles("scaled_dot_product_attention")
+def _attention(call: Call) -> Value:
+    q, v = call.arg(0, "query"), call.arg(2, "value")
+    if isinstance(q, Tensor) and isinstance(v, Tensor) and q.dims and v.dims:
+        return like(call, (*q.dims[:-1], v.dims[-1]))
+    return like(call, None, call.tensor.lead)
+
+
+@handles("cosine_similarity", "pairwise_distance")
+def _similarity(call: Call) -> Value:
+    dims, lead = shapes.elementwise(call.tensors() or [call.tensor])
+    axis = call.int_arg(2, "dim", default=1) if call.op == "cosine_similarity" else -1
+    at = shapes.normal(axis, len(dims)) if dims is not None else None
+    if dims is None or at is None:
+        return like(call, None, lead if axis else None)
+    return like(call, tuple(d for i, d in enumerate(dims) if i != at))
+
+
+@handles("einsum")
+def _einsum(call: Call) -> Value:
+    equation = call.args[0] if call.args else None
+    text = equation.literal if isinstance(equation, Const) else None
+    tensors = call.tensors()
+    dims = einsum(text, tensors, call.engine.context.axes) if isinstance(text, str) else None
+    return like(call, dims, shapes.elementwise(tensors)[1] if tensors else None)
+
+
+def einsum(text: str, tensors: Sequence[Tensor], axes: shapes.Axes) -> shapes.Dims | None:
+    """Dims of `torch.einsum`, the implicit form and the ellipsis included."""
+    left, arrow, right = text.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(tensors):
+        return None
+    sizes: dict[str, Extent] = {}
+    rest: shapes.Dims | None = ()
+    for term, t in zip(terms, tensors, strict=True):
+        first, dots, last = term.partition("...")
+        if t.dims is None:
+            if dots:
+                return None
+            found = [shapes.extent_of(t, i, axes) for i in range(len(first))]
+        elif len(t.dims) < len(first) + len(last) or (not dots and len(t.dims) != len(first)):
+            return None
+        else:
+            found = [*t.dims[: len(first)], *t.dims[len(t.dims) - len(last) :]]
+            rest = shapes.broadcast(rest, t.dims[len(first) : len(t.dims) - len(last)]) if dots else rest
+        for letter, extent in zip(first + last, found, strict=True):
+            if letter not in sizes or isinstance(extent, Dim) or as_int(sizes[letter]) == 1:
+                sizes[letter] = extent
+    if not arrow:
+        letters = "".join(terms).replace(".", "")
+        right = "..." + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    before, dots, after = right.partition("...")
+    if rest is None or not set(before + after) <= sizes.keys():
+        return None
+    return (*(sizes[c] for c in before), *(rest if dots else ()), *(sizes[c] for c in after))

@@ -1,0 +1,87 @@
+"""Transfer functions of operators that select by index or by data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnxlint.flow.operators.transfer import Call, handles, like
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import CONFIG, Const, Data, Extent, Seq, Tensor, Tuple, Value, as_int
+
+
+@handles("topk")
+def _topk(call: Call) -> Value:
+    t = call.tensor
+    k, axis = call.arg(1, "k"), call.int_arg(2, "dim", default=-1)
+    dims: shapes.Dims | None = None
+    if t.dims is not None and axis is not None and shapes.normal(axis, len(t.dims)) is not None:
+        at = axis % len(t.dims)
+        dims = (*t.dims[:at], shapes.from_value(k) if k is not None else CONFIG, *t.dims[at + 1 :])
+    one = like(call, dims, t.lead, t.kind)
+    return Tuple((one, replace(one, kind="index")))
+
+
+@handles("gather", "take_along_dim")
+def _gather(call: Call) -> Value:
+    index = call.arg(2, "index", "indices") if call.op == "gather" else call.arg(1, "indices")
+    return like(call, index.dims if isinstance(index, Tensor) else None, call.tensor.lead, call.tensor.kind)
+
+
+@handles("index_select")
+def _index_select(call: Call) -> Value:
+    t, axis, index = call.tensor, call.int_arg(1, "dim"), call.arg(2, "index")
+    if t.dims is None or axis is None or not isinstance(index, Tensor) or not index.dims:
+        return like(call, None, None, t.kind)
+    at = axis % len(t.dims)
+    return like(call, (*t.dims[:at], index.dims[0], *t.dims[at + 1 :]), None, t.kind)
+
+
+@handles("one_hot")
+def _one_hot(call: Call) -> Value:
+    t = call.tensor
+    classes = call.arg(1, "num_classes")
+    size = shapes.from_value(classes) if classes is not None and as_int(classes) != -1 else CONFIG
+    return like(call, (*t.dims, size) if t.dims is not None else None, t.lead, "index")
+
+
+@handles("nonzero", "argwhere")
+def _nonzero(call: Call) -> Value:
+    t = call.tensor
+    ragged = Data(call.engine.site(call.node, ""), t.source != "input", True, t.trace)
+    rank: Extent = Const(len(t.dims)) if t.dims is not None else CONFIG
+    as_tuple = call.arg(1, "as_tuple")
+    if isinstance(as_tuple, Const) and as_tuple.literal is True:
+        one = like(call, (ragged,), None, "index")
+        return Tuple((one,) * len(t.dims)) if t.dims is not None else Seq(one)
+    return like(call, (ragged, rank), None, "index")
+
+
+@handles("where1")
+def _where_one(call: Call) -> Value:
+    return _nonzero(replace(call, kwargs={"as_tuple": Const(True)}))
+
+
+@handles("masked_select")
+def _masked_select(call: Call) -> Value:
+    t = call.tensor
+    ragged = Data(call.engine.site(call.node, ""), t.source != "input", True, t.trace)
+    return like(call, (ragged,), None, t.kind)
+
+
+@handles("unique", "unique_consecutive")
+def _unique(call: Call) -> Value:
+    t = call.tensor
+    ragged = Data(call.engine.site(call.node, ""), t.source != "input", True, t.trace)
+    values = like(call, (ragged,), None, t.kind)
+    results: list[Value] = [values]
+    for position, name in ((2, "return_inverse"), (3, "return_counts")):
+        flag = call.arg(position if call.op == "unique" else position - 1, name)
+        if isinstance(flag, Const) and flag.literal is True:
+            results.append(like(call, t.dims if position == 2 else (ragged,), None, "index"))
+    return Tuple(tuple(results)) if len(results) > 1 else values
+
+
+@handles("bincount")
+def _bincount(call: Call) -> Value:
+    ragged = Data(call.engine.site(call.node, ""), call.tensor.source != "input", True, call.tensor.trace)
+    return like(call, (ragged,), None, "index")

@@ -1,0 +1,206 @@
+"""Transfer functions of operators on spatial axes: convolution, pooling, resizing, padding, folding."""
+
+from __future__ import annotations
+
+from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.operators.transfer import Call, handles, like
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import CONFIG, Const, Dim, Extent, Seq, Shape, Tensor, Tuple, Value, as_int, is_none
+
+
+@handles("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+def _convolution(call: Call) -> Value:
+    t, rank = call.tensor, int(call.op[-2])
+    weight = call.arg(1, "weight")
+    if t.dims is None or len(t.dims) < rank + 1:
+        return like(call, None, t.lead)
+    kernel: list[int | None] = [None] * rank
+    channels: Extent = CONFIG
+    transposed = "transpose" in call.op
+    if isinstance(weight, Tensor) and weight.dims is not None and len(weight.dims) == rank + 2:
+        kernel = [as_int(d) for d in weight.dims[2:]]
+        channels = weight.dims[0]
+        if transposed:
+            groups = call.arg(6, "groups")
+            channels = shapes.fold((weight.dims[1], shapes.from_value(groups) if groups is not None else Const(1)))
+    dilation = call.arg(7 if transposed else 5, "dilation")
+    rows = shapes.windows(rank, kernel, call.arg(3, "stride"), call.arg(4, "padding"), dilation)
+    if transposed:
+        spatial = expand(t.dims[-rank:], rows, call.arg(5, "output_padding"))
+    else:
+        spatial = tuple(shapes.slide(d, w) for d, w in zip(t.dims[-rank:], rows, strict=True))
+    return like(call, (*t.dims[: -rank - 1], channels, *spatial), None, "float")
+
+
+def expand(dims: shapes.Dims, rows: list[shapes.Window], more: Value | None) -> shapes.Dims:
+    """Spatial sizes after a transposed convolution."""
+    added = shapes.each(more, len(rows), 0)
+    return tuple(
+        shapes.resized(d, lambda n, w=w, m=m: w.transposed(n, m))  # type: ignore[misc]
+        for d, w, m in zip(dims, rows, added, strict=True)
+    )
+
+
+@handles("max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d")
+def _pooling(call: Call) -> Value:
+    t, rank = call.tensor, int(call.op[-2])
+    if t.dims is None or len(t.dims) < rank + 1:
+        return like(call, None, t.lead)
+    first = 2 if call.op.startswith("lp") else 1
+    kernel, stride = call.arg(first, "kernel_size"), call.arg(first + 1, "stride")
+    if call.op.startswith("max"):
+        dilation, ceil = call.arg(4, "dilation"), call.arg(5, "ceil_mode")
+    else:
+        dilation, ceil = None, call.arg(first + 3, "ceil_mode")
+    padding = call.arg(first + 2, "padding") if first == 1 else None
+    stride = stride if stride is not None and not is_none(stride) and stride != Tuple(()) else kernel
+    rows = shapes.windows(rank, kernel, stride, padding, dilation, ceil)
+    spatial = tuple(shapes.slide(d, w) for d, w in zip(t.dims[-rank:], rows, strict=True))
+    result = like(call, (*t.dims[:-rank], *spatial), None, t.kind)
+    both = call.arg(6, "return_indices")
+    if call.op.startswith("max") and isinstance(both, Const) and both.literal is True:
+        return Tuple((result, result))
+    return result
+
+
+@handles(
+    "interpolate",
+    "upsample",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "grid_sample",
+)
+def _resize(call: Call) -> Value:
+    t = call.tensor
+    rank = int(call.op[-2]) if "pool" in call.op else len(t.dims or ()) - 2
+    if t.dims is None or rank < 1 or len(t.dims) < rank + 1:
+        return like(call, None, t.lead)
+    given = call.arg(1, "size", "output_size")
+    before = t.dims[-rank:]
+    if call.op == "grid_sample":
+        grid = call.arg(1, "grid")
+        known = isinstance(grid, Tensor) and grid.dims is not None and len(grid.dims) == rank + 2
+        spatial = grid.dims[1:-1] if isinstance(grid, Tensor) and grid.dims and known else (CONFIG,) * rank
+    else:
+        spatial = resize(before, given, call.arg(2, "scale_factor") if "pool" not in call.op else None)
+    return like(call, (*t.dims[:-rank], *spatial), None, t.kind)
+
+
+def resize(before: shapes.Dims, given: Value | None, scale: Value | None) -> shapes.Dims:
+    """Spatial sizes after a resize to a size, or by a factor."""
+    rank = len(before)
+    if isinstance(given, Shape):
+        dims = given.tensor.dims
+        return dims if dims is not None and len(dims) == rank else before
+    if isinstance(given, Tuple) and len(given.items) == rank:
+        return tuple(d if is_none(v) else shapes.from_value(v) for v, d in zip(given.items, before, strict=True))
+    if given is not None and not is_none(given) and not isinstance(given, (Tuple, Seq)):
+        return (shapes.from_value(given),) * rank
+    factors = scale.items if isinstance(scale, Tuple) and len(scale.items) == rank else (scale,) * rank
+
+    def scaled(size: Extent, factor: Value | None) -> Extent:
+        number = factor.literal if isinstance(factor, Const) else None
+        if number == 1:
+            return size
+        return shapes.resized(size, lambda n: int(n * number) if isinstance(number, (int, float)) else None)
+
+    return tuple(scaled(d, f) for d, f in zip(before, factors, strict=True))
+
+
+@handles("pixel_shuffle", "pixel_unshuffle")
+def _shuffle(call: Call) -> Value:
+    factor = call.int_arg(1, "upscale_factor", "downscale_factor")
+    return like(call, shuffle(call.tensor.dims, factor, call.op == "pixel_shuffle"), call.tensor.lead, call.tensor.kind)
+
+
+def shuffle(dims: shapes.Dims | None, factor: int | None, up: bool) -> shapes.Dims | None:
+    """Dims after channels moved into space (`up`) or back."""
+    if dims is None or len(dims) < 3:
+        return None
+
+    def times(n: int) -> int | None:
+        return n * factor if factor is not None else None
+
+    def by(n: int, power: int) -> int | None:
+        return n // factor**power if factor else None
+
+    if up:
+        channels = shapes.resized(dims[-3], lambda n: by(n, 2))
+        return (*dims[:-3], channels, *(shapes.resized(d, times) for d in dims[-2:]))
+    channels = shapes.resized(dims[-3], lambda n: n * factor**2 if factor is not None else None)
+    return (*dims[:-3], channels, *(shapes.resized(d, lambda n: by(n, 1)) for d in dims[-2:]))
+
+
+@handles("pad")
+def _pad(call: Call) -> Value:
+    t = call.tensor
+    return unflattened_sizes.padded(like(call, pad(t.dims, call.arg(1, "pad")), t.lead, t.kind), call.arg(2, "mode"))
+
+
+def pad(dims: shapes.Dims | None, amounts: Value | None) -> shapes.Dims | None:
+    """Dims after `F.pad`: two amounts for each axis, the last axis first."""
+    if dims is None:
+        return None
+    if not isinstance(amounts, Tuple) or len(amounts.items) % 2 or len(amounts.items) > 2 * len(dims):
+        return tuple(shapes.combine(d, CONFIG) for d in dims)
+    result = list(dims)
+    for axis in range(len(amounts.items) // 2):
+        for amount in amounts.items[2 * axis : 2 * axis + 2]:
+            result[-1 - axis] = _sum(result[-1 - axis], shapes.from_value(amount))
+    return tuple(result)
+
+
+def _sum(a: Extent, b: Extent) -> Extent:
+    if as_int(b) == 0:
+        return a
+    x, y = (d.example if isinstance(d, Dim) else as_int(d) for d in (a, b))
+    return shapes.combine(a, b, x + y if x is not None and y is not None else None)
+
+
+@handles("unfold")
+def _unfold(call: Call) -> Value:
+    t = call.tensor
+    if call.method:
+        axis, kernel, step = call.int_arg(1, "dimension"), call.int_arg(2, "size"), call.int_arg(3, "step")
+        if t.dims is None or axis is None or shapes.normal(axis, len(t.dims)) is None:
+            return like(call, None, None, t.kind)
+        at = axis % len(t.dims)
+        count = shapes.slide(t.dims[at], shapes.Window(kernel, step))
+        size: Extent = Const(kernel) if kernel is not None else CONFIG
+        return like(call, (*t.dims[:at], count, *t.dims[at + 1 :], size), None, t.kind)
+    kernel_size, dilation = call.arg(1, "kernel_size"), call.arg(2, "dilation")
+    return like(
+        call, columns(t.dims, kernel_size, dilation, call.arg(3, "padding"), call.arg(4, "stride")), t.lead, t.kind
+    )
+
+
+def columns(
+    dims: shapes.Dims | None, kernel: Value | None, dilation: Value | None, padding: Value | None, stride: Value | None
+) -> shapes.Dims | None:
+    """Dims after `F.unfold`: sliding blocks as columns."""
+    if dims is None or len(dims) != 4:
+        return None
+    rows = shapes.windows(2, kernel, stride, padding, dilation)
+    area = [Const(w.kernel) if w.kernel is not None else CONFIG for w in rows]
+    counts = [shapes.slide(d, w) for d, w in zip(dims[2:], rows, strict=True)]
+    return (dims[0], shapes.fold((dims[1], *area)), shapes.fold(counts))
+
+
+@handles("fold")
+def _fold(call: Call) -> Value:
+    t = call.tensor
+    return like(call, folded(t.dims, call.arg(1, "output_size"), call.arg(2, "kernel_size")), t.lead, t.kind)
+
+
+def folded(dims: shapes.Dims | None, output: Value | None, kernel: Value | None) -> shapes.Dims | None:
+    """Dims after `F.fold`: columns back to an image."""
+    if dims is None or len(dims) != 3:
+        return None
+    area = shapes.product([Const(k) if k is not None else CONFIG for k in shapes.each(kernel, 2, None)])
+    sizes = output.items if isinstance(output, Tuple) and len(output.items) == 2 else (output, output)
+    spatial = tuple(shapes.from_value(v) if v is not None else CONFIG for v in sizes)
+    return (dims[0], shapes.resized(dims[1], lambda n: n // area if area else None), *spatial)

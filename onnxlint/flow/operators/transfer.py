@@ -1,0 +1,174 @@
+"""The frame of the transfer functions: a call of an operator, their register, what the operator table alone tells."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import shapes
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    UNKNOWN,
+    Array,
+    Config,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    Seq,
+    Shape,
+    Tensor,
+    Tuple,
+    Value,
+    as_int,
+)
+from onnxlint.flow.values.joins import element
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a torch operator: the tensor it works on is the first of `args`, method or function alike."""
+
+    engine: Engine
+    op: str
+    name: str
+    args: list[Value]
+    kwargs: dict[str, Value]
+    node: ast.AST
+    method: bool = False
+
+    def arg(self, position: int, *names: str) -> Value | None:
+        """An argument by position (0 is the tensor) or by one of its names."""
+        for name in names:
+            if name in self.kwargs:
+                return self.kwargs[name]
+        return self.args[position] if position < len(self.args) else None
+
+    def int_arg(self, position: int, *names: str, default: int | None = None) -> int | None:
+        """A literal integer argument; `default` where it is not given; None where it is not a literal."""
+        given = self.arg(position, *names)
+        return default if given is None else as_int(given)
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor that the operator works on."""
+        first = self.args[0] if self.args else next((v for v in self.kwargs.values() if isinstance(v, Tensor)), None)
+        return first if isinstance(first, Tensor) else Tensor(source="made")
+
+    def tensors(self) -> list[Tensor]:
+        """Every tensor among the arguments, lists of tensors included."""
+        found: list[Tensor] = []
+        for v in [*self.args, *self.kwargs.values()]:
+            if isinstance(v, Tensor):
+                found.append(v)
+            elif isinstance(v, Tuple):
+                found += [i for i in v.items if isinstance(i, Tensor)]
+            elif isinstance(v, Seq) and isinstance(v.item, Tensor):
+                found.append(v.item)
+        return found
+
+    def sizes(self, start: int, *names: str) -> list[Value] | None:
+        """A size given as separate numbers or as one tuple; None where it cannot be told apart."""
+        given = next((self.kwargs[n] for n in names if n in self.kwargs), None)
+        rest = [given] if given is not None else self.args[start:]
+        if len(rest) == 1:
+            only = rest[0]
+            if isinstance(only, Tuple):
+                return list(only.items)
+            if isinstance(only, Shape):
+                return list(only.tensor.dims) if only.tensor.dims is not None else None
+            if isinstance(only, (Seq, Config)) or only == UNKNOWN:
+                return None
+        return list(rest)
+
+    def made(self, dims: Sequence[Extent] | None, kind: str | None = None, source: str = "made") -> Tensor:
+        """A fresh tensor made here."""
+        return Tensor(tuple(dims) if dims is not None else None, None, source, kind, None, self.engine.place(self.node))
+
+    def source(self) -> str:
+        """What the result depends on: the inputs if any argument does."""
+        found = [t.source for t in self.tensors()]
+        return next((s for s in ("input", "weight") if s in found), "made")
+
+
+Handler = Callable[[Call], Value]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*ops: str) -> Callable[[Handler], Handler]:
+    """Register the transfer function of some operators."""
+
+    def register(handler: Handler) -> Handler:
+        for op in ops:
+            HANDLERS[op] = handler
+        return handler
+
+    return register
+
+
+def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind: str | None = None) -> Tensor:
+    """A result that depends on what the arguments depend on."""
+    tensors = call.tensors()
+    trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
+    source = call.source()
+    # What is not known may well depend on the inputs.
+    hidden = source == "weight" and (UNKNOWN in call.args or any(t.guessed for t in tensors))
+    return Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
+
+
+def cast_kind(call: Call) -> str | None:
+    """The kind of numbers after `x.to(...)`."""
+    given = call.arg(1, "dtype")
+    kind = kind_of(given) if given is not None else call.tensor.kind
+    return "index" if kind == "int" and call.tensor.kind in ("bool", "index") else kind
+
+
+def kind_of(v: Value | None) -> str | None:
+    """The kind of numbers that a dtype argument stands for."""
+    text = getattr(v, "name", "") if v is not None else ""
+    tail = str(text).rpartition(".")[2]
+    for kind, names in (
+        ("int", ("int", "long", "short", "uint")),
+        ("float", ("float", "half", "double", "bfloat")),
+        ("bool", ("bool",)),
+        ("complex", ("complex", "cfloat", "cdouble")),
+    ):
+        if tail.startswith(names):
+            return kind
+    return None
+
+
+def result_by_table(call: Call, returns: str) -> Value:
+    """The result of an operator without a transfer function of its own, by what the operator table says."""
+    if returns == "tensor":
+        return like(call, None, None)
+    if returns == "tensors":
+        return Seq(like(call, None, None))
+    if returns in ("int", "float", "bool", "other", "none"):
+        return CONFIG
+    if returns == "shape":
+        return Shape(call.tensor)
+    return UNKNOWN
+
+
+def numpy_result(call: Call) -> Value:
+    """The result of a numpy function: an array of data if any argument is tensor data."""
+    for v in [*call.args, *call.kwargs.values()]:
+        inner = element(v) if isinstance(v, (Tuple, Seq)) else v
+        if isinstance(inner, Array):
+            return Array(inner.site, inner.fixed, inner.trace)
+        if isinstance(inner, Tensor):
+            return Array(call.engine.site(call.node, call.name), inner.source != "input", inner.trace)
+        if isinstance(inner, Data):
+            return Array(inner.site, inner.fixed, inner.trace)
+        if isinstance(inner, Dim):
+            site = inner.site or call.engine.site(call.node, call.name)
+            return replace(inner, site=site, plain=False)
+    return CONFIG
+
+
+def dict_values(v: Dict) -> list[Value]:
+    """Every value that a dict may hold."""
+    return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])

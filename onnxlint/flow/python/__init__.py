@@ -1,0 +1,1 @@
+"""What Python itself does with abstract values: arithmetic, conditions, names, arguments."""

@@ -1,0 +1,409 @@
+"""Conditions: what a test reads, which arm each exporter takes, and what an arm knows of the names tested."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from onnxlint.flow.lowering import sizes_as_numbers
+from onnxlint.flow.python.arithmetic import Arithmetic
+from onnxlint.flow.state import observations
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    Config,
+    Const,
+    Dim,
+    Tensor,
+    Truth,
+    Unknown,
+    Value,
+    reads_data,
+    truth_of,
+)
+from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
+from onnxlint.flow.values.joins import join
+from onnxlint.flow.values.size_forms import tells_forms, unfolds
+
+
+@dataclass(slots=True)
+class Test:
+    """What a condition reads, and what each exporter's trace makes of it (True, False or None: not decided).
+
+    Of each value read: the exporters that read it, and whether that takes a flag that is off by default. `usual` is
+    what the condition is where nobody turns on such a flag.
+    """
+
+    reads: list[tuple[Value, tuple[str, ...], bool]]
+    verdict: dict[str, bool | None]
+    usual: bool | None = None
+
+    def may_be(self, wanted: bool) -> tuple[str, ...]:
+        """The exporters whose trace may take this arm."""
+        return tuple(e for e, v in self.verdict.items() if v is not (not wanted))
+
+
+class Conditions(Arithmetic):
+    """The part of a frame that works out tests, and the expressions that are decided by one."""
+
+    def test(self, node: ast.expr) -> Test:
+        """Evaluate a condition: what it reads under which exporters, and what each exporter makes of it."""
+        mask = self.engine.context.exporters
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.test(node.operand)
+            usual = None if inner.usual is None else not inner.usual
+            return Test(inner.reads, {e: None if v is None else not v for e, v in inner.verdict.items()}, usual)
+        if isinstance(node, ast.BoolOp):
+            before = {n: self.scope.names[n] for v in node.values for n in _narrowed(v) if n in self.scope.names}
+            result = self.test(node.values[0])
+            for i, value in enumerate(node.values[1:], 1):
+                if isinstance(node.op, ast.And) and _tells_forms(node.values[i - 1], value):
+                    continue
+                self.narrowing(node.values[i - 1])(isinstance(node.op, ast.And))
+                result = self._test_both(result, value, isinstance(node.op, ast.Or))
+            for name, v in before.items():
+                self.scope.names[name] = v
+            return result
+        with self.engine.within(testing=True):
+            v = self.eval(node)
+        if isinstance(v, Dim) and isinstance(node, ast.Compare) and tells_forms(node):
+            return Test([], dict.fromkeys(mask, None))
+        if isinstance(v, Truth):
+            return Test([], {e: v.verdict(e) for e in mask})
+        if isinstance(v, Const):
+            return Test([], dict.fromkeys(mask, bool(v.literal)))
+        asks = reads_data(v) or isinstance(v, Dim)
+        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), self._usual(node, v))
+
+    def _usual(self, node: ast.expr, v: Value) -> bool | None:
+        """What a flag, or its comparison with a literal, is where nobody turns the flag on."""
+        if isinstance(v, Config) and v.off:
+            return False
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.left, ast.Name)):
+            return None
+        flag, literal = self.scope.lookup(node.left.id), node.comparators[0]
+        if not (isinstance(flag, Config) and flag.off and isinstance(literal, ast.Constant)):
+            return None
+        same = repr(literal.value) == flag.off
+        if isinstance(node.ops[0], (ast.Is, ast.Eq)):
+            return same
+        return not same if isinstance(node.ops[0], (ast.IsNot, ast.NotEq)) else None
+
+    def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
+        """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
+        mask = self.engine.context.exporters
+        exporters = tuple(e for e in mask if left.verdict.get(e) is not stops)
+        asked = left.usual is stops
+        with self.engine.within(exporters=exporters, asked=self.engine.context.asked or asked):
+            right = self.test(second) if exporters else Test([], {})
+        verdict: dict[str, bool | None] = {}
+        for e in mask:
+            a, b = left.verdict.get(e), right.verdict.get(e)
+            if a is stops:
+                verdict[e] = stops
+            elif a is None:
+                verdict[e] = stops if b is stops else None
+            else:
+                verdict[e] = b
+        decided = {e for e in mask if verdict[e] is not None and left.verdict.get(e) is None}
+        reads = left.reads  # of a long row of conditions they are many: gone through only where an exporter decides
+        if decided:
+            reads = [(v, m, a) for v, n, a in reads if (m := tuple(e for e in n if e not in decided))]
+        reads += [(v, m, a or asked) for v, m, a in right.reads if m]
+        usual = stops if stops in (left.usual, right.usual) else left.usual if left.usual is right.usual else None
+        return Test(reads, verdict, usual)
+
+    def e_boolean(self, node: ast.BoolOp) -> Value:
+        """`a and b` as a value: its truth is asked of `a`."""
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        left = self.eval(node.values[0])
+        for right in node.values[1:]:
+            left = self._boolean(word, left, right, node)
+        return left
+
+    def _boolean(self, word: str, left: Value, second: ast.expr, node: ast.BoolOp) -> Value:
+        if isinstance(left, Const):
+            decided = bool(left.literal)
+            if decided == (word == "or"):
+                return left
+            return self.eval(second)
+        if isinstance(left, Tensor) and not self.engine.context.testing:
+            self.engine.emit_operator(node, left, word)
+        if isinstance(left, Truth):
+            exporters = tuple(e for e in self.engine.context.exporters if left.verdict(e) is not (word == "or"))
+            with self.engine.within(exporters=exporters):
+                right = self.eval(second) if exporters else CONFIG
+            if isinstance(right, (Const, Config, Unknown, Truth)):
+                return _both(word, left, right)
+            return right
+        if isinstance(left, Dim):  # Python asks the comparison for its truth
+            left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
+        off = word == "and" and isinstance(left, Config) and left.off != ""
+        with self.engine.asking(off):
+            right = self.eval(second)
+        if off:
+            return left
+        if isinstance(left, (Config, Unknown)) and isinstance(right, Const) and bool(right.literal) == (word == "or"):
+            return Const(word == "or")  # `flag and self.training`
+        if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
+            return _both(word, left, right)
+        if isinstance(left, Tensor):
+            # `tensor or default` gives either; what comes out of a comparison is a truth read from data.
+            return right if isinstance(right, Tensor) else left
+        return join(left, right)
+
+    def e_ternary(self, node: ast.IfExp) -> Value:
+        """`a if test else b`."""
+        test = self.test(node.test)
+        for v, mask, asked in test.reads:
+            with self.engine.asking(asked):
+                self.engine.emit_read(observations.Branch, node.test, v, mask, keyword="ternary")
+        held = self.engine.context.exporters
+        results: list[Value] = []
+        for arm, wanted in ((node.body, True), (node.orelse, False)):
+            mask = tuple(e for e in test.may_be(wanted) if e in held)
+            if mask:
+                before = dict(self.scope.names)
+                self.narrowing(node.test)(wanted)
+                if not wanted:
+                    self._doubt(node.test)
+                asked = self.engine.context.asked or test.usual is (not wanted)
+                with self.engine.within(exporters=mask, asked=asked):
+                    results.append(self.eval(arm))
+                self.scope.names = before
+        result = results[0] if results else UNKNOWN
+        sizes = [v for v in results if isinstance(v, Dim)]
+        made = any(isinstance(v, Tensor) and v.source == "made" for v in results)
+        if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):
+            return sizes[0]  # of one size, an exporter's arm makes a tensor
+        if test.usual is not None and len(results) > 1:
+            return results[0] if test.usual else results[1]
+        for other in results[1:]:
+            result = join(result, other)
+        return result
+
+    def narrowing(self, test: ast.expr) -> Callable[[bool], None]:
+        """What `x is None` and `isinstance(x, T)` say of a name in each arm."""
+        negated = False
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, negated = test.operand, not negated
+
+        def narrow(arm: bool) -> None:
+            if isinstance(test, ast.BoolOp):
+                if (arm != negated) == isinstance(test.op, ast.And):  # every part holds, or none does
+                    for value in test.values:
+                        self.narrowing(value)(arm != negated)
+            elif (
+                isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and _is_none_literal(test.comparators)
+            ):
+                same = isinstance(test.ops[0], (ast.Is, ast.Eq))
+                if (arm != negated) == same:
+                    self.scope.names[test.left.id] = NONE
+            elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
+                self.narrow_instance(test, arm != negated)
+
+        return narrow
+
+    def narrow_instance(self, call: ast.Call, holds: bool) -> None:
+        """In the arm where `isinstance(x, (int, str, list, …))` holds, x is not a tensor."""
+        if not 1 <= len(call.args) <= 2 or call.keywords or not isinstance(call.args[0], ast.Name):
+            return
+        name = call.args[0].id
+        current = self.scope.lookup(name)
+        kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
+        is_tensor = "Tensor" in kinds
+        if isinstance(current, Tensor) and is_tensor != holds:
+            self.scope.names[name] = UNKNOWN
+        elif holds and is_tensor and current == UNKNOWN:
+            self.scope.names[name] = Tensor(trace=self.step(f"`{name}` is a tensor here", None))
+
+    def report_branch(
+        self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
+    ) -> None:
+        """Emit a Branch (or an Assertion, where an arm only raises) for what a condition reads."""
+        if not test.reads:
+            return
+        raises = bool(body) and all(isinstance(s, ast.Raise) for s in body) and not orelse
+        other = orelse or self._rest(body)
+        quiet = (
+            (bool(body) and not orelse and all(_only_talks(s) for s in body))
+            or splits_work(body, other)
+            or unfolds(node, body)
+            or self.pieces(node, body, other) is not None
+        )
+        for v, mask, asked in test.reads:
+            with self.engine.asking(asked):
+                if raises or (quiet and isinstance(v, Dim)):
+                    if raises:
+                        self.report_assertion(node, v, mask, keyword, ast.NotEq)
+                else:
+                    leaves = (
+                        _leaves(body, orelse)
+                        if keyword == "if" and self.engine.context.looping and reads_data(v)
+                        else ""
+                    )
+                    form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
+                    self.engine.emit_read(observations.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+
+    def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
+        """The arm that only a tensor too large for one go takes, True for `body`; None where no arm is."""
+        if self.unit is None or not asks_for_memory(test, self.body.function, self._number):
+            return None
+        if in_pieces(other, body):
+            return True
+        return False if in_pieces(body, other) else None
+
+    def _number(self, node: ast.expr) -> float | None:
+        """The number of an expression that is fixed in the source."""
+        v = self.eval(node)
+        return float(v.literal) if isinstance(v, Const) and isinstance(v.literal, (int, float)) else None
+
+    def _doubt(self, test: ast.expr) -> None:
+        """In the last arm of `a if isinstance(x, list) else b`, what was taken for a tensor may be anything."""
+        asks = isinstance(test, ast.Call) and _last_name(test.func) == "isinstance" and len(test.args) == 2
+        if isinstance(test, ast.Call) and asks and isinstance(test.args[0], ast.Name):
+            current = self.scope.lookup(test.args[0].id)
+            if isinstance(current, Tensor) and _last_name(test.args[1]) in ("list", "tuple"):
+                self.scope.names[test.args[0].id] = UNKNOWN
+
+    def awaits_state(self, test: ast.expr) -> bool:
+        """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        unit = self.owner.find_method("__init__") if self.owner is not None else None
+        return unit is not None and any(
+            isinstance(part, ast.Compare)
+            and isinstance(part.ops[0], ast.IsNot)
+            and _is_none_literal(part.comparators)
+            and isinstance(part.left, ast.Attribute)
+            and part.left.attr in self.engine.stated
+            and f"self.{part.left.attr} = None" in unit.text
+            for part in parts
+        )
+
+    def _rest(self, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+        """What the function does where an arm that returns is not taken."""
+        if self.unit is None or not body or not isinstance(body[-1], ast.Return):
+            return ()
+        at = _branches(self.body.function).get(id(body))
+        return self.body.function.body[at + 1 : at + 1 + REST] if at is not None else ()
+
+    def report_assertion(
+        self, node: ast.expr, v: Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
+    ) -> None:
+        """Emit an Assertion; where it holds a declared axis to one size (by `equality`), say that too."""
+        pinned = (
+            isinstance(v, Dim)
+            and v.sure
+            and v.form == ""
+            and self.engine.context.axes.declared is not None
+            and isinstance(node, ast.Compare)
+            and len(node.ops) == 1
+            and isinstance(node.ops[0], equality)
+            and any(isinstance(d, Dim) and d.plain for d in (self.eval(node.left), self.eval(node.comparators[0])))
+        )
+        if pinned and isinstance(v, Dim):
+            sizes_as_numbers.pinned(self.engine, node, v, keyword, mask)
+        self.engine.emit_read(observations.Assertion, node, v, mask, keyword=keyword)
+
+
+@lru_cache(maxsize=256)
+def _branches(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[int, int]:
+    """Which statement of a function an `if` is, by the identity of its body; the function is kept as long."""
+    return {id(s.body): at for at, s in enumerate(function.body) if isinstance(s, ast.If)}
+
+
+def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+    """How an arm leaves the loop around it; "" where none does."""
+    waiting: list[ast.AST] = [*body, *orelse]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Break, ast.Continue, ast.Return)):
+            return type(node).__name__.lower()
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            waiting += [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            waiting += ast.iter_child_nodes(node)
+    return ""
+
+
+_PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
+
+
+def _size_form(v: Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+    """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
+    if v.form != "remainder":
+        return v.form
+    for statement in (*body, *orelse):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and _last_name(node.func).startswith(_PADS):
+                return "padding"
+    return ""
+
+
+def _both(word: str, left: Value, right: Value) -> Truth:
+    a, b = truth_of(left), truth_of(right)
+    return a.either(b) if word == "or" else a.negated().either(b.negated()).negated()
+
+
+def _is_none_literal(comparators: Sequence[ast.expr]) -> bool:
+    """True for what stands right of `==` in `x == None`."""
+    return len(comparators) == 1 and isinstance(comparators[0], ast.Constant) and comparators[0].value is None
+
+
+def _last_name(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _tells_forms(before: ast.expr, test: ast.expr) -> bool:
+    """True for `x.shape[0] == 4` after `x.ndim == 3`: two forms of an input, of which an export has one."""
+    if not (isinstance(before, ast.Compare) and isinstance(test, ast.Compare)):
+        return False
+    sizes, number = test.left, test.comparators[0]
+    if not (isinstance(sizes, ast.Subscript) and isinstance(test.ops[0], ast.Eq)):
+        return False
+    single = isinstance(number, ast.Constant) and number.value in (0, 1)
+    if single or not (isinstance(sizes.value, ast.Attribute) and sizes.value.attr == "shape"):
+        return False
+    rank = before.left.func if isinstance(before.left, ast.Call) else before.left
+    asks = isinstance(rank, ast.Attribute) and rank.attr in ("ndim", "dim")
+    return asks and isinstance(rank, ast.Attribute) and ast.dump(rank.value) == ast.dump(sizes.value.value)
+
+
+def _narrowed(test: ast.expr) -> list[str]:
+    """The names that a part of a condition may say something of, where it stands alone."""
+    while isinstance(test, ast.UnaryOp):
+        test = test.operand
+    if isinstance(test, ast.BoolOp):
+        return [name for value in test.values for name in _narrowed(value)]
+    asked = (
+        test.left
+        if isinstance(test, ast.Compare)
+        else test.args[0]
+        if isinstance(test, ast.Call) and test.args
+        else test
+    )
+    return [asked.id] if isinstance(asked, ast.Name) and asked is not test else []
+
+
+def _only_talks(statement: ast.stmt) -> bool:
+    """True for statements that cannot change what is computed: log, warn, print, pass."""
+    if isinstance(statement, ast.Pass):
+        return True
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):  # x = x.contiguous()
+        f, target = statement.value.func, statement.targets[0]
+        same = isinstance(f, ast.Attribute) and ast.dump(f.value) == ast.dump(target).replace("Store()", "Load()")
+        return same and isinstance(f, ast.Attribute) and f.attr == "contiguous"
+    if isinstance(statement, ast.Expr):
+        if isinstance(statement.value, ast.Constant):
+            return True
+        if isinstance(statement.value, ast.Call):
+            f = statement.value.func
+            name = f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")
+            return name in ("print", "warn", "warning", "warning_once", "info", "debug", "error", "log", "deprecate")
+    return False

@@ -1,0 +1,404 @@
+"""What a parameter of an entry point is taken for, by annotation, default and name, when no call tells."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    NONE,
+    UNKNOWN,
+    Config,
+    Dict,
+    Dim,
+    Extent,
+    Instance,
+    Object,
+    Seq,
+    Tensor,
+    Trace,
+    Value,
+    literal_size,
+)
+from onnxlint.project.classes import ClassInfo, FunctionUnit, dotted
+from onnxlint.project.modules import ModuleInfo
+
+MANY, LONG = 100, 10_000  # parameters of a function, characters of a line, past which patterns read its lines alone
+_WORD = re.compile(r"\w+")
+_TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
+_JAXTYPING = (
+    "Float",
+    "Int",
+    "Bool",
+    "Shaped",
+    "Num",
+    "Real",
+    "Complex",
+    "Inexact",
+    "Integer",
+    "UInt",
+    "Float32",
+    "Int64",
+    "Float16",
+)
+_PLAIN = ("int", "float", "bool", "str", "bytes", "dict", "Callable", "device", "dtype", "None", "Literal", "type")
+
+_TENSOR_NAMES = frozenset(
+    [
+        "mask",
+        "attn_mask",
+        "attention_mask",
+        "key_padding_mask",
+        "src_mask",
+        "tgt_mask",
+        "context",
+        "cond",
+        "skip",
+        "residual",
+        "hidden",
+        "hidden_states",
+        "memory",
+        "state",
+        "states",
+        "h0",
+        "c0",
+        "hx",
+        "past",
+        "past_key_values",
+        "pos",
+        "position_ids",
+        "positions",
+        "pos_embed",
+        "bias",
+        "labels",
+        "target",
+        "targets",
+        "lengths",
+        "inputs_embeds",
+        "input_ids",
+        "token_type_ids",
+        "embeds",
+        "weights",
+        "weight",
+        "y",
+        "z",
+        "emb",
+        "timestep",
+        "timesteps",
+    ]
+)
+_LABELS = re.compile(
+    r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
+)
+_OTHER_SIZES = re.compile(r"interpolat|dynamic|resiz")  # flags that an export with dynamic sizes turns on
+_TENSOR_METHODS = (
+    *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),
+    *("unsqueeze", "squeeze", "sum", "mean", "max", "min", "amax", "any", "all", "clone", "detach", "contiguous"),
+    *("expand", "repeat", "chunk", "unbind", "numel", "masked_fill", "type_as", "softmax", "new_zeros", "new_ones"),
+    *("float", "half", "long", "bool", "int", "to", "T", "is_cuda", "requires_grad", "new_full", "matmul", "norm"),
+)
+_TAKE_LISTS = (
+    "cat",
+    "concat",
+    "stack",
+    "hstack",
+    "vstack",
+    "is_tensor",
+    "tensor",
+    "as_tensor",
+    "jit",
+    "nn",
+    "meshgrid",
+)
+_PLAIN_NAMES = frozenset(
+    [
+        "h",
+        "w",
+        "H",
+        "W",
+        "height",
+        "width",
+        "size",
+        "shape",
+        "hw",
+        "HW",
+        "patch_size",
+        "grid_size",
+        "num_frames",
+        "num_heads",
+        "n_heads",
+        "heads",
+        "dim",
+        "n_iter",
+        "iters",
+        "steps",
+        "training",
+        "config",
+        "cfg",
+        "args",
+        "opts",
+        "mode",
+        "name",
+        "key",
+        "return_dict",
+        "output_attentions",
+        "output_hidden_states",
+        "use_cache",
+        "device",
+        "dtype",
+        "prefix",
+        "layer_idx",
+        "idx_layer",
+        "scale",
+        "scale_factor",
+        "p",
+        "drop_prob",
+        "eps",
+        "axis",
+        "flag",
+        "verbose",
+        "info",
+        "meta",
+        "metas",
+        "img_metas",
+        "spatial_shapes",
+    ]
+)
+
+
+def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+    """The abstract value of a parameter of an entry point."""
+    name = parameter.arg
+    if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
+        return NONE  # an exported model computes no loss
+    trace = Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
+    if parameter.annotation is not None:
+        found = by_annotation(engine, parameter.annotation, trace, unit.module)
+        if found is not None:
+            return found
+    if isinstance(default, ast.Constant):
+        if default.value is None:
+            return tensor(engine, trace) if name in _TENSOR_NAMES else UNKNOWN
+        return CONFIG
+    if default is not None:
+        return CONFIG
+    if read_as_tensor(unit, name):
+        return tensor(engine, trace)
+    if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
+        return CONFIG
+    return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
+
+
+def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+    """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
+    v = entry_value(engine, unit, parameter, default)
+    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or _OTHER_SIZES.search(parameter.arg):
+        return v
+    named = parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
+    return Config(off=repr(default.value)) if default.value is False or (default.value is None and named) else v
+
+
+def vararg_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg) -> Value:
+    """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
+    trace = Trace(
+        unit.module.path, parameter.lineno + unit.shift, f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
+    )
+    named = parameter.annotation
+    found = by_annotation(engine, named, trace, unit.module) if named is not None else None
+    return found if found is not None else replace(tensor(engine, trace), guessed=True)
+
+
+def read_as_tensor(unit: FunctionUnit, name: str) -> bool:
+    """True where the body reads the parameter as only a tensor is read: `int(steps)`, `steps.item()`."""
+    pattern = rf"\b(?:int|float|bool)\({name}\)|\b{name}\.(?:item|tolist|numpy|detach|shape|size|view|to)\b"
+    return re.search(pattern, _text_about(unit, name)) is not None
+
+
+def _text_about(unit: FunctionUnit, name: str) -> str:
+    """The text of a function; of one with very many parameters the lines that name this one, with those before them."""
+    if len(unit.args.args) <= MANY:
+        return unit.text
+    return "\n".join(_lines_about(unit.text).get(name, ()))
+
+
+@lru_cache(maxsize=4)
+def _lines_about(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    lines = text.split("\n")
+    for above, line in zip(["", *lines], lines, strict=False):
+        if len(line) > LONG:
+            continue  # the head itself, as a rule
+        for word in dict.fromkeys(_WORD.findall(line)):
+            found.setdefault(word, []).append(f"{above if len(above) <= LONG else ''}\n{line}")
+    return found
+
+
+def may_be_plain(unit: FunctionUnit, name: str) -> bool:
+    """True where a list or a number may come: by a name in the plural or by use, and no use that only a tensor has."""
+    text = _text_about(unit, name)
+    plural = re.search(r"[a-z]{2}s$", name) is not None and not name.endswith(("ss", "pos", "bias", "gas"))
+    listed = (
+        rf"\blen\({name}\)|isinstance\({name}, ?\(?(?:list|tuple)|^\s*\w+(?:, ?\w+)+ = {name}$"
+        rf"|zip\(self\.\w+, ?{name}\b|zip\({name}, ?self\b"
+    )
+    counted = rf"\.(?:shape\[[^]]+\]|size\([^)]*\)) *[<>=!]=? *{name}\b|\b(?:arange|range)\((?:\w+, ?)?{name}\b"
+    if not plural and re.search(f"{listed}|{counted}", text, re.MULTILINE) is None:
+        return False
+    return not used_as_tensor(unit, name)
+
+
+def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
+    """True where the body uses the parameter as only a tensor is used."""
+    text = _text_about(unit, name)
+    methods = rf"\b{name}\.(?:{'|'.join(_TENSOR_METHODS)})\b"
+    functions = rf"\b(?:torch|F|functional)\.(?!{'|'.join(_TAKE_LISTS)})\w+\(\s*{name}\b"
+    return re.search(f"{methods}|{functions}", text) is not None
+
+
+def tensor(engine: Engine, trace: Trace) -> Tensor:
+    """A tensor that the model is fed, of unknown rank."""
+    del engine
+    return Tensor(None, None, "input", None, None, None, trace)
+
+
+def by_annotation(engine: Engine, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value | None:
+    """What an annotation says; None where it says nothing of use."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):  # it may be any text
+            return None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        sides = [by_annotation(engine, s, trace, module) for s in (node.left, node.right)]
+        if all(isinstance(s, Seq) for s in sides) and sides[0] != sides[1]:
+            return Seq(UNKNOWN)  # a list of tensors, or a list of lists of them
+        if {type(s) for s in sides} == {Tensor, Seq}:
+            return Tensor(None, None, "input", None, None, None, trace, guessed=True)
+        return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None), None))
+    if isinstance(node, ast.Subscript):
+        return _subscripted(engine, node, trace, module)
+    name = _last(node)
+    if name in _TENSORS:
+        return tensor(engine, trace)
+    if name in _PLAIN:
+        return CONFIG
+    if name in ("list", "List", "tuple", "Tuple", "Any", "object", ""):
+        return UNKNOWN if name in ("Any", "object") else None
+    return _of_the_project(engine, node, trace, module)
+
+
+def _of_the_project(engine: Engine, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value:
+    """What an annotation says that names an alias of a type, or a record of tensors and numbers."""
+    if isinstance(node, ast.Name) and node.id in module.assigns:
+        meant = module.assigns[node.id].value
+        key = (module.name, node.id)
+        if key in engine.context.aliases:
+            return UNKNOWN  # types that are made of each other
+        if isinstance(meant, (ast.Subscript, ast.BinOp)) and not any(
+            isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(meant)
+        ):
+            with engine.within(aliases=engine.context.aliases | {key}):
+                return by_annotation(engine, meant, trace, module) or UNKNOWN
+    cls = module.lookup(dotted(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    if not isinstance(cls, ClassInfo) or not cls.fields or engine.context.describing > 2:
+        return UNKNOWN
+    bases = cls.external_bases()
+    table = any(b.endswith("TypedDict") for b in bases)
+    if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
+        return UNKNOWN
+    with engine.within(describing=engine.context.describing + 1):
+        held = {name: by_annotation(engine, a, trace, info.module) for info, name, a in _annotated(cls)}
+    if not any(isinstance(v, (Tensor, Dict, Seq)) for v in held.values()):
+        return UNKNOWN
+    known = {name: v if v is not None else UNKNOWN for name, v in held.items()}
+    if table:
+        return Dict(tuple(sorted(known.items())))
+    record = Object(cls)
+    record.attrs.update(known)
+    return Instance(record)
+
+
+def _annotated(cls: ClassInfo) -> Iterator[tuple[ClassInfo, str, ast.expr]]:
+    """The fields of a record with their annotations, those of its bases first."""
+    for info in reversed(cls.mro()):
+        for name, annotation in _fields_of(info.text):
+            yield info, name, annotation
+
+
+@lru_cache(maxsize=256)
+def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
+    """The names that the body of a class annotates, with the annotations."""
+    body: list[ast.stmt] = ast.parse(textwrap.dedent(text)).body[0].body  # type: ignore[attr-defined]
+    found = ((s.target, s.annotation) for s in body if isinstance(s, ast.AnnAssign))
+    return tuple((target.id, annotation) for target, annotation in found if isinstance(target, ast.Name))
+
+
+def _subscripted(engine: Engine, node: ast.Subscript, trace: Trace, module: ModuleInfo) -> Value | None:
+    name = _last(node.value)
+    parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not parts:  # tuple[()]
+        return UNKNOWN
+    if (
+        name in _JAXTYPING
+        and len(parts) == 2
+        and isinstance(parts[1], ast.Constant)
+        and isinstance(parts[1].value, str)
+    ):
+        return _jaxtyped(parts[1].value, name, trace)
+    if name in ("Optional", "Union", "Annotated"):
+        return _united([by_annotation(engine, p, trace, module) for p in parts], trace)
+    if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
+        inner = by_annotation(engine, parts[0], trace, module)
+        if len(parts) > 1 and any(type(by_annotation(engine, p, trace, module)) is not type(inner) for p in parts[1:]):
+            return Seq(UNKNOWN)
+        return Seq(inner) if inner is not None else UNKNOWN
+    if name in ("dict", "Dict", "Mapping", "OrderedDict") and len(parts) == 2:
+        held = by_annotation(engine, parts[1], trace, module)
+        return Dict((), held) if isinstance(held, Tensor) else UNKNOWN
+    if name in ("Callable", "Literal", "type", "Type"):
+        return CONFIG
+    return UNKNOWN
+
+
+def _united(sides: list[Value | None], trace: Trace) -> Value:
+    """What a parameter is that may be of several types: a tensor, if one of them is."""
+    sequences = [s for s in sides if isinstance(s, Seq)]
+    if len(sequences) > 1 and sequences[0] != sequences[1]:
+        return Seq(UNKNOWN)
+    if {type(s) for s in sides if s is not None} >= {Tensor, Seq}:
+        return Tensor(None, None, "input", None, None, None, trace, guessed=True)
+    return next(
+        (s for s in sides if isinstance(s, Tensor)),
+        next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
+    )
+
+
+def _jaxtyped(text: str, kind: str, trace: Trace) -> Tensor:
+    dims: list[Extent] = []
+    for axis in text.split():
+        if axis.startswith(("...", "*")):
+            return Tensor(None, None, "input", None, None, None, trace)
+        if axis.isdigit():
+            dims.append(literal_size(axis))
+        elif axis[0].isalpha() and axis.lower() in ("b", "batch", "n", "bs") and not dims:
+            dims.append(Dim(frozenset(("batch",)), trace=trace))
+        else:
+            dims.append(Dim(frozenset((f"?{axis}",)), trace=trace))
+    number = "int" if kind.startswith(("Int", "UInt")) else "bool" if kind == "Bool" else "float"
+    return Tensor(tuple(dims), None, "input", number, None, None, trace)
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and node.value is None:
+        return "None"
+    return ""

@@ -1,0 +1,287 @@
+"""What Python calls without a call in the source: operators and contexts of objects, `__getattr__`, decorators."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.values.domain import (
+    CONFIG,
+    UNKNOWN,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    External,
+    Function,
+    Instance,
+    Lambda,
+    Layer,
+    Object,
+    Partial,
+    Seq,
+    Shape,
+    Tensor,
+    Tuple,
+    Value,
+    is_none,
+)
+from onnxlint.flow.values.node_places import NOWHERE
+from onnxlint.project.classes import ClassInfo, dotted
+from onnxlint.project.modules import ModuleInfo
+
+_BINARY = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
+DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
+
+
+def binary(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST) -> Value | None:
+    """`a + b` of an object that has the operator; None where no object has it."""
+    name = _BINARY.get(operator)
+    for owner, other, prefix in ((a, b, ""), (b, a, "r")):
+        unit = owner.object.cls.find_method(f"__{prefix}{name}__") if isinstance(owner, Instance) and name else None
+        if unit is not None:
+            return engine.call_function(Function(unit, owner), [other], {}, node)
+    return None
+
+
+def fallback_attribute(engine: Engine, owner: Instance, name: str, node: ast.AST) -> Value | None:
+    """What the `__getattr__` of an object's class gives for a name that nothing else defines."""
+    unit = owner.object.cls.find_method("__getattr__")
+    if unit is None or name.startswith("__") or sum(f.unit is unit for f in engine.frames) > 1:
+        return None
+    found = engine.call_function(Function(unit, owner), [Const(name)], {}, node)
+    return None if found == UNKNOWN or is_none(found) else found
+
+
+def entered(engine: Engine, v: Value, node: ast.AST) -> Value:
+    """What `with v as name` binds."""
+    if isinstance(v, Seq):  # what a generator of `contextlib.contextmanager` yields
+        return v.item
+    unit = v.object.cls.find_method("__enter__") if isinstance(v, Instance) else None
+    if unit is not None:
+        return engine.call_function(Function(unit, v), [], {}, node)
+    return v if isinstance(v, Instance) else UNKNOWN
+
+
+def left(engine: Engine, v: Value, node: ast.AST) -> None:
+    """The end of `with v`."""
+    unit = v.object.cls.find_method("__exit__") if isinstance(v, Instance) else None
+    if unit is not None:
+        engine.call_function(Function(unit, v), [CONFIG, CONFIG, CONFIG], {}, node)
+
+
+def as_layer(
+    engine: Engine, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value | None:
+    """What the forward of the torch.nn class that an object's class derives from gives; None where there is none."""
+    base = layer_base(owner.object.cls)
+    if base is None:
+        return None
+    held = owner.object.attrs.get(ITEMS)
+    layer = held if isinstance(held, Layer) else Layer(base)
+    return engine.apply(layer, args, kwargs, node)
+
+
+ITEMS = "<layer>"  # the attribute that holds what `super().__init__(...)` of a torch.nn class was given
+
+
+def layer_base(cls: ClassInfo) -> str | None:
+    """The class of torch.nn, other than Module, that a class of the project derives from."""
+    names = sorted(b for b in cls.external_bases() if b.startswith("torch.nn.") and not b.endswith(".Module"))
+    if not names:
+        return None
+    return f"torch.nn.{names[0].rpartition('.')[2]}"
+
+
+def decorated(engine: Engine, fn: Function, args: list[Value], kwargs: dict[str, Value], result: Value) -> Value:
+    """Run the wrappers that decorators of the project put around a function, and give what comes out of them.
+
+    The function itself has run already: in the wrappers a name stands for it that gives `result`.
+    """
+    unit = fn.unit
+    for decorator in reversed(unit.node.decorator_list):
+        name = decorator.func if isinstance(decorator, ast.Call) else decorator
+        maker = engine.evaluate_expression(unit.module, name, unit.qualname, unit.shift)
+        if not isinstance(maker, Function) or maker.unit.key == unit.key:
+            continue
+        options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
+        met = frozenset(type(v) for v in (result, *args, *kwargs.values()) if isinstance(v, (Tensor, Dim, Shape, Data)))
+        habit = (maker.unit.key, options, met)
+        if engine.habits.is_idle(habit):
+            continue
+        changes = engine.changes
+        given = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
+        if isinstance(given, Tensor) and isinstance(result, Tensor) and given != result:
+            result = given
+        elif changes == engine.changes:
+            engine.habits.was_idle(habit)
+    return result
+
+
+def _wrapped(
+    engine: Engine,
+    fn: Function,
+    maker: Function,
+    decorator: ast.expr,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    result: Value,
+) -> Value:
+    """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
+    unit = fn.unit
+    wrapper: Value = maker
+    with engine.within(tracing=False):
+        if isinstance(decorator, ast.Call):
+            wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
+        if isinstance(wrapper, Function):
+            wrapper = engine.apply(wrapper, [External(DECORATED)], {}, NOWHERE)
+    if not isinstance(wrapper, Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
+        return result
+    bound = [fn.bound] if fn.bound is not None else []
+    positional, named = _loosely(wrapper, [*bound, *args], kwargs)
+    with engine.decorating(result):
+        return engine.apply(wrapper, positional, named, NOWHERE)
+
+
+_GUARDS = frozenset(
+    (
+        "training",
+        "is_tracing",
+        "is_scripting",
+        "is_exporting",
+        "is_compiling",
+        "is_in_onnx_export",
+        "is_dynamo_compiling",
+    )
+)
+
+
+def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
+    """Modules that only run in training, or outside of an export, are no entry points of their own."""
+    if not frame.engine.context.tracing or not isinstance(frame.bound, Instance):
+        return
+    names = (
+        n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else "" for n in ast.walk(test)
+    )
+    if not any(name in _GUARDS for name in names):
+        return
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                _never_entered(frame.engine, frame.bound.object.attrs.get(node.attr))
+
+
+def _never_entered(engine: Engine, v: Value | None) -> None:
+    """Take the forwards of a module and of those in it for reached."""
+    if isinstance(v, Layer):
+        _never_entered(engine, v.items)
+    elif isinstance(v, (Tuple, Seq, Dict)):
+        for item in v.items if isinstance(v, Tuple) else (v.item,) if isinstance(v, Seq) else (i for _, i in v.items):
+            _never_entered(engine, item)
+    elif isinstance(v, Instance) and v.object.cls.is_module():
+        unit = v.object.cls.find_method("forward")
+        if unit is not None and unit.key not in engine.reached:
+            engine.reach(unit)
+            for inner in list(v.object.attrs.values()):
+                _never_entered(engine, inner)
+
+
+def _loosely(wrapper: Function, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+    """What a wrapper takes as `*args` and `**kwargs`: it picks from them, and what it picks is not known there."""
+    a = wrapper.unit.args
+    named = [p.arg for p in [*a.posonlyargs, *a.args]]
+    count = len(named) if a.vararg is not None else len(args)
+    names = {*named, *(p.arg for p in a.kwonlyargs)} if a.kwarg is not None else set(kwargs)
+    return (
+        [v if i < count else _guess(v) for i, v in enumerate(args)],
+        {k: v if k in names else _guess(v) for k, v in kwargs.items()},
+    )
+
+
+def _guess(v: Value) -> Value:
+    return replace(v, guessed=True) if isinstance(v, Tensor) else v
+
+
+LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
+
+
+def only_model(frame: Running) -> Instance | None:
+    """The model that a factory works on, where it is the only one among its variables."""
+    models = {
+        id(v.object): v for v in frame.scope.names.values() if isinstance(v, Instance) and v.object.cls.is_module()
+    }
+    return next(iter(models.values())) if len(models) == 1 else None
+
+
+def hook_loosely(engine: Engine, holder: Instance, hook: Value, node: ast.AST) -> None:
+    """Note a hook that a constructor gives to a layer under a local name: it runs when its module does."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        held = holder.object.attrs.get(LOOSE_HOOKS)
+        known = held.items if isinstance(held, Tuple) else ()
+        if hook not in known and isinstance(hook, (Function, Lambda, Instance, Partial)):
+            holder.object.attrs[LOOSE_HOOKS] = Tuple((*known, hook))
+
+
+_COMPARISONS: dict[str, ast.cmpop] = {
+    "gt": ast.Gt(),
+    "lt": ast.Lt(),
+    "ge": ast.GtE(),
+    "le": ast.LtE(),
+    "eq": ast.Eq(),
+    "ne": ast.NotEq(),
+}
+_OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
+
+
+def operator_function(engine: Engine, name: str, args: list[Value], node: ast.AST) -> Value:
+    """`operator.add(a, b)` and its like: what the operator gives."""
+    short = name.rpartition(".")[2]
+    frame = engine.frames[-1]
+    if short in _OPERATORS:
+        return frame.arithmetic(_OPERATORS[short], args[0], args[1], node)
+    if short in _COMPARISONS and isinstance(node, ast.Call) and len(node.args) == 2:
+        left, right = node.args
+        return frame.eval(ast.copy_location(ast.Compare(left, [_COMPARISONS[short]], [right]), node))
+    return UNKNOWN
+
+
+def replaced(record: Instance, changes: dict[str, Value]) -> Instance:
+    """`dataclasses.replace(record, **changes)`."""
+    copy = Object(record.object.cls)
+    copy.attrs.update({**record.object.attrs, **changes})
+    return Instance(copy, record.trace)
+
+
+def named_tuple(module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> ClassInfo | None:
+    """The class that `Out = namedtuple("Out", ["a", "b"])` makes; None for any other statement."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or dotted(call).rpartition(".")[2] != "namedtuple" or len(call.args) < 2:
+        return None
+    names, fields = call.args[:2]
+    if isinstance(fields, ast.Constant) and isinstance(fields.value, str):
+        found = fields.value.replace(",", " ").split()
+    elif isinstance(fields, (ast.List, ast.Tuple)):
+        found = [e.value for e in fields.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+    else:
+        return None
+    name = names.value if isinstance(names, ast.Constant) else None
+    if not isinstance(name, str) or not name.isidentifier() or not found:
+        return None
+    body = "".join(f"    {field}: object\n" for field in found if field.isidentifier())
+    (node,) = ast.parse(f"class {name}(typing.NamedTuple):\n{body}").body
+    assert isinstance(node, ast.ClassDef)
+    return ClassInfo(module, node, name)

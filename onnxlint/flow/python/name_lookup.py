@@ -1,0 +1,67 @@
+"""What a name means at the level of a module, and a dotted name across modules."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from onnxlint.flow.python import implicit_calls
+from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values.domain import UNKNOWN, ClassRef, Const, External, Function, PyModule, Value
+from onnxlint.project.modules import ModuleInfo
+
+
+def find(engine: Engine, module: ModuleInfo, name: str, strict: bool) -> Value:
+    """What a name means at module level, not recalled; with `strict` a builtin does not count."""
+    function = module.functions.get(name)
+    if function is not None:
+        return Function(function)
+    cls = module.classes.get(name)
+    if cls is not None:
+        return ClassRef(cls)
+    if name in module.aliases:
+        return dotted(engine, module.target(name), module)
+    if name in module.assigns:
+        return _assigned(engine, module, module.assigns[name])
+    for origin in module.origins(name):
+        if origin is not module:
+            found = engine.global_value(origin, name, strict=True)
+            if found != UNKNOWN:
+                return found
+    if not strict:
+        if name in ("None", "True", "False"):
+            return Const({"None": None, "True": True, "False": False}[name])
+        if hasattr(builtins, name):
+            return External(f"builtins.{name}")
+    if module.is_package:
+        inner = engine.project.module(f"{module.name}.{name}", module)
+        if inner is not None:
+            return PyModule(inner)
+    return UNKNOWN
+
+
+def _assigned(engine: Engine, module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> Value:
+    if statement.value is None:
+        return UNKNOWN
+    if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
+        return UNKNOWN
+    if (statement.end_lineno or statement.lineno) - statement.lineno > 200:
+        return UNKNOWN  # a data table
+    record = implicit_calls.named_tuple(module, statement)
+    if record is not None:
+        return ClassRef(record)
+    return engine.evaluate_expression(module, statement.value, "<module>")
+
+
+def dotted(engine: Engine, full: str, importer: ModuleInfo) -> Value:
+    """An imported name: of the project as far as its files are there, else of a library."""
+    parts = full.split(".")
+    for cut in range(len(parts), 0, -1):
+        origin = engine.project.module(".".join(parts[:cut]), importer)
+        if origin is None:
+            continue
+        v: Value = PyModule(origin)
+        for name in parts[cut:]:
+            v = engine.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
+        return v
+    return External(full)

@@ -1,0 +1,1 @@
+"""What a run collects, and where in a run the analysis is."""

@@ -1,0 +1,99 @@
+"""What constructors of a large library always do: bookkeeping that is recalled after a few times, not run again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from onnxlint.flow.state.budget import EFFECTS, HABIT
+from onnxlint.flow.values.domain import (
+    UNKNOWN,
+    ClassRef,
+    Config,
+    Const,
+    Dict,
+    External,
+    Function,
+    Instance,
+    Object,
+    Partial,
+    Seq,
+    Tuple,
+    Unknown,
+    Value,
+)
+from onnxlint.flow.values.joins import join
+from onnxlint.project.classes import FunctionUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a method did so far, joined; a negative count: more than bookkeeping."""
+
+    count: int
+    result: Value
+    effects: tuple[tuple[str, Value], ...]
+
+
+class Habits:
+    """What methods and decorators did so far."""
+
+    def __init__(self) -> None:
+        self._methods: dict[Hashable, Habit] = {}
+        self._idle: Counter[Hashable] = Counter()  # how often a decorator's wrapper changed nothing
+
+    def note(
+        self, fn: Function, result: Value, writes: Sequence[tuple[Object, str, Value]], first: int, harmless: bool
+    ) -> None:
+        """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
+
+        Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
+        that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
+        """
+        if not isinstance(fn.bound, Instance):
+            return
+        key = fn.unit.key
+        before = self._methods.get(key)
+        if before is not None and before.count < 0:
+            return
+        effects = writes[first : first + EFFECTS + 1]
+        own = {name: v for obj, name, v in effects if obj is fn.bound.object}
+        alone = len(effects) <= EFFECTS and len(own) == len({name for _, name, _ in effects})
+        if not (harmless and alone and all(map(_plain_value, own.values())) and _plain_value(result)):
+            self._methods[key] = Habit(-1, UNKNOWN, ())
+        elif before is None:
+            self._methods[key] = Habit(1, result, tuple(own.items()))
+        else:
+            merged = dict(before.effects)
+            for name, v in own.items():
+                merged[name] = join(merged[name], v) if name in merged else v
+            self._methods[key] = Habit(before.count + 1, join(before.result, result), tuple(merged.items()))
+
+    def of(self, unit: FunctionUnit) -> Habit | None:
+        """What a function always does; None where that is not known."""
+        habit = self._methods.get(unit.key)
+        return None if habit is None or habit.count < HABIT else habit
+
+    def was_idle(self, wrapper: Hashable) -> None:
+        """A decorator's wrapper changed nothing."""
+        self._idle[wrapper] += 1
+
+    def is_idle(self, wrapper: Hashable) -> bool:
+        """True where it has changed nothing a few times."""
+        return self._idle[wrapper] >= HABIT
+
+
+def _plain_value(v: Value) -> bool:
+    """True for what no forward is made of: numbers, names, configurations."""
+    if isinstance(v, Tuple):
+        return all(_plain_value(i) for i in v.items)
+    if isinstance(v, Dict):
+        return all(_plain_value(i) for _, i in v.items) and (v.rest is None or _plain_value(v.rest))
+    if isinstance(v, Seq):
+        return _plain_value(v.item)
+    if isinstance(v, Instance):
+        return not v.object.cls.is_module()
+    if isinstance(v, Partial):
+        return isinstance(v.function, External)
+    return isinstance(v, (Unknown, Const, Config, External, ClassRef))

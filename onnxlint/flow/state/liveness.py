@@ -1,0 +1,222 @@
+"""What a function reads later: the base of a view after a write through it, a number drawn for training only."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from itertools import takewhile
+from operator import itemgetter
+
+from onnxlint.flow.values.node_places import nodes_of
+
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
+_SIBLINGS = 100  # further names of one tensor that are asked about
+
+_Bound = tuple[int, str | None]  # the line that binds a name, and what that is a view of
+
+
+class _Names:
+    """What a function does with each of its names, by line."""
+
+    def __init__(self, function: ast.AST) -> None:
+        self.bound: dict[str, list[_Bound]] = {}
+        self.views: dict[str, list[tuple[int, str]]] = {}  # of a name: those bound to a view of it, and where
+        self.written: dict[str, list[int]] = {}
+        self.uses: dict[str, list[tuple[int, bool]]] = {}  # True where it is bound anew
+        self.ends: dict[int, int] = {}  # of the statement that begins in a line
+        for node in nodes_of(function):
+            if isinstance(node, ast.Name):
+                self.uses.setdefault(node.id, []).append((node.lineno, isinstance(node.ctx, ast.Store)))
+            elif isinstance(node, _SIMPLE):
+                self.ends[node.lineno] = max(self.ends.get(node.lineno, 0), node.end_lineno or node.lineno)
+                for name in _written(node):
+                    self.written.setdefault(name, []).append(node.lineno)
+        for line, names, base in _bindings(function):
+            for name in sorted(names):
+                self.bound.setdefault(name, []).append((line, base))
+                if base is not None:
+                    self.views.setdefault(base, []).append((line, name))
+        for bound in self.bound.values():
+            bound.sort(key=itemgetter(0))  # those of one line stay as they are
+        for views in self.views.values():
+            views.sort(key=itemgetter(0))
+        for uses in self.uses.values():
+            uses.sort()
+        for lines in self.written.values():
+            lines.sort()
+
+    def latest(self, name: str, before: int) -> _Bound | None:
+        """The last binding of a name above a line."""
+        found = self.bound.get(name, [])
+        at = bisect_left(found, before, key=itemgetter(0))
+        return found[bisect_left(found, found[at - 1][0], key=itemgetter(0))] if at else None
+
+    def read_after(self, name: str, line: int) -> bool:
+        """True where a name is read below the statement at a line before it is bound anew, in the order of lines."""
+        uses = self.uses.get(name, [])
+        at = bisect_left(uses, (max(self.ends.get(line, line), line) + 1,))
+        return at < len(uses) and not uses[at][1]
+
+
+@lru_cache(maxsize=256)
+def _names(function: ast.AST) -> _Names:
+    return _Names(function)
+
+
+def base_is_read(function: ast.AST, name: str, line: int) -> bool:
+    """True when the function reads, after `line` of its tree, what `name` is a view of, or another name for the tensor.
+
+    A name bound elsewhere (a parameter) counts as unread: the caller may read it, and mostly has let go of it.
+    """
+    known = _names(function)
+    taken = known.latest(name, line + 1)
+    if taken is None:
+        return False
+    bound_at, base = taken
+    if base is None:
+        return False
+    if base == name:  # x = x.transpose(0, 1): what x was a view of, one step further up
+        earlier = known.latest(name, bound_at)
+        return earlier is not None and earlier[1] not in (None, name) and known.read_after(earlier[1] or "", line)
+    if known.read_after(base, line):
+        return True
+    views = known.views[base]
+    views = views[: bisect_left(views, line + 1, key=itemgetter(0))][-_SIBLINGS:]
+    return any(known.read_after(n, line) for at, n in views if at != bound_at and n not in (name, base))
+
+
+def written_before(function: ast.AST, name: str, line: int) -> bool:
+    """True when a statement above `line` writes in place to what `name` is bound to there."""
+    known = _names(function)
+    taken = known.latest(name, line)
+    if taken is None:
+        return False
+    lines = known.written.get(name, [])
+    at = bisect_right(lines, taken[0])
+    return at < len(lines) and lines[at] < line
+
+
+def _written(statement: ast.Assign | ast.AugAssign | ast.Expr) -> Iterator[str]:
+    """The names that a statement writes to in place."""
+    places: list[ast.expr] = []
+    if isinstance(statement, ast.AugAssign):
+        places.append(statement.target)
+    elif isinstance(statement, ast.Assign):
+        places += [t for t in statement.targets if isinstance(t, ast.Subscript)]
+    else:
+        called = statement.value
+        while isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
+            if writes_in_place(called):
+                places.append(called.func.value)
+            called = called.func.value
+    yield from filter(None, map(root, places))
+
+
+def writes_in_place(node: ast.AST) -> bool:
+    """True for `x.mul_(2)` and its like."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
+
+
+def _bindings(function: ast.AST) -> Iterator[tuple[int, frozenset[str], str | None]]:
+    for node in nodes_of(function):
+        if not isinstance(node, ast.Assign):
+            continue
+        names: set[str] = set()
+        for target in node.targets:
+            pairs = _paired(target, node.value)
+            yield from ((node.lineno, frozenset((n.id,)), root(v)) for n, v in pairs if isinstance(n, ast.Name))
+            if not pairs:
+                parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                names.update(n.id for n in parts if isinstance(n, ast.Name))
+        if names:
+            yield node.lineno, frozenset(names), root(node.value)
+
+
+def _paired(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Each name of `a, b = x[0], y` with the expression of its own; nothing for another assignment."""
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(value, (ast.Tuple, ast.List)):
+        return []
+    starred = any(isinstance(part, ast.Starred) for part in [*target.elts, *value.elts])
+    same = len(target.elts) == len(value.elts) and not starred
+    return list(zip(target.elts, value.elts, strict=True)) if same else []
+
+
+_VIEWS = frozenset(
+    [
+        *("view", "view_as", "reshape", "reshape_as", "transpose", "permute", "t", "swapaxes", "movedim", "squeeze"),
+        *("unsqueeze", "expand", "expand_as", "narrow", "select", "chunk", "split", "tensor_split", "unbind", "unfold"),
+        *("flatten", "unflatten", "ravel", "diagonal", "detach", "contiguous", "to", "type_as", "float", "as_strided"),
+    ]
+)
+
+
+def root(node: ast.expr) -> str | None:
+    """The local name that a chain of attributes, subscripts and views starts from, if it starts from one."""
+    while True:
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            first = node.args[0] if node.args else None
+            outer = node.func
+            if not isinstance(outer, ast.Attribute) or outer.attr not in _VIEWS:
+                return None  # a fresh tensor
+            of_torch = isinstance(outer.value, ast.Name) and outer.value.id == "torch"
+            node = first if of_torch and first is not None else outer.value
+        elif isinstance(node, ast.Name):
+            return node.id if node.id != "self" else None
+        else:
+            return None
+
+
+def for_training_only(function: ast.AST, statement: ast.stmt | None) -> bool:
+    """True where `statement` gives a name that the function reads in conditions on `self.training` alone."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    used = len(_names(function).uses.get(target.id, ())) > 1
+    return used and target.id not in _read_in_eval(function)
+
+
+@lru_cache(maxsize=256)
+def _read_in_eval(function: ast.AST) -> frozenset[str]:
+    return frozenset(_reads_in_eval(function))
+
+
+def _reads_in_eval(function: ast.AST) -> Iterator[str]:
+    """The names that a function reads outside of conditions on `self.training`."""
+    waiting: list[ast.AST] = [function]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, ast.BoolOp):  # self.training and ..., not self.training or ...
+            settled = asks_training if isinstance(node.op, ast.And) else _denies_training
+            waiting += takewhile(partial(_fails, settled), node.values)
+        elif isinstance(node, ast.If) and asks_training(node.test):
+            waiting += [node.test, *node.orelse]
+        elif isinstance(node, ast.IfExp) and asks_training(node.test):
+            waiting += [node.test, node.orelse]
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _fails(test: Callable[[ast.expr], bool], node: ast.expr) -> bool:
+    return not test(node)
+
+
+def asks_training(test: ast.expr) -> bool:
+    """True for `self.training`, and for `self.training and ...`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(asks_training(v) for v in test.values)
+    return isinstance(test, ast.Attribute) and test.attr == "training"
+
+
+def _denies_training(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and asks_training(test.operand)

@@ -1,0 +1,258 @@
+"""What the dataflow saw, as plain records: the checks subscribe to these and never look at a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnxlint.base.records import EXPORTERS, Outcome, Span, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something at a span, in the function `symbol`; `trace` tells how the value came there.
+
+    `sure` is False where nobody declared which axes are dynamic and this axis only may be one, and where only a flag of
+    the exported forward asks for it that is off by default.
+    `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
+    the variables there (see flow/known.py), and under the empty name of the value that it is about. `certain` is False
+    where the export comes through here with some settings or sizes only.
+    """
+
+    span: Span
+    text: str
+    symbol: str
+    trace: tuple[Step, ...] = ()
+    sure: bool = True
+    exporters: tuple[str, ...] = EXPORTERS
+    statement: int = 0  # first line of the statement
+    known: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Observation):
+    """A Python branch. `keyword`: `if`, `while`, `ternary`, `match`, `comprehension`; `reads`: what its test reads."""
+
+    keyword: str = "if"
+    reads: str = "data"  # "data", "weight" or "dim"
+    sized: bool = False
+    leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
+    form: str = ""  # of a test on a size: "equal" compares two sizes, "padding" asks for a remainder to pad or trim
+
+
+@dataclass(frozen=True, slots=True)
+class BoolOperator(Observation):
+    """`and`, `or`, `not`, `in`, a chained comparison or a builtin whose operand is tensor data, used as a value.
+
+    `operands` counts what a builtin such as `max(a, b)` was given; it is 0 for the operators.
+    """
+
+    operator: str = "and"
+    operands: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion(Observation):
+    """An assert (or an `if` that only raises) on tensor data or on a dynamic dim."""
+
+    reads: str = "data"
+    keyword: str = "assert"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Observation):
+    """A Python loop: over a tensor, or as often as tensor data or a dynamic dim says."""
+
+    over: str = "tensor"  # "tensor", "data" or "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class Escape(Observation):
+    """A tensor or a symbolic dim became a plain Python value that the graph then depends on."""
+
+    how: str = ".item()"
+    source: str = "data"  # "data" or "dim"
+    numpy: bool = False
+    weight: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFromPython(Observation):
+    """`torch.tensor(...)` and its like on a tensor, or on Python data that a traced size is in or is the length of."""
+
+    call: str = "torch.tensor"
+    source: str = "tensor"  # "tensor"; "size", one bare; "sizes", in a list; or "length" of a list
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeLiteral(Observation):
+    """A literal number where the shape argument of `call` should follow a dynamic axis."""
+
+    call: str = "view"
+    literal: int = 1
+    axis: str = "batch"
+    position: int = 0
+    example: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpCall(Observation):
+    """A call of a torch operator that the operator table, or its arguments, mark as worth a look."""
+
+    op: str = ""
+    random: bool = False
+    hazard: str = ""  # the word that a check subscribes to: "dropout", "unsupported", "complex", ...
+    refused_by: tuple[str, ...] = ()
+    detail: str = ""
+    since: int = 0  # the first opset at which the TorchScript exporter lowers it, if there is one
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Observation):
+    """The exported forward gives back an input as it came, or something that is no tensor."""
+
+    what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
+    name: str = ""
+    inside: bool = False  # what stands at the span holds it among other things
+
+
+@dataclass(frozen=True, slots=True)
+class SizeHazard(Observation):
+    """A dynamic size where an operator, or Python, takes a number, or an item that tensor data chooses.
+
+    `hazard` is the word that a check subscribes to, `outcomes` what each exporter makes of this form of it.
+    """
+
+    hazard: str = ""
+    op: str = ""
+    axis: str = ""
+    detail: str = ""
+    outcomes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def effects(self) -> dict[str, Outcome]:
+        """`outcomes` as a check gives them."""
+        return {exporter: Outcome(outcome) for exporter, outcome in self.outcomes}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Observation):
+    """A `try` around tensor operators, whose handler goes on with another computation; the span is the first one."""
+
+    catches: str = "Exception"
+
+
+@dataclass(frozen=True, slots=True)
+class StateWrite(Observation):
+    """Forward writes an attribute or a buffer of the module, or state outside of it."""
+
+    name: str = ""
+    kind: str = "attribute"  # "attribute", "buffer", "counter", "cache", "container", "global", "class"
+    read_back: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ViewWrite(Observation):
+    """An in-place write through a view of another tensor."""
+
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSwitch(Observation):
+    """Modules are put (or left) in train mode: in forward, or by an overridden `eval()` or `train()`."""
+
+    where: str = "forward"  # "forward", "eval", "build"
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenModules(Observation):
+    """Modules kept where `eval()`, `parameters()` and `to()` do not see them."""
+
+    container: str = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenArgument(Observation):
+    """The example passes a Python number or bool for a parameter of forward."""
+
+    parameter: str = ""
+    name: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example input of an export: the parameter it feeds, sizes and floating dtype as far as they are known.
+
+    `again` is True where it is the variable of an earlier input once more; `span` is where it is written in the call.
+    """
+
+    parameter: str | None = None
+    sizes: tuple[int | None, ...] | None = None
+    dtype: str | None = None
+    again: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDim:
+    """What `dynamic_shapes` says of one axis of an input, which is given by name or by position.
+
+    `kind`: `Dim` (an object, of variable or text `label`), `AUTO`, `DYNAMIC`, `STATIC`, `name` (a string), `number`,
+    `none` or `unknown`. `at` is its line and column in the tree of the function.
+    """
+
+    input: str | int
+    axis: int
+    kind: str
+    label: str
+    at: tuple[int, int]
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCall(Observation):
+    """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
+
+    api: str = "torch.onnx.export"
+    dynamo: bool | None = True
+    mode: str | None = None  # "train", "eval" or None
+    mode_matters: bool = True  # False: the model is known to answer the same in both
+    model: str = ""
+    has_dynamic_axes: bool = False
+    has_dynamic_shapes: bool = False
+    axes_known: bool = False
+    axes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    input_names: tuple[str, ...] | None = None
+    output_names: tuple[str, ...] | None = None
+    parameters: tuple[str, ...] | None = None
+    dict_argument: bool = False
+    training: str | None = None
+    opset: int | None = None
+    too_new: tuple[OpCall, ...] = ()  # operators of the model that TorchScript lowers at later opsets alone
+    argument_spans: dict[str, Span] = field(default_factory=dict, hash=False)
+    axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
+    fixed_axes: tuple[tuple[str, int, str], ...] = ()
+    tensor_inputs: bool = True
+    arguments: tuple[str, ...] = ()  # every argument that the call gives, by name
+    positional: int = 0
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)  # arguments that are literals or enum members
+    wrapping: str = ""  # "script", "trace", "compile" or "parallel"
+    required: int | None = None  # parameters of forward without a default, None where they are not known
+    variadic: bool = False
+    examples: tuple[Example, ...] | None = None  # the positional inputs
+    keywords: tuple[str, ...] | None = ()  # the inputs given by name
+    listed: bool = False  # `args` is a list
+    outputs: int | None = None
+    precision: str | None = None  # floating dtype of the model's weights
+    autocast: str | None = None
+    asked: tuple[AskedDim, ...] = ()
+    shapes_form: str = ""  # "dict" or "tuple" where `dynamic_shapes` is one whose size is known
+    shapes_keys: tuple[str, ...] = ()
+    shapes_size: int = 0
+    for_a_version: bool = False  # it stands in an arm for some versions of torch
+    later_loads: tuple[tuple[Span, str], ...] = ()

@@ -1,0 +1,90 @@
+"""The analysis in parts: groups of files whose entry points run by themselves, and what that gives.
+
+A part knows of the others what its files mention of them and no more, so parts run in any order and in any process, and
+what one gave in an earlier run is good as long as nothing that it read has changed. Which files make a part depends on
+their names alone.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnxlint.base.records import TensorSpec
+from onnxlint.project.classes import ClassInfo, FunctionUnit
+from onnxlint.project.modules import ModuleInfo
+
+WHOLE = 60  # as many files are one part: a small project is analysed as one
+LEAST, MOST, ONE_IN = 180, 260, 60  # files of a part in a larger one; past the least, one in so many starts another
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A model of the configuration, as the static pass needs it."""
+
+    factory: str
+    inputs: str | Mapping[str, TensorSpec] | None
+    dynamic: Mapping[str, Mapping[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to analyse: entry points of `modules`, and declared models.
+
+    Classes and functions are named by path and qualified name. `foreign` are classes of the part that others mention:
+    they may be built and called there. `built` and `run` are classes and functions that the declared models built and
+    ran before. With `only`, nothing but the forward of these classes runs.
+    """
+
+    modules: tuple[ModuleInfo, ...]
+    declared: tuple[Declared, ...] = ()
+    foreign: frozenset[str] = frozenset()
+    built: frozenset[str] = frozenset()
+    run: frozenset[str] = frozenset()
+    only: tuple[str, ...] | None = None
+
+
+def name_of(definition: ClassInfo | FunctionUnit) -> str:
+    """A class or function of the project by its path and qualified name."""
+    return f"{definition.module.source.path}:{definition.qualname}"
+
+
+def partition(modules: Sequence[ModuleInfo]) -> Iterator[tuple[ModuleInfo, ...]]:
+    """Group modules, in the order of their paths, so that adding or removing a file leaves most groups as they were."""
+    if len(modules) <= WHOLE:
+        yield tuple(modules)
+        return
+    top = _common([m.source.path for m in modules])
+    group: list[ModuleInfo] = []
+    for info in sorted(modules, key=lambda m: m.source.path.as_posix()):
+        starts = zlib.crc32(info.source.path.relative_to(top).as_posix().encode()) % ONE_IN == 0
+        if len(group) >= MOST or (len(group) >= LEAST and starts):
+            yield tuple(group)
+            group = []
+        group.append(info)
+    yield tuple(group)
+
+
+def _common(paths: Iterable[Path]) -> Path:
+    """The deepest folder that holds every path."""
+    found: Path | None = None
+    for path in paths:
+        found = path.parent if found is None else found
+        while not path.is_relative_to(found):
+            found = found.parent
+    assert found is not None
+    return found
+
+
+def mentioned(groups: Sequence[Sequence[ModuleInfo]]) -> list[frozenset[str]]:
+    """For each group, the classes in it that code of another group calls, assigns or has for a default."""
+    group_of = {info: number for number, group in enumerate(groups) for info in group}
+    found: list[set[str]] = [set() for _ in groups]
+    for info, number in group_of.items():
+        for name in info.known.mentions:
+            cls = info.lookup(name)
+            if isinstance(cls, ClassInfo) and group_of.get(cls.module, number) != number:
+                found[group_of[cls.module]].add(name_of(cls))
+    return [frozenset(names) for names in found]

@@ -1,0 +1,1 @@
+"""What the operators of torch do, for each version of torch."""

@@ -1,0 +1,1 @@
+"""The abstract domain and the places that its values come from."""

@@ -1,0 +1,601 @@
+"""The abstract domain: what the static pass knows of a Python value.
+
+Values are immutable by convention; they are not `frozen` because millions of them are made.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+from onnxlint.base.records import EXPORTERS, Step
+
+if TYPE_CHECKING:
+    from onnxlint.flow.values.node_places import Place
+    from onnxlint.project.classes import ClassInfo, FunctionUnit
+    from onnxlint.project.modules import ModuleInfo
+
+# What is known of a number that sizes make, where no axis is empty: it is one or more, it is more than zero (maybe a
+# fraction), or it may be nothing at all, as what a difference or a division leaves.
+COUNT, SHARE, REST = range(3)
+UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
+
+
+@dataclass(slots=True)
+class Trace:
+    """A linked list of steps, latest first: how a value came to be what it is."""
+
+    path: str
+    line: int
+    message: str
+    parent: Trace | None = None
+    root: Trace = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.root = self if self.parent is None else self.parent.root
+
+    def steps(self, limit: int = 6) -> tuple[Step, ...]:
+        """The steps in the order of execution: the first one and the last `limit - 1`, one for each line."""
+        found: list[Step] = []
+        at: Trace | None = self
+        while at is not None and len(found) < limit:
+            step = Step(at.path, at.line, at.message)
+            if not found or (found[-1].path, found[-1].line) != (step.path, step.line):
+                found.append(step)
+            at = at.parent
+        if at is not None:  # traces grow as long as a function: the way back is not walked to its end
+            found[-1] = Step(self.root.path, self.root.line, self.root.message)
+        return tuple(reversed(found))
+
+
+# How much one value may hold: every kind of value keeps to these when it is made, so that a step of the interpreter
+# takes a bounded time. What there is more of is not known.
+WEIGHT = 1000  # values in a value; in a heavier one, what is held in what it holds is forgotten
+NUMBERS = range(-(1 << 63), 1 << 63)  # the integers, as torch has them
+TEXT = 1000  # characters of a string
+AXES = 64  # of a tensor, as torch has them; and as many dynamic ones that a size depends on
+
+
+class _Literals(type):
+    """The class of literals: one that is too large is no more than a setting.
+
+    It makes the value by itself, without `__init__`, because a third of all values are literals.
+    """
+
+    def __call__(cls, value: Hashable, trace: Trace | None = None) -> Any:
+        kind = type(value)
+        if kind in _SIZED:
+            if value not in NUMBERS if kind is int else len(value) > TEXT:  # type: ignore[arg-type]
+                return Config(trace)
+        elif kind in _ALIKE:
+            value = _Typed(value)
+        made: Any = object.__new__(cls)  # type: ignore[arg-type]
+        made.value, made.trace = value, trace
+        return made
+
+
+_SIZED = {int, str, bytes}
+_ALIKE = {bool, float, complex}  # True == 1 == 1.0 == 1+0j in Python, and they must not share a summary
+
+
+class _Tuples(type):
+    """The class of tuples and lists of known length: of one that is too long, only what it holds is known."""
+
+    def __call__(cls, items: tuple[Value, ...], kind: str = "tuple", trace: Trace | None = None) -> Any:
+        return super().__call__(items, kind, trace) if len(items) <= WEIGHT else Seq(_any_of(items), None, trace)
+
+
+class _Plain:
+    """A value that holds no other: each weighs 1, one that holds others more than all of them."""
+
+    __slots__ = ()
+    weight: ClassVar[int] = 1
+
+
+@dataclass(slots=True)
+class _Holder:
+    """A value that holds others: it weighs more than all of them, and the more the deeper they are nested."""
+
+    weight: int = field(init=False, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Unknown(_Plain):
+    """Nothing is known; no rule fires on it."""
+
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Const(_Plain, metaclass=_Literals):
+    """A Python literal, or a static size whose number is known."""
+
+    value: Hashable
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def literal(self) -> Any:
+        """The Python value itself."""
+        return self.value.value if isinstance(self.value, _Typed) else self.value
+
+
+@dataclass(slots=True, frozen=True)
+class _Typed:
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Typed)
+            and type(other.value) is type(self.value)
+            and repr(other.value) == repr(self.value)
+        )
+
+    def __hash__(self) -> int:
+        kind = type(self.value)
+        return hash((kind, self.value if kind is bool else repr(self.value)))
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Config(_Plain):
+    """A Python value fixed when the model is built: a constructor argument, an attribute, a static size, a dtype.
+
+    `off` is the default, `False` or `None`, of a parameter of an entry point that nobody was seen to give another.
+    """
+
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+    off: str = ""
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Dim(_Plain):
+    """A Python integer (or a comparison of some) that depends on the dynamic axes `axes`; `example` is its value there.
+
+    `site` is set once the exporter's symbol was turned into a plain Python number: where, and by what.
+    `plain` tells an axis as it stands from arithmetic on it.
+    """
+
+    axes: frozenset[str]
+    example: int | None = None
+    site: Site | None = None
+    plain: bool = True
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+    form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes
+    least: int = COUNT
+
+    def __post_init__(self) -> None:
+        if self.example is not None and self.example not in NUMBERS:
+            self.example = None
+        if len(self.axes) > AXES:
+            self.axes = frozenset(sorted(self.axes)[:AXES])
+
+    @property
+    def sure(self) -> bool:
+        """True when one of the axes is known to be dynamic, not only possibly so."""
+        return any(not a.startswith(UNSURE) for a in self.axes)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Shape(_Plain):
+    """`tensor.shape`."""
+
+    tensor: Tensor
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Data(_Plain):
+    """A Python scalar or list read out of a tensor at `site`; `fixed` if that tensor does not depend on the inputs."""
+
+    site: Site
+    fixed: bool = False
+    sized: bool = False  # it is a size that depends on data: `len(torch.unique(x))`
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Array(_Plain):
+    """A numpy array made from a tensor at `site`."""
+
+    site: Site
+    fixed: bool = False
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+Extent: TypeAlias = "Dim | Const | Config | Data"
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Tensor(_Plain):
+    """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
+
+    `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
+    values alone). `kind` is `int`, `index` (integers that are not negative), `signed` (differences of each with each),
+    `float`, `bool`, `complex` or None. `view` names what an in-place write would reach. `guessed` is True where only
+    the lack of an annotation speaks for a tensor: it may as well be a list or a number. `given` is the parameter of
+    the exported forward that this still is. `distinct` marks the indices of a sort along the only axis: none repeats.
+    """
+
+    dims: tuple[Extent, ...] | None = None
+    lead: Extent | None = None
+    source: str = "input"
+    kind: str | None = None
+    view: str | None = None
+    made_at: Place | None = None
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+    guessed: bool = False
+    given: str = ""
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dims is not None and len(self.dims) > AXES:
+            self.lead, self.dims = self.dims[0], None
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Every dynamic axis that a dim of this tensor depends on, as far as known."""
+        known = self.dims if self.dims is not None else ((self.lead,) if self.lead is not None else ())
+        return frozenset(a for d in known if isinstance(d, Dim) for a in d.axes)
+
+    @property
+    def ragged(self) -> Data | None:
+        """The dim whose size depends on data, if there is one."""
+        known = self.dims if self.dims is not None else ((self.lead,) if self.lead is not None else ())
+        return next((d for d in known if isinstance(d, Data)), None)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Tuple(_Holder, metaclass=_Tuples):
+    """A tuple or list of known length."""
+
+    items: tuple[Value, ...]
+    kind: str = "tuple"
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        items = self.items
+        self.weight = _weight(sum([v.weight for v in items]))
+        if self.weight > WEIGHT + len(items):
+            self.items = tuple([_light(v) for v in items])
+            self.weight = _weight(len(items))
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Seq(_Holder):
+    """A list, tuple, iterator or generator of unknown length; `size` is what its length depends on, if it matters."""
+
+    item: Value
+    size: Value | None = None
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        size = self.size.weight if self.size is not None else 0
+        self.weight = _weight(self.item.weight + size)
+        if self.weight > WEIGHT:
+            self.item, self.weight = UNKNOWN, _weight(1 + size)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Dict(_Holder):
+    """A dict: known string or number keys in `items`, and `rest` for whatever else it may hold."""
+
+    items: tuple[tuple[Hashable, Value], ...] = ()
+    rest: Value | None = None
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.items) > WEIGHT:
+            held = [v for _, v in self.items]
+            self.items, self.rest = (), _any_of(held if self.rest is None else [*held, self.rest])
+        self.weight = _weight_of(self.items, self.rest)
+        if self.weight > WEIGHT + len(self.items):
+            self.items = tuple([(k, _light(v)) for k, v in self.items])
+            self.rest = None if self.rest is None else UNKNOWN
+            self.weight = _weight_of(self.items, self.rest)
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value under a known key, else what any key may hold."""
+        return next((v for k, v in self.items if k == key), self.rest)
+
+
+class Object:
+    """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self.
+
+    `serial` counts the objects of a process: it orders them the same way in every run.
+    """
+
+    __slots__ = ("attrs", "buffers", "cls", "mode", "serial")
+
+    def __init__(self, cls: ClassInfo) -> None:
+        self.cls = cls
+        self.serial = next(_SERIALS)
+        self.attrs: dict[str, Value] = {}
+        self.buffers: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.qualname} {self.serial}>"
+
+
+_SERIALS = itertools.count()
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Instance(_Plain):
+    """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known.
+
+    `wrapping` is "compile" for a module that `torch.compile` was given.
+    """
+
+    object: Object
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+    mode: str = "train"
+    wrapping: str = ""
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Layer(_Holder):
+    """A module of torch.nn: its dotted name, arguments by name or position, and items if it is a container."""
+
+    name: str
+    args: tuple[tuple[str | int, Value], ...] = ()
+    items: Tuple | Seq | Dict | None = None
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.args) > WEIGHT:
+            self.args = ()
+        self.weight = _weight_of(self.args, self.items)
+        if self.weight > WEIGHT + len(self.args):
+            self.args = tuple([(k, _light(v)) for k, v in self.args])
+            self.items = None if self.items is None else Seq(UNKNOWN)
+            self.weight = _weight_of(self.args, self.items)
+
+    def arg(self, position: int, name: str) -> Value | None:
+        """The argument given by position or by name."""
+        return next((v for k, v in self.args if k in (position, name)), None)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Function(_Holder):
+    """A function of the project, with the object it is bound to and the variables it closes over."""
+
+    unit: FunctionUnit
+    bound: Value | None = None
+    scope: Scope | None = field(default=None, compare=False, repr=False)
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        bound = self.bound
+        self.weight = 1 if bound is None else _weight(bound.weight)
+        if self.weight > _CHAIN:
+            self.bound, self.weight = UNKNOWN, _weight(1)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Lambda(_Plain):
+    """A lambda, with the file and the shift of the body it stands in, and the frame that it evaluates its body in."""
+
+    node: Any
+    path: str
+    shift: int = 0
+    frame: Any = field(default=None, compare=False, repr=False)
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class ClassRef(_Plain):
+    """A class of the project."""
+
+    info: ClassInfo
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class PyModule(_Plain):
+    """A module of the project."""
+
+    info: ModuleInfo
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class External(_Plain):
+    """Something from a library, by its canonical dotted name: `torch.nn.functional.relu`."""
+
+    name: str
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.name) > TEXT:
+            self.name = self.name[:TEXT]  # which no library has
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Method(_Holder):
+    """A method of a value that is not of the project: `x.view`."""
+
+    receiver: Value
+    name: str
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = _weight(self.receiver.weight)
+        if self.weight > _CHAIN:
+            self.receiver, self.weight = UNKNOWN, _weight(1)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Partial(_Holder):
+    """`functools.partial(function, ...)`."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.args) + len(self.kwargs) > WEIGHT:
+            self.function, self.args, self.kwargs = UNKNOWN, (), ()
+        self.weight = _weight_of(self.kwargs, self.function, *self.args)
+        if self.weight > WEIGHT + len(self.args) + len(self.kwargs):
+            self.args = tuple([_light(v) for v in self.args])
+            self.kwargs = tuple([(k, _light(v)) for k, v in self.kwargs])
+            self.function = self.function if self.function.weight < WEIGHT // 2 else UNKNOWN
+            self.weight = _weight_of(self.kwargs, self.function, *self.args)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Super(_Holder):
+    """`super()` in a method of `info`, on `bound`."""
+
+    info: ClassInfo
+    bound: Value
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weight = _weight(self.bound.weight)
+        if self.weight > _CHAIN:
+            self.bound, self.weight = UNKNOWN, _weight(1)
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Truth(_Plain):
+    """A condition that the exporter itself decides: true in the exporters named, false in the others.
+
+    In those that are `undecided` it depends on something else too.
+    """
+
+    exporters: frozenset[str]
+    undecided: frozenset[str] = frozenset()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+    def verdict(self, exporter: str) -> bool | None:
+        """What the condition is in one exporter, None where that is not decided."""
+        return None if exporter in self.undecided else exporter in self.exporters
+
+    def negated(self) -> Truth:
+        """`not` of it."""
+        return Truth(frozenset(EXPORTERS) - self.exporters - self.undecided, self.undecided, self.trace)
+
+    def either(self, other: Truth) -> Truth:
+        """`or` of two."""
+        yes = self.exporters | other.exporters
+        return Truth(yes, (self.undecided | other.undecided) - yes, self.trace or other.trace)
+
+
+Value: TypeAlias = (
+    "Unknown | Const | Config | Dim | Shape | Data | Array | Tensor | Tuple | Seq | Dict | Instance | Layer"
+    " | Function | Lambda | ClassRef | PyModule | External | Method | Partial | Super | Truth"
+)
+
+
+class Scope:
+    """Variables of one activation, and the activation that encloses it."""
+
+    __slots__ = ("names", "outer")
+
+    def __init__(self, names: dict[str, Any], outer: Scope | None = None) -> None:
+        self.names = names
+        self.outer = outer
+
+    def lookup(self, name: str) -> Any | None:
+        """The value of a variable here or in an enclosing function."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Site:
+    """Where a tensor or a symbolic dim became a plain Python value, and by what: `.item()`, `int()`, `len()`."""
+
+    place: Place
+    how: str
+
+
+_CHAIN = 3 * WEIGHT  # what a method may be bound to
+
+
+def _weight(held: int) -> int:
+    """Weigh a value by what it holds. An eighth on top for each level keeps the nesting from growing deep."""
+    return 1 + held + (held >> 3)
+
+
+def _weight_of(items: tuple[tuple[Any, Value], ...], *others: Value | None) -> int:
+    held = sum([v.weight for _, v in items]) if items else 0
+    for other in others:
+        if other is not None:
+            held += other.weight
+    return _weight(held)
+
+
+def _light(v: Value) -> Value:
+    return v if v.weight == 1 else UNKNOWN
+
+
+def _any_of(values: Iterable[Value]) -> Value:
+    """What is known of very many values: no more than that they are settings, if all are."""
+    return CONFIG if all(type(v) in (Const, Config) for v in values) else UNKNOWN
+
+
+UNKNOWN = Unknown()
+NONE = Const(None)
+CONFIG = Config()
+
+
+def first_dim(t: Tensor) -> Extent | None:
+    """The size of axis 0, if known."""
+    if t.dims is not None:
+        return t.dims[0] if t.dims else None
+    return t.lead
+
+
+Traced = TypeVar("Traced", bound="Tensor | Dim | Data | Shape")
+_FIELDS: dict[type[Any], list[str]] = {k: [f.name for f in fields(k) if f.init] for k in (Tensor, Dim, Data, Shape)}
+_TRACES = {kind: names.index("trace") for kind, names in _FIELDS.items()}
+_GETTERS = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
+
+
+def traced(v: Traced, trace: Trace | None) -> Traced:
+    """The same value with another trace: `dataclasses.replace` for the one field that changes all the time."""
+    kind = type(v)
+    given = list(_GETTERS[kind](v))
+    given[_TRACES[kind]] = trace
+    return kind(*given)
+
+
+def is_none(v: Value) -> bool:
+    """True for the literal None."""
+    return isinstance(v, Const) and v.value is None
+
+
+def as_int(v: Value | None) -> int | None:
+    """The number of a literal integer."""
+    if isinstance(v, Const) and isinstance(v.literal, int) and not isinstance(v.literal, bool):
+        return v.literal
+    return None
+
+
+def literal_size(text: str) -> Extent:
+    """The size that is written in a text."""
+    return Const(int(text)) if text.isdecimal() and len(text) < 20 else CONFIG
+
+
+def truth_of(v: Value) -> Truth:
+    """What the truth of any value is in each exporter."""
+    if isinstance(v, Truth):
+        return v
+    everywhere = frozenset(EXPORTERS)
+    if isinstance(v, Const):
+        return Truth(everywhere if v.literal else frozenset())
+    return Truth(frozenset(), everywhere)
+
+
+def reads_data(v: Value) -> bool:
+    """True when the truth of `v` would be read out of a tensor."""
+    return isinstance(v, (Tensor, Data, Array))

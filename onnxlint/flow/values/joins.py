@@ -1,0 +1,320 @@
+"""How two abstract values join: what is known of a Python value that is the one or the other.
+
+The order is a priority between kinds (a value that may be a tensor is a tensor) and, within a kind, field by field.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from onnxlint.flow.values.domain import (
+    UNKNOWN,
+    Array,
+    ClassRef,
+    Config,
+    Const,
+    Data,
+    Dict,
+    Dim,
+    Extent,
+    External,
+    Function,
+    Instance,
+    Lambda,
+    Layer,
+    Method,
+    Partial,
+    PyModule,
+    Seq,
+    Shape,
+    Site,
+    Super,
+    Tensor,
+    Truth,
+    Tuple,
+    Unknown,
+    Value,
+    first_dim,
+    is_none,
+)
+
+_PRIORITY: dict[type, int] = {
+    kind: rank
+    for rank, kind in enumerate(
+        (
+            Unknown,
+            Const,
+            Truth,
+            Config,
+            External,
+            PyModule,
+            ClassRef,
+            Super,
+            Partial,
+            Method,
+            Lambda,
+            Function,
+            Layer,
+            Instance,
+            Dict,
+            Tuple,
+            Seq,
+            Shape,
+            Dim,
+            Array,
+            Data,
+            Tensor,
+        )
+    )
+}
+
+
+def _rank(v: Value) -> int:
+    if type(v) is Const and v.value is None:
+        return -1
+    return _PRIORITY[type(v)]
+
+
+def join(a: Value, b: Value) -> Value:
+    """The least value that stands for both: the kind of higher priority, and its fields widened."""
+    if a is b or a == b:
+        return a
+    ra, rb = _rank(a), _rank(b)
+    if {type(a), type(b)} == {Tuple, Seq}:
+        return _join_sequences(a, b)
+    if ra != rb:
+        upper, lower = (a, b) if ra > rb else (b, a)
+        if type(upper) is Tensor and upper.given and not is_none(lower):
+            return replace(upper, given="")  # what a layer of which nothing is known made of it, say
+        if type(upper) in (Const, Truth):
+            # One value, or else another of which less is known: no condition may be decided by the first alone.
+            return Config(upper.trace or lower.trace)
+        return Config(upper.trace) if type(upper) is Config and upper.off else upper
+    joiner = _JOIN.get(type(a))
+    return joiner(a, b) if joiner is not None else _choose(a, b)
+
+
+def join_all(values: Iterable[Value]) -> Value | None:
+    """Join any number of values; None for none."""
+    result: Value | None = None
+    for v in values:
+        result = v if result is None else join(result, v)
+    return result
+
+
+def join_returns(values: Sequence[Value]) -> Value | None:
+    """Join what a function gives back; a tensor that may as well be a tuple, a dict or a record is a guess only."""
+    truths = [v for v in values if isinstance(v, Truth)]
+    if truths and all(isinstance(v, Truth) or (isinstance(v, Const) and v.literal is False) for v in values):
+        # Each was asked under some exporters, and False is what is left where asking fails: together they know all.
+        return Truth(frozenset(e for v in truths for e in v.exporters))
+    joined = join_all(values)
+    if type(joined) is Tensor and not joined.guessed:
+        mixed = any(isinstance(v, (Tuple, Seq, Dict, Instance)) or (type(v) is Tensor and v.guessed) for v in values)
+        return replace(joined, guessed=True) if mixed else joined
+    return joined
+
+
+def _choose(a: Value, b: Value) -> Value:
+    """Of two values that do not join, the same one whatever the order: the one that comes first in the source."""
+    return min(a, b, key=_order)
+
+
+def _order(v: Value) -> tuple[str, int, str]:
+    """What values of one kind are ordered by, the same in every run for the same source."""
+    if isinstance(v, Function):
+        return f"{v.unit.module.path}:{v.unit.qualname}", v.unit.line, ""
+    if isinstance(v, ClassRef):
+        return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
+    if isinstance(v, Super):
+        return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
+    if isinstance(v, PyModule):
+        return v.info.path, 0, ""
+    if isinstance(v, Instance):
+        return v.object.cls.qualname, v.object.serial, v.wrapping
+    if isinstance(v, (External, Layer, Method)):
+        return v.name, 0, ""
+    if isinstance(v, Partial):
+        inner = _order(v.function)
+        return f"{type(v.function).__name__} {inner[0]}", inner[1], f"{len(v.args)} {[k for k, _ in v.kwargs]}"
+    if isinstance(v, Lambda):
+        return getattr(v.frame, "symbol", ""), id(v.node), ""
+    return "", 0, repr(v)
+
+
+def _join_const(a: Const, b: Const) -> Value:
+    return Config(a.trace or b.trace)
+
+
+def _join_config(a: Config, b: Config) -> Value:
+    return Config(a.trace or b.trace)
+
+
+def _join_dim(a: Dim, b: Dim) -> Value:
+    return Dim(
+        a.axes | b.axes,
+        a.example if a.example == b.example else None,
+        _earlier(a.site, b.site),
+        a.plain and b.plain,
+        a.trace or b.trace,
+        least=max(a.least, b.least),
+    )
+
+
+def _earlier(a: Site | None, b: Site | None) -> Site | None:
+    if a is None or b is None:
+        return a or b
+    if (a.place.order, a.how) == (b.place.order, b.how) and a != b:
+        return min(a, b, key=lambda s: dataclasses.astuple(s.place.span))
+    return min(a, b, key=lambda s: (s.place.order, s.how))
+
+
+def join_extents(a: Extent, b: Extent) -> Extent:
+    """Join two sizes of one axis."""
+    joined = join(a, b)
+    assert isinstance(joined, (Dim, Const, Config, Data))
+    return joined
+
+
+def _join_tensor(a: Tensor, b: Tensor) -> Value:
+    dims = None
+    if a.dims is not None and b.dims is not None and len(a.dims) == len(b.dims):
+        dims = tuple(join_extents(x, y) for x, y in zip(a.dims, b.dims, strict=True))
+    leads = [first_dim(a), first_dim(b)]
+    lead = None
+    if dims is None and leads[0] is not None and leads[1] is not None:
+        lead = join_extents(leads[0], leads[1])
+    order = ("made", "weight", "input")
+    return Tensor(
+        dims,
+        lead,
+        max(a.source, b.source, key=order.index),
+        _join_kinds(a.kind, b.kind),
+        a.view if a.view == b.view else None,
+        a.made_at if a.made_at == b.made_at else None,
+        a.trace or b.trace,
+        a.guessed and b.guessed,
+        a.given if a.given == b.given else "",
+        a.distinct and b.distinct,
+    )
+
+
+def _join_kinds(a: str | None, b: str | None) -> str | None:
+    return a if a == b else "int" if {a, b} == {"int", "index"} else None
+
+
+def _join_shape(a: Shape, b: Shape) -> Value:
+    joined = _join_tensor(a.tensor, b.tensor)
+    assert isinstance(joined, Tensor)
+    return Shape(joined, a.trace or b.trace)
+
+
+def _join_read(a: Any, b: Any) -> Value:
+    site = _earlier(a.site, b.site)
+    assert site is not None
+    if isinstance(a, Data):
+        return Data(site, a.fixed and b.fixed, a.sized and b.sized, a.trace or b.trace)
+    return Array(site, a.fixed and b.fixed, a.trace or b.trace)
+
+
+def _join_sequences(a: Any, b: Any) -> Value:
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        kind = a.kind if a.kind == b.kind else "tuple"
+        return Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), kind, a.trace or b.trace)
+    item = join(element(a), element(b))
+    sizes = [s.size for s in (a, b) if isinstance(s, Seq) and s.size is not None]
+    return Seq(item, join_all(sizes), a.trace or b.trace)
+
+
+def element(v: Tuple | Seq) -> Value:
+    """What any item of a sequence may be."""
+    if isinstance(v, Seq):
+        return v.item
+    return join_all(v.items) or UNKNOWN
+
+
+def _join_dict(a: Dict, b: Dict) -> Value:
+    rests = [r for r in (a.rest, b.rest) if r is not None]
+    left, right = dict(a.items), dict(b.items)
+    items = []
+    for k in sorted({**left, **right}, key=repr):
+        mine, theirs = left.get(k), right.get(k)
+        items.append((k, join(mine, theirs) if mine is not None and theirs is not None else (mine or theirs)))
+    return Dict(tuple(items), join_all(rests), a.trace or b.trace)  # type: ignore[arg-type]
+
+
+def _join_layer(a: Layer, b: Layer) -> Value:
+    if a.name != b.name:
+        return _choose(a, b)
+    items: Any = None
+    if a.items is not None and b.items is not None:
+        items = join(a.items, b.items)
+    keys = {k for k, _ in a.args} & {k for k, _ in b.args}
+    mine, theirs = dict(a.args), dict(b.args)
+    args = tuple((k, join(mine[k], theirs[k])) for k in sorted(keys, key=str))
+    return Layer(a.name, args, items or a.items or b.items, a.trace or b.trace)
+
+
+def _join_function(a: Function, b: Function) -> Value:
+    if a.unit is not b.unit:
+        return _choose(a, b)
+    return Function(a.unit, _join_optional(a.bound, b.bound), a.scope or b.scope, a.trace or b.trace)
+
+
+def _join_method(a: Method, b: Method) -> Value:
+    if a.name != b.name:
+        return _choose(a, b)
+    return Method(join(a.receiver, b.receiver), a.name, a.trace or b.trace)
+
+
+def _join_super(a: Super, b: Super) -> Value:
+    if a.info is not b.info:
+        return _choose(a, b)
+    return Super(a.info, join(a.bound, b.bound), a.trace or b.trace)
+
+
+def _join_partial(a: Partial, b: Partial) -> Value:
+    if _order(a) != _order(b):
+        return _choose(a, b)
+    args = tuple(join(x, y) for x, y in zip(a.args, b.args, strict=True))
+    kwargs = tuple((k, join(v, w)) for (k, v), (_, w) in zip(a.kwargs, b.kwargs, strict=True))
+    return Partial(join(a.function, b.function), args, kwargs, a.trace or b.trace)
+
+
+def _join_truth(a: Truth, b: Truth) -> Value:
+    differ = (a.exporters ^ b.exporters) | a.undecided | b.undecided
+    return Truth(a.exporters - differ, differ, a.trace or b.trace)
+
+
+def _join_optional(a: Value | None, b: Value | None) -> Value | None:
+    return join(a, b) if a is not None and b is not None else a or b
+
+
+_JOIN: dict[type, Any] = {
+    Function: _join_function,
+    Method: _join_method,
+    Super: _join_super,
+    Partial: _join_partial,
+    Const: _join_const,
+    Config: _join_config,
+    Dim: _join_dim,
+    Tensor: _join_tensor,
+    Shape: _join_shape,
+    Data: _join_read,
+    Array: _join_read,
+    Tuple: _join_sequences,
+    Seq: _join_sequences,
+    Dict: _join_dict,
+    Layer: _join_layer,
+    Truth: _join_truth,
+}
+
+
+def widen(v: Value) -> Value:
+    """Forget what could grow without end in a loop: the length of a list."""
+    if isinstance(v, Tuple) and v.kind == "list":
+        return Seq(element(v), None, v.trace)
+    return v

@@ -1,0 +1,115 @@
+"""Sizes that the code around them settles: forms of one input, an axis that a function stacks, a single element."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from onnxlint.flow.values.node_places import nodes_of
+
+
+def tells_forms(test: ast.Compare) -> bool:
+    """True for `mask.shape == (b, h, w)`, `mask.shape[1] == n`, `position_ids.shape[0] == 4`: forms of one input.
+
+    So does `mask.shape[0] < batch * heads`: a mask for each item of the batch, or for each head of each.
+    """
+    left, right = test.left, test.comparators[0]
+    equal = isinstance(test.ops[0], (ast.Eq, ast.NotEq))
+    if isinstance(left, ast.Attribute):
+        return equal and left.attr == "shape" and isinstance(right, ast.Tuple)
+    name = getattr(read_sizes_of(left), "id", "")
+    if not equal:
+        factors = _factors(right)
+        return name.endswith("mask") and len(factors) > 1 and not any(isinstance(n, ast.Constant) for n in factors)
+    return name == "position_ids" or (name.endswith("mask") and not isinstance(right, ast.Constant))
+
+
+def unfolds(test: ast.expr, body: Sequence[ast.stmt]) -> bool:
+    """True for `if x.shape[0] == b * t: y = x.view(b, t, ...)`: a form of an input in which two axes are one."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
+        return False
+    owner, factors = read_sizes_of(test.left), [ast.dump(f) for f in _factors(test.comparators[0])]
+    return (
+        owner is not None
+        and len(factors) > 1
+        and any(
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("view", "reshape", "unflatten")
+            and ast.dump(call.func.value) == ast.dump(owner)
+            and set(factors) <= {ast.dump(n) for a in call.args for n in ast.walk(a)}
+            for s in body
+            for call in ast.walk(s)
+        )
+    )
+
+
+def read_sizes_of(node: ast.expr) -> ast.expr | None:
+    """The tensor of which `x.shape[0]` is a size."""
+    sizes = node.value if isinstance(node, ast.Subscript) else None
+    return sizes.value if isinstance(sizes, ast.Attribute) and sizes.attr == "shape" else None
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return [*_factors(node.left), *_factors(node.right)]
+    return [node]
+
+
+def takes_item(call: ast.AST, statement: ast.AST | None) -> bool:
+    """True for the `t.squeeze()` of `t.squeeze().item()`: eager itself takes one element only."""
+    return statement is not None and any(
+        isinstance(n, ast.Attribute) and n.value is call and n.attr == "item" for n in ast.walk(statement)
+    )
+
+
+def restacked(call: ast.AST, function: ast.AST) -> bool:
+    """True for `parts = list(torch.unbind(c))` where the function gives `c = torch.stack(parts)` on: its own axis."""
+    owner = _unbound(call)
+    if owner is None:
+        return False
+    assigned = [(n.targets[0], n.value) for n in nodes_of(function) if isinstance(n, ast.Assign)]
+    stacked = {
+        v.args[0].id
+        for t, v in assigned
+        if isinstance(t, ast.Name)
+        and t.id == owner
+        and isinstance(v, ast.Call)
+        and isinstance(v.func, ast.Attribute)
+        and v.func.attr == "stack"
+        and bool(v.args)
+        and isinstance(v.args[0], ast.Name)
+    }
+    return any(isinstance(t, ast.Name) and t.id in stacked and call in ast.walk(v) for t, v in assigned)
+
+
+def _unbound(call: ast.AST) -> str | None:
+    """The name of the tensor that `x.unbind()` or `torch.unbind(x)` takes apart along its first axis."""
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "unbind"):
+        return None
+    given = [*call.args, *(k.value for k in call.keywords)]
+    owner = call.func.value
+    if isinstance(owner, ast.Name) and owner.id == "torch":
+        owner, given = (given[0], given[1:]) if given else (owner, given)
+    zero = all(isinstance(v, ast.Constant) and v.value == 0 for v in given)
+    return owner.id if isinstance(owner, ast.Name) and zero else None
+
+
+def may_be_list(at: ast.AST, function: ast.AST) -> bool:
+    """True for `len(x)` where the function asks whether `x` is a list, and `at` stands in no arm of that question."""
+    name = at.args[0] if isinstance(at, ast.Call) and at.args else None
+    if not isinstance(name, ast.Name):
+        return False
+    asking = [n for n in nodes_of(function) if isinstance(n, ast.Call) and _asks_for_list(n, name.id)]
+    if not asking:
+        return False
+    arms = (n for n in nodes_of(function) if isinstance(n, (ast.If, ast.IfExp)))
+    inside = [n for n in arms if any(a in asking for a in ast.walk(n.test)) and any(m is at for m in ast.walk(n))]
+    return not inside
+
+
+def _asks_for_list(call: ast.Call, name: str) -> bool:
+    if not (isinstance(call.func, ast.Name) and call.func.id == "isinstance" and len(call.args) == 2):
+        return False
+    kinds = {n.id for n in ast.walk(call.args[1]) if isinstance(n, ast.Name)}
+    return isinstance(call.args[0], ast.Name) and call.args[0].id == name and bool(kinds & {"list", "tuple"})

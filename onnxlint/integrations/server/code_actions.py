@@ -1,0 +1,153 @@
+"""What the editor offers to do about findings: take over a fix, suppress one, take over all safe fixes of a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lsprotocol import types
+
+from onnxlint.base.edits import newline_of
+from onnxlint.base.records import Edit, Finding, Safety
+from onnxlint.integrations.server.convert import Places, diagnostic
+from onnxlint.integrations.server.document_state import lines_of
+from onnxlint.integrations.server.editor_analysis import encoded
+from onnxlint.integrations.server.projects import Document, Project
+from onnxlint.run.fix_choice import choose
+from onnxlint.source.annotate import AnnotateError, annotate
+from onnxlint.source.parse import SourceFile, parse_source
+
+FIX_ALL = "source.fixAll.onnxlint"
+UNUSED = "ONX901"  # a suppression that is not needed: one is not silenced by another
+_MOST_AT_ONCE = 4  # suppressions that are written for an editor that cannot ask for one
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What a suppression that is offered without its edit will be: `code` at `line` of a version of a document."""
+
+    uri: str
+    version: int | None
+    line: int
+    code: str
+
+
+class Offer:
+    """The actions for the findings of one document, whose text is the one that was analysed."""
+
+    def __init__(
+        self,
+        project: Project,
+        document: Document,
+        places: Callable[[str], Places],
+        *,
+        versioned: bool,
+        resolving: bool,
+    ) -> None:
+        """`places` turns places of a text; the editor may take edits for a version, and ask for them when chosen."""
+        self._document = document
+        self._project = project
+        self._places = places(document.text)
+        self._versioned = versioned
+        self._resolving = resolving
+
+    def fixes(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
+        """One action for each fix that stays in the document; those that may change the output say so."""
+        found = []
+        for finding in findings:
+            fix = finding.fix
+            edits = self._edits([finding]) if fix is not None and fix.edits else None
+            if fix is None or edits is None:
+                continue
+            safe = fix.safety is Safety.SAFE
+            found.append(
+                types.CodeAction(
+                    title=f"{finding.code}: {fix.title}"
+                    + ("" if safe else " (unsafe: may change what PyTorch computes)"),
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[self._diagnostic(finding)],
+                    is_preferred=safe or None,
+                    edit=self._edit(edits),
+                )
+            )
+        return found
+
+    def suppressions(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
+        """One action for each code and line: a `# noqa` at the statement.
+
+        To make sure of it takes longer than an editor may wait at each move of the pointer: it is done when the action
+        is chosen, or for few of them where the editor has no such request.
+        """
+        by_place: dict[tuple[int, str], list[Finding]] = {}
+        for finding in findings:
+            if finding.code != UNUSED:
+                by_place.setdefault((finding.span.line, finding.code), []).append(finding)
+        found = []
+        for (line, code), here in by_place.items():
+            action = types.CodeAction(
+                title=f"{code}: suppress it here with `# noqa`",
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=[self._diagnostic(finding) for finding in here],
+            )
+            if self._resolving:
+                action.data = asdict(Silence(self._document.uri, self._document.version, line, code))
+                found.append(action)
+            elif len(found) < _MOST_AT_ONCE:
+                with contextlib.suppress(AnnotateError):
+                    action.edit = self.silence(line, code)
+                    found.append(action)
+        return found
+
+    def silence(self, line: int, code: str) -> types.WorkspaceEdit:
+        """The edit that suppresses a rule at a line. Raises AnnotateError where no comment can do that."""
+        path = self._document.path
+        source = parse_source(Path(path), encoded(self._document.text), path)
+        if not isinstance(source, SourceFile):
+            raise AnnotateError(source.message)
+        return self._edit(self._changed_lines(annotate(source, {line: [code]}).decode(source.encoding)))
+
+    def fix_all(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
+        """One action for all safe fixes that go together; none where there is no such fix."""
+        safe = [f for f in findings if f.fix is not None and f.fix.edits and f.fix.safety is Safety.SAFE]
+        safe = [f for f in safe if self._edits([f]) is not None]
+        if not safe:
+            return []
+        shown = safe[0].span.path
+        edits = self._edits(choose(safe, {shown: self._document.text}).taken)
+        title = "onnxlint: fix all that is safe"
+        return [types.CodeAction(title=title, kind=FIX_ALL, edit=self._edit(edits or []))]
+
+    def _edits(self, findings: Sequence[Finding]) -> list[types.TextEdit] | None:
+        """The edits of some fixes; None where one is of another file, or does not fit the text."""
+        wanted: dict[Edit, None] = {}
+        for finding in findings:
+            assert finding.fix is not None
+            wanted |= dict.fromkeys(finding.fix.edits)
+        if any(os.path.join(self._project.root, edit.path) != self._document.path for edit in wanted):
+            return None
+        if any(edit.end[0] > len(self._places.lines) for edit in wanted):
+            return None
+        newline = newline_of(self._document.text)
+        return [self._places.edit(edit, newline) for edit in wanted]
+
+    def _changed_lines(self, after: str) -> list[types.TextEdit]:
+        """The lines that differ, where no line came or went."""
+        lines = lines_of(after)
+        found = []
+        for number, (old, new) in enumerate(zip(self._places.lines, lines, strict=True), start=1):
+            if old != new:
+                end = self._places.position(number, len(old) + 1)
+                found.append(types.TextEdit(types.Range(types.Position(number - 1, 0), end), new))
+        return found
+
+    def _diagnostic(self, finding: Finding) -> types.Diagnostic:
+        return diagnostic(finding, self._places, self._project.uri)
+
+    def _edit(self, edits: list[types.TextEdit]) -> types.WorkspaceEdit:
+        document = types.OptionalVersionedTextDocumentIdentifier(self._document.uri, self._document.version)
+        if self._versioned:
+            return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(edits))])
+        return types.WorkspaceEdit(changes={document.uri: edits})

@@ -1,0 +1,64 @@
+"""What changes on the disk, for an editor that does not tell: the files that an analysis read are looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from onnxlint.config.config_files import FILE_NAMES
+from onnxlint.integrations.server.projects import Projects
+from onnxlint.run.counterexamples import INDEX
+
+NAMES = (*FILE_NAMES, ".gitignore", "onnxlint-baseline.json", f".onnxlint/repro/{INDEX}")
+_PAUSE = 1.0  # seconds between two looks
+_MOST = 0.02  # of the time that is spent looking
+
+Stamps = dict[str, tuple[int, int]]
+
+
+def start(projects: Projects) -> asyncio.Task[None]:
+    """Look until the server ends."""
+    return asyncio.get_running_loop().create_task(_look(projects))
+
+
+async def _look(projects: Projects) -> None:
+    known: Stamps = {}
+    while True:
+        begun = time.monotonic()
+        known, changed = await asyncio.to_thread(_seen, projects.read(), known)
+        if changed:
+            projects.changed_outside(changed)
+        await asyncio.sleep(max(_PAUSE, (time.monotonic() - begun) / _MOST))
+
+
+def _seen(read: Iterable[tuple[str, frozenset[str], int]], known: Stamps) -> tuple[Stamps, list[str]]:
+    """The stamps of all files now, and those that changed since they were `known`, or since they were read."""
+    stamps: Stamps = {}
+    changed = []
+    for root, members, begun in read:
+        for path in _files(root, members):
+            stamp = stamps[path] = _stamp(path)
+            if (stamp != known[path]) if path in known else (stamp[0] > begun):
+                changed.append(path)
+    return stamps, changed
+
+
+def _files(root: str, members: Iterable[str]) -> Iterator[str]:
+    """What the analysis of a folder read, or would read if it were there."""
+    for name in NAMES:
+        yield os.path.join(root, name)
+    for folder in Path(root).parents:
+        yield from (os.path.join(folder, name) for name in FILE_NAMES)
+    yield from members
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What changes when a file does: when it was written, and its size. One that is missing has a stamp as well."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,85 @@
+"""What is known of a document between two analyses, and what of it still holds after a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from onnxlint.base.records import Finding, Step
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as Python, and the protocol, count them: a form feed ends none."""
+    return _NEWLINE.split(text)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Findings of one file, and the text of it that they speak of."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+
+def carried(view: View, text: str) -> tuple[Finding, ...]:
+    """The findings of a view that stand, from the first line to the last, in lines that `text` still has.
+
+    They follow their lines; their fixes, which speak of the old text, do not come along.
+    """
+    if text == view.text:
+        return view.findings
+    old, new = lines_of(view.text), lines_of(text)
+    head, tail = _common(old, new)
+    shift = len(new) - len(old)
+
+    def moved(line: int, end: int) -> int | None:
+        if end <= head:
+            return 0
+        return shift if line > len(old) - tail else None
+
+    found = []
+    for finding in view.findings:
+        span = finding.span
+        by = moved(span.line, span.end_line)
+        if by is not None:
+            place = replace(span, line=span.line + by, end_line=span.end_line + by)
+            steps = tuple(_followed(step, span.path, moved(step.line, step.line)) for step in finding.trace)
+            found.append(replace(finding, span=place, trace=steps, fix=None))
+    return tuple(found)
+
+
+def _followed(step: Step, path: str, by: int | None) -> Step:
+    return replace(step, line=step.line + by) if by and step.path == path else step
+
+
+def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many lines two texts have in common at their beginning, and then at their end."""
+    most = min(len(old), len(new))
+    head = next((n for n in range(most) if old[n] != new[n]), most)
+    most -= head
+    tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
+    return head, tail
+
+
+def merged(alone: tuple[Finding, ...], alone_before: View | None, whole: View | None, text: str) -> tuple[Finding, ...]:
+    """What the analysis of a file alone found in `text`, with what the rest of the project adds and takes away.
+
+    That is known from the last analysis of the project: `whole` and `alone_before` tell of the same text, which may be
+    an older one. It holds on the lines that have not changed since.
+    """
+    if whole is None or alone_before is None or whole.text != alone_before.text:
+        return alone
+    known_alone = {finding.fingerprint for finding in alone_before.findings}
+    known = {finding.fingerprint for finding in whole.findings}
+    cleared = {_key(f) for f in carried(alone_before, text) if f.fingerprint not in known}
+    kept = [finding for finding in alone if _key(finding) not in cleared]
+    here = {_key(finding) for finding in kept}
+    added = [f for f in carried(whole, text) if f.fingerprint not in known_alone and _key(f) not in here]
+    return tuple(sorted([*kept, *added], key=lambda f: (f.span.line, f.span.column, f.code)))
+
+
+def _key(finding: Finding) -> tuple[str, int, int]:
+    return finding.code, finding.span.line, finding.span.column

@@ -1,0 +1,295 @@
+"""When two outputs are the same: errors are measured against a float64 run, so that noise is told from error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.records import Tolerance
+from onnxlint.probes.common.model_copies import copied
+
+FACTOR = 10.0  # how many times eager's own error is still noise; correct exports stayed below 2
+ULPS = 8.0  # eager's error is taken to be at least this many eps of the output's scale
+AGAIN = 3.0  # the same where that would be coarse, as in bfloat16
+TRUSTED = 1e4  # eager further than this many eps from float64: the two took different paths, float64 says nothing
+FALLBACK = 512.0  # in eps of the scale: what is allowed without a float64 reference
+COARSE = 0.05  # of the scale: more than this is no noise in any precision
+FLUSHED = torch.finfo(torch.float32).tiny  # below it float32 is subnormal, which kernels may take for zero
+SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wrong; exporters drop small epsilons
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How one output of ONNX Runtime differs from eager's. `shape` is set where the shapes or the number differ.
+
+    `allowed` is the largest absolute difference that would have passed; `passes` tells that it did.
+    """
+
+    output: int
+    detail: str
+    max_abs: float | None = None
+    max_rel: float | None = None
+    allowed: float = 0.0
+    shape: bool = False
+    passes: bool = False
+
+
+def tensors(outputs: Any) -> list[torch.Tensor]:
+    """The tensors of a model's output, in the order in which both exporters flatten them."""
+    return [leaf.detach() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+
+
+def values(outputs: Any) -> list[torch.Tensor]:
+    """As `tensors`, with Python numbers too: TorchScript returns a size as a tensor."""
+    found = []
+    for leaf in pytree.tree_leaves(outputs):
+        if isinstance(leaf, torch.Tensor):
+            found.append(leaf.detach())
+        elif isinstance(leaf, (bool, int, float)):
+            found.append(torch.tensor(leaf))
+    return found
+
+
+def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[torch.Tensor] | None:
+    """The outputs of a float64 copy of the model on the same input; None where it cannot run in float64."""
+
+    def widen(value: Any) -> Any:
+        return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    try:
+        wide = copied(model).double()
+        with torch.no_grad():
+            return tensors(wide(*pytree.tree_map(widen, tuple(args)), **pytree.tree_map(widen, dict(kwargs))))
+    except Exception:  # noqa: BLE001 - a model may insist on float32; the caller then allows more
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What decides how far apart two answers may be.
+
+    `spread` is how far each output moves when the input does: where it hardly moves, small differences count.
+    `precision` is the eps that the model works with, where that is coarser than the output's. A configured
+    `tolerance` replaces all of that.
+    """
+
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    spread: Sequence[float] = ()
+    precision: float = 0.0
+
+    def moves(self, output: int) -> float:
+        """How far this output moves when the input does; 0 if nobody knows."""
+        return self.spread[output] if output < len(self.spread) else 0.0
+
+
+def plainly_equal(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> bool:
+    """Whether the outputs agree so closely that no float64 reference could find fault."""
+    return worst(closely(actual, expected, bounds)) is None
+
+
+def closely(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> list[Difference]:
+    """As `differences`, of which those pass that no float64 reference could find fault with."""
+    return differences(actual, expected, None, bounds, factor=(FACTOR - 1) * ULPS)
+
+
+def difference(
+    actual: Sequence[Any],
+    expected: Sequence[torch.Tensor],
+    wide: Sequence[torch.Tensor] | None,
+    bounds: Bounds,
+    factor: float = FALLBACK,
+) -> Difference | None:
+    """The worst of the `differences` that do not pass; None if the outputs agree."""
+    return worst(differences(actual, expected, wide, bounds, factor))
+
+
+def worst(found: Sequence[Difference]) -> Difference | None:
+    """The worst of those that do not pass."""
+    return max((d for d in found if not d.passes), key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
+
+
+def largest(found: Sequence[Difference]) -> Difference | None:
+    """Where the outputs agree: the one that is furthest from eager's, if only by noise."""
+    return max((d for d in found if d.passes), key=lambda d: d.max_abs or 0.0, default=None)
+
+
+def differences(
+    actual: Sequence[Any],
+    expected: Sequence[torch.Tensor],
+    wide: Sequence[torch.Tensor] | None,
+    bounds: Bounds,
+    factor: float = FALLBACK,
+) -> list[Difference]:
+    """How far each of ONNX Runtime's arrays is from eager's tensor; an output that has no number has none.
+
+    Shapes, integers, booleans, and where NaN and infinity stand, must be the same. `wide` is the float64 reference;
+    `factor` is what is allowed, in eps of the scale, without one.
+    """
+    if len(actual) != len(expected):
+        return [Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)]
+    found = []
+    for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
+        ref = wide[index].cpu() if wide is not None and len(wide) == len(expected) else None
+        one = _compare(index, tensor(ours), theirs.cpu(), ref, bounds, factor)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def tensor(value: Any) -> torch.Tensor:
+    """A runtime's answer as a tensor."""
+    if isinstance(value, torch.Tensor):
+        return value
+    array = np.asarray(value)
+    if array.dtype.name == "bfloat16":  # ml_dtypes' type, which torch does not read
+        return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
+def _compare(
+    index: int,
+    ours: torch.Tensor,
+    theirs: torch.Tensor,
+    wide: torch.Tensor | None,
+    bounds: Bounds,
+    factor: float,
+) -> Difference | None:
+    if theirs.is_complex() and not ours.is_complex():
+        theirs = torch.view_as_real(theirs.resolve_conj())  # ONNX keeps complex numbers as pairs
+        wide = None if wide is None or not wide.is_complex() else torch.view_as_real(wide.resolve_conj())
+    if ours.shape != theirs.shape:
+        return Difference(index, f"shape {tuple(ours.shape)} instead of {tuple(theirs.shape)}", shape=True)
+    if wide is not None and wide.shape != theirs.shape:
+        wide = None
+    if not theirs.is_floating_point():
+        return _compare_exactly(index, ours, theirs, wide)
+    return _compare_floats(index, ours, theirs, wide, bounds, factor)
+
+
+def _compare_exactly(
+    index: int, ours: torch.Tensor, theirs: torch.Tensor, wide: torch.Tensor | None
+) -> Difference | None:
+    unlike = ours.to(theirs.dtype) != theirs
+    wrong = unlike
+    if wide is not None:
+        wrong = unlike & (wide.to(theirs.dtype) == theirs)  # where float64 disagrees with eager, the value is a tie
+    count = int(wrong.sum())
+    if not count:
+        return None if bool(unlike.any()) else Difference(index, "", 0.0, passes=True)
+    gap = (ours.double() - theirs.double()).abs()[wrong]
+    kind = "booleans" if theirs.dtype == torch.bool else "integers"
+    return Difference(
+        index, f"{count} of {theirs.numel()} {kind} differ", float(gap.max()), _relative(gap, theirs[wrong])
+    )
+
+
+def _compare_floats(
+    index: int,
+    ours: torch.Tensor,
+    theirs: torch.Tensor,
+    wide: torch.Tensor | None,
+    bounds: Bounds,
+    factor: float,
+) -> Difference | None:
+    eps = max(torch.finfo(theirs.dtype).eps, bounds.precision)
+    tolerance = bounds.tolerance
+    a, b = ours.double(), theirs.double()
+    excused = _overflowed(a, b, wide, eps)
+    finite = torch.isfinite(b)
+    for name, test in (("NaN", torch.isnan), ("infinity", torch.isposinf), ("-infinity", torch.isneginf)):
+        wrong = (test(a) != test(b)) & ~excused
+        if bool(wrong.any()):
+            return Difference(index, _misplaced(name, test(b)[wrong], b.numel()), float("inf"), float("inf"))
+    a, b = a[finite], b[finite]
+    if not b.numel():
+        return None
+    gap = (a - b).abs()
+    most = float(gap.max())
+    if tolerance.absolute is not None or tolerance.relative is not None:
+        bound = (tolerance.absolute or 0.0) + (tolerance.relative or 0.0) * b.abs()
+        wrong, allowed = bool((gap > bound).any()), float(bound.min())
+    else:
+        allowed, ref = _allowed(b, None if wide is None else wide[finite].double(), eps, factor)
+        allowed = max(allowed, FLUSHED, SLIGHT * min(float(b.abs().max()), 10 * bounds.moves(index)))
+        wrong = float((a - ref).abs().max()) > allowed
+    if not wrong:
+        return Difference(index, "", most, None, allowed, passes=True)
+    return Difference(index, f"max abs difference {most:.3g}", most, _relative(gap, b), allowed)
+
+
+def _overflowed(a: torch.Tensor, b: torch.Tensor, wide: torch.Tensor | None, eps: float) -> torch.Tensor:
+    """Where only eager is at fault: it left its dtype's range on the way, and ONNX Runtime is where float64 is.
+
+    ONNX Runtime computes in float32 what it has no float16 kernels for.
+    """
+    if wide is None:
+        return torch.zeros_like(b, dtype=torch.bool)
+    ref = wide.double()
+    near = (a - ref).abs() <= min(FALLBACK * eps, COARSE) * ref.abs().clamp(min=1.0)
+    return ~torch.isfinite(b) & torch.isfinite(ref) & torch.isfinite(a) & near
+
+
+def _misplaced(name: str, ours: torch.Tensor, total: int) -> str:
+    """Whose NaN or infinity it is; `ours` tells for each place at odds whether eager has it."""
+    count, eager = ours.numel(), int(ours.sum())
+    if eager == count:
+        return f"{name} in PyTorch's answer and not in the export's, at {count} of {total} places"
+    if not eager:
+        return f"{name} in the export's answer and not in PyTorch's, at {count} of {total} places"
+    return f"{name} stands in other places: {eager} in PyTorch's answer alone, {count - eager} in the export's alone"
+
+
+def _allowed(b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: float) -> tuple[float, torch.Tensor]:
+    """The largest error that is noise, and what to measure it against."""
+    scale = float(b.abs().max()) or 1.0
+    coarse = COARSE * scale
+    if wide is not None and bool(torch.isfinite(wide).all()):
+        own = float((b - wide).abs().max())
+        if own <= min(TRUSTED * eps, max(COARSE, 2 * ULPS * eps)) * scale:
+            floor = min(FACTOR * ULPS * eps * scale, coarse)
+            return max(floor, min(FACTOR * own, max(coarse, AGAIN * own))), wide
+    return min(factor * eps * scale, coarse), b
+
+
+def precision(model: torch.nn.Module) -> float:
+    """The coarsest eps among the model's floating-point parameters and buffers; 0 if it has none."""
+    tensors_of = (*model.parameters(), *model.buffers())
+    return max((torch.finfo(t.dtype).eps for t in tensors_of if t.is_floating_point()), default=0.0)
+
+
+def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same input, its floating-point tensors moved by about as much as rounding would."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def move(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
+            return value
+        eps = torch.finfo(value.dtype).eps
+        size = min(ULPS * eps, max(eps, SLIGHT)) * (float(value.abs().max()) or 1.0)
+        noise = torch.randn(value.shape, generator=generator, dtype=torch.float64)
+        return (value.double() + size * noise.to(value.device)).to(value.dtype)
+
+    moved = pytree.tree_map(move, (tuple(args), dict(kwargs)))
+    return moved[0], moved[1]
+
+
+def spread(base: Sequence[torch.Tensor], others: Sequence[Sequence[torch.Tensor]]) -> list[float]:
+    """How far each output moves from `base` over the other runs; 0 where nothing can be compared."""
+    found = [0.0] * len(base)
+    for other in others:
+        for index, (a, b) in enumerate(zip(base, other, strict=False)):
+            if a.shape == b.shape and not a.is_complex() and a.numel():
+                gap = (a.double() - b.double()).abs()
+                found[index] = max(found[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
+    return found
+
+
+def _relative(gap: torch.Tensor, theirs: torch.Tensor) -> float:
+    """The largest difference in units of the largest value: element by element, values near zero would rule."""
+    scale = float(theirs.double().abs().max())
+    return float(gap.max()) / scale if scale else float("inf")

@@ -1,0 +1,210 @@
+"""What counts as user code: everything but torch, ONNX, their machinery, the standard library and onnxlint itself."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import linecache
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from functools import cache
+from types import CodeType, FrameType, TracebackType
+
+from onnxlint.base.records import Location
+
+# Packages whose lines a user neither wrote nor reads as model code. A modelling library such as transformers is not
+# among them: its lines are where its models go wrong.
+MACHINERY = (
+    "beartype",
+    "einops",
+    "einx",
+    "functorch",
+    "jaxtyping",
+    "mpmath",
+    "numpy",
+    "onnx",
+    "onnx_ir",
+    "onnxruntime",
+    "onnxscript",
+    "sympy",
+    "torch",
+    "torchgen",
+    "triton",
+    "typeguard",
+    "typing_extensions",
+)
+
+_OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+
+
+@cache
+def _machinery() -> tuple[str, ...]:
+    """Folders, with a trailing separator, and single files of the machinery. Found once, without importing any."""
+    found = [_OWN]
+    for name in MACHINERY:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            found.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
+        elif spec is not None and spec.origin:
+            found.append(os.path.abspath(spec.origin))
+    return tuple(found)
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file was installed with a package: not the user's own, though it may be user code."""
+    return _SITE.search(path) is not None
+
+
+def program_files() -> Iterator[str]:
+    """The files of the modules that this process has imported and that are the user's own."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and path.endswith(".py") and is_user_code(path) and not is_installed(path):
+            yield os.path.abspath(path)
+
+
+@cache
+def _standard_library() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({os.path.abspath(paths[key]) + os.sep for key in ("stdlib", "platstdlib")})
+
+
+@cache
+def is_user_code(filename: str) -> bool:
+    """Whether a code object's file holds code that a user may want to read about."""
+    if not filename or filename.startswith("<"):
+        return False
+    path = os.path.abspath(filename)
+    if path.startswith(_machinery()):
+        return False
+    return not path.startswith(_standard_library()) or _SITE.search(path) is not None
+
+
+def is_own(filename: str) -> bool:
+    """Whether a code object's file belongs to onnxlint."""
+    return filename.startswith(_OWN)
+
+
+@cache
+def relative(path: str, root: str | None) -> str:
+    """The path relative to `root` if it lies below it, else absolute; always with forward slashes."""
+    absolute = os.path.abspath(path)
+    if root is not None:
+        for whole, base in (
+            (absolute, os.path.abspath(root)),
+            (os.path.realpath(absolute), os.path.realpath(root)),
+        ):
+            if whole.startswith(base.rstrip(os.sep) + os.sep):
+                return os.path.relpath(whole, base).replace(os.sep, "/")
+    return absolute.replace(os.sep, "/")
+
+
+def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
+    """The first `limit` frames, and the first below `root` however far out: who called the library."""
+    found: list[Location] = []
+    at_home = root is None
+    for frame in frames:
+        home = not os.path.isabs(frame.path) and _SITE.search(f"/{frame.path}") is None
+        if len(found) < limit or (home and not at_home):
+            found.append(frame)
+        at_home = at_home or home
+        if at_home and len(found) >= limit:
+            break
+    return tuple(found)
+
+
+def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
+    """The user's frames from `frame` (default: the caller's) outwards, innermost first.
+
+    The walk ends where onnxlint called the user's code: who called onnxlint is not part of the model.
+    """
+    return kept(_outwards(frame if frame is not None else sys._getframe(1), root), root, limit)
+
+
+def _outwards(frame: FrameType | None, root: str | None) -> Iterator[Location]:
+    inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
+    while frame is not None:
+        code = frame.f_code
+        own = code.co_filename.startswith(_OWN)
+        if own and inside:
+            break
+        inside = inside or not own
+        if is_user_code(code.co_filename):
+            yield Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname)
+        frame = frame.f_back
+
+
+def error_frames(
+    error: BaseException | TracebackType | None, root: str | None = None, limit: int = 8
+) -> tuple[Location, ...]:
+    """The user's frames of a traceback, innermost first."""
+    trace = error.__traceback__ if isinstance(error, BaseException) else error
+    found = [
+        Location(relative(code.co_filename, root), line, code.co_qualname)
+        for code, line in _walk(trace)
+        if is_user_code(code.co_filename)
+    ]
+    return kept(reversed(found), root, limit)
+
+
+def _walk(trace: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
+    while trace is not None:
+        yield trace.tb_frame.f_code, trace.tb_lineno
+        trace = trace.tb_next
+
+
+_TORCHSCRIPT = re.compile(r"^\s*(?P<path>.+?)\((?P<line>\d+)\): (?P<function>.*)$", re.MULTILINE)
+_PYTHON = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?')
+
+
+def torchscript_frames(text: str, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
+    """The user's frames of a `sourceRange()` or a TorchScript `doc_string` (innermost first there), innermost first."""
+    return _located(_TORCHSCRIPT.finditer(text), root, limit)
+
+
+def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
+    """The user's frames of a formatted Python stack (`stack_trace` of FX; innermost last there), innermost first."""
+    return _located(reversed(list(_PYTHON.finditer(text or ""))), root, limit)
+
+
+def _located(matches: Iterator[re.Match[str]], root: str | None, limit: int) -> tuple[Location, ...]:
+    return kept(_places(matches, root), root, limit)
+
+
+def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Location]:
+    inside = False
+    for match in matches:
+        path = match["path"]
+        if is_user_code(path):
+            inside = True
+            line = int(match["line"])
+            name = _definitions(path).get(line) or (match["function"] or "").strip()
+            yield Location(relative(path, root), line, name)
+        elif inside and path.startswith(_OWN):
+            break
+
+
+@cache
+def _definitions(path: str) -> dict[int, str]:
+    """The qualified name of the function around each line, as code objects spell it; empty without the source."""
+    found: dict[int, str] = {}
+    try:
+        waiting: list[tuple[ast.AST, str]] = [(ast.parse("".join(linecache.getlines(path))), "")]
+    except (SyntaxError, ValueError):
+        return found
+    while waiting:
+        node, prefix = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            inner = prefix
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                for line in range(child.lineno, (child.end_lineno or child.lineno) + 1):
+                    found[line] = prefix + child.name  # an inner function comes later and takes its lines
+                inner = f"{prefix}{child.name}.<locals>."
+            elif isinstance(child, ast.ClassDef):
+                inner = f"{prefix}{child.name}."
+            waiting.append((child, inner))
+    return found

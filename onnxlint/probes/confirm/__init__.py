@@ -1,0 +1,1 @@
+"""Exported files in their runtimes, against eager."""

@@ -1,0 +1,226 @@
+"""The runtimes that exported files are run in: ONNX Runtime with any of its execution providers, and OpenVINO."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import TensorProto
+
+from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, text_of
+
+_PLACES = re.compile(r"^Exception from src/.*$|Check '.*?' failed at src/\S+:\d+:\s*", re.MULTILINE)
+# `/onnxruntime_src/onnxruntime/core/….h:91 onnxruntime::Helper::Helper(const onnxruntime::TensorShape&, bool) `
+_ORT_PLACES = re.compile(
+    r"/\S*onnxruntime/\S+:\d+\s+(?:[^(.{]*::[^(.{]*\([^()]*\)(?: const)?\s+(?:\[with [^\]]*\]\s+)?)?"
+)
+CPU = "CPUExecutionProvider"
+
+
+class RuntimeRefused(Exception):
+    """The checker or a runtime refused; the message is theirs, in one line."""
+
+
+class Unavailable(Exception):
+    """A runtime that was asked for is not there; the message says what is."""
+
+
+class Engine(ABC):
+    """A runtime. `name` is how it is asked for, `title` how it is told of, `plain` whether optimizations can be off."""
+
+    name: str
+    title: str
+    plain: bool = True
+    version: str = ""
+
+    @abstractmethod
+    def open(self, model: str | bytes, optimized: bool) -> Any:
+        """A session of a file, or of its bytes. Raises RuntimeRefused."""
+
+    @abstractmethod
+    def run(self, session: Any, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs, as arrays; `feeds` are arrays or OrtValues. Raises RuntimeRefused."""
+
+    @abstractmethod
+    def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
+        """A run without what only we do around it, for the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """An engine, and whether it may optimize."""
+
+    engine: Engine
+    optimized: bool = True
+
+    @property
+    def title(self) -> str:
+        """How it is told of."""
+        return self.engine.title if self.optimized else f"{self.engine.title} without optimizations"
+
+
+class OnnxRuntime(Engine):
+    """ONNX Runtime with one execution provider; what that cannot run, the CPU does, as ONNX Runtime decides."""
+
+    def __init__(self, provider: str = CPU) -> None:
+        self.providers = list(dict.fromkeys((provider, CPU)))
+        self.name = ONNX_RUNTIME if provider == CPU else provider
+        self.title = "ONNX Runtime" if provider == CPU else f"ONNX Runtime ({provider})"
+        self.version = onnxruntime.__version__
+
+    def open(self, model: str | bytes, optimized: bool) -> Any:
+        """A quiet session of one thread. Raises RuntimeRefused."""
+        options = session_options(optimized)
+        try:
+            return onnxruntime.InferenceSession(model, options, providers=self.providers)
+        except Exception as error:
+            raise RuntimeRefused(short(error)) from error
+
+    def run(self, session: Any, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs. Raises RuntimeRefused."""
+        try:
+            outputs = self.bare_run(session, feeds)()
+        except Exception as error:
+            raise RuntimeRefused(short(error)) from error
+        return [_out(value) for value in outputs]
+
+    def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
+        """A run of values that are ONNX Runtime's already."""
+        values = {
+            name: value if isinstance(value, onnxruntime.OrtValue) else onnxruntime.OrtValue.ortvalue_from_numpy(value)
+            for name, value in feeds.items()
+        }
+        return lambda: session.run_with_ort_values(None, values)
+
+
+ORT = OnnxRuntime()
+DEFAULT = Setup(ORT)
+
+
+class OpenVino(Engine):
+    """OpenVINO on the CPU, in full precision: by default it computes in bfloat16 where the processor can."""
+
+    name = OPENVINO
+    title = "OpenVINO"
+    plain = False
+    _SETTINGS = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": 1}
+
+    def __init__(self) -> None:
+        import openvino  # here, because it comes with an extra of its own
+
+        self.version = str(openvino.__version__).partition("-")[0]
+        self._openvino = openvino
+        self._core = openvino.Core()
+
+    def open(self, model: str | bytes, optimized: bool) -> Any:
+        """A compiled model. Raises RuntimeRefused."""
+        try:
+            read = self._core.read_model(model) if isinstance(model, str) else self._core.read_model(model, b"")
+            return self._core.compile_model(read, "CPU", self._SETTINGS)
+        except Exception as error:
+            raise RuntimeRefused(_of_openvino(error)) from error
+
+    def run(self, session: Any, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs. Raises RuntimeRefused."""
+        try:
+            outputs = self.bare_run(session, feeds)()
+        except Exception as error:
+            raise RuntimeRefused(_of_openvino(error)) from error
+        return [self._out(value, outputs[value]) for value in session.outputs]
+
+    def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
+        """A run of values that OpenVINO takes as they are, without the inputs that it dropped."""
+        wanted = {name for value in session.inputs for name in value.get_names()}
+        values = {name: self._in(value) for name, value in feeds.items() if name in wanted}
+        return lambda: session(values)
+
+    def _out(self, value: Any, array: Any) -> Any:
+        if value.element_type != self._openvino.Type.bf16:
+            return array
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)  # its bits come as float16
+
+    def _in(self, value: Any) -> Any:
+        if not isinstance(value, onnxruntime.OrtValue):
+            return value
+        bits = torch.from_dlpack(value._ortvalue.to_dlpack()).contiguous().view(torch.int16).numpy().view(np.uint16)
+        return self._openvino.Tensor(bits, list(bits.shape), self._openvino.Type.bf16)
+
+
+def engines(names: Sequence[str]) -> tuple[list[Engine], list[str]]:
+    """The runtimes of these names, and for each that is not there why."""
+    found: list[Engine] = []
+    faults = []
+    for name in dict.fromkeys(names):
+        try:
+            found.append(_engine(name))
+        except Unavailable as fault:
+            faults.append(str(fault))
+    return found, faults
+
+
+def _engine(name: str) -> Engine:
+    if name == ONNX_RUNTIME:
+        return OnnxRuntime()
+    if name == OPENVINO:
+        if importlib.util.find_spec("openvino") is None:
+            raise Unavailable("--runtime openvino: OpenVINO is not installed: pip install 'onnxlint[openvino]'")
+        return OpenVino()
+    there = onnxruntime.get_available_providers()
+    if name not in there:
+        raise Unavailable(
+            f"--runtime {name}: the installed onnxruntime has none of that name; it has {', '.join(there)}"
+            + (" (OpenVINO itself is the runtime `openvino`)" if name.startswith("OpenVINO") else "")
+        )
+    engine = OnnxRuntime(name)
+    try:
+        first = engine.open(_smallest(), True).get_providers()[0]
+    except RuntimeRefused as refused:
+        raise Unavailable(f"--runtime {name}: it does not start: {refused}") from refused
+    if first != name:  # it says so in its log alone, and takes the CPU
+        raise Unavailable(f"--runtime {name}: it does not start here, and ONNX Runtime falls back to {first}")
+    return engine
+
+
+def _smallest() -> bytes:
+    """The smallest model there is, to see whether a provider starts."""
+    x, y = (onnx.helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "one", [x], [y])
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    return bytes(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
+
+
+def session_options(optimized: bool) -> Any:
+    """Options of a quiet session of one thread, with all optimizations or none."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
+
+
+def _out(value: Any) -> Any:
+    if value.element_type() == TensorProto.BFLOAT16:
+        return torch.from_dlpack(value._ortvalue.to_dlpack())  # numpy has no such type
+    return value.numpy()
+
+
+def short(error: BaseException) -> str:
+    """The message of an error in one line of moderate length, without the places in the source of ONNX Runtime."""
+    text = " ".join(_ORT_PLACES.sub(" ", " ".join(text_of(error).split())).split())
+    return text if len(text) <= 400 else text[:397] + "…"
+
+
+def _of_openvino(error: BaseException) -> str:
+    """OpenVINO's message without the lines that name places in its own source."""
+    told = _PLACES.sub("", text_of(error))
+    return short(RuntimeError(told)) if told.strip() else short(error)

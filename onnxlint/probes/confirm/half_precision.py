@@ -1,0 +1,128 @@
+"""Files in half precision that a runtime has no kernels for: said as that, and checked all the same in float32."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto
+
+from onnxlint.base.records import Probe
+from onnxlint.probes.confirm.engines import Engine
+from onnxlint.probes.confirm.trials import Confirmation, confirm
+from onnxlint.probes.observe.eager import Eager
+
+_HALVES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
+_EPS = {TensorProto.FLOAT16: torch.finfo(torch.float16).eps, TensorProto.BFLOAT16: torch.finfo(torch.bfloat16).eps}
+_KINDS = ("to", "dtype")  # attributes that hold an element type
+# What ONNX Runtime says: no kernel, a kernel that raises, and a type that the operator has only from another opset on.
+_MISSING = (
+    re.compile(r"Could not find an implementation for (?P<operator>\w+)\(\d+\) node with name '(?P<node>[^']*)'"),
+    re.compile(r"running (?P<operator>\w+) node\. Name:'(?P<node>[^']*)'.*MLFloat16 data type is not supported"),
+    re.compile(
+        r"Type 'tensor\(b?float16\)' of input parameter \S+ of operator \((?P<operator>\w+)\) in node"
+        r" \((?P<node>[^)]*)\) is invalid"
+    ),
+)
+
+
+def second_try(probe: Probe, eager: Eager, found: Confirmation, engines: Sequence[Engine]) -> Confirmation:
+    """What was found, or if it is a refusal for want of kernels: that in plain words, and what float32 tells."""
+    if found.runtime is None or found.export.path is None:
+        return found
+    words = missing_kernel(found.refusal, found.runtime.model) if found.refusal else ""
+    if not words or found.trials:  # another runtime has the kernels, and was tried on everything
+        return replace(found, refusal=words or found.refusal)
+    wide = widen(found.export.path)
+    if wide is None:
+        return replace(found, refusal=words)
+    kinds = _kinds(found.runtime.model.graph)
+    rounded = replace(eager, coarse=max((eps for kind, eps in _EPS.items() if kind in kinds), default=0.0))
+    return _settled(found, confirm(probe, rounded, replace(found.export, path=wide), engines), words)
+
+
+def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:
+    """What a refusal means in plain words if it is about half precision, which `model` must hold; else empty."""
+    kinds = sorted({_HALVES[kind] for kind in _kinds(model.graph) if kind in _HALVES})
+    match = next((m for pattern in _MISSING if (m := pattern.search(refusal))), None)
+    if match is None or not kinds:
+        return ""
+    kind, operator = " or ".join(kinds), match["operator"]
+    if "is invalid" in refusal:
+        opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
+        return f"ONNX has no {kind} `{operator}` at opset {opset} (node '{match['node']}')"
+    return f"ONNX Runtime has no {kind} kernel for `{operator}` on this machine (node '{match['node']}')"
+
+
+def widen(path: Path) -> Path | None:
+    """The same file with float32 in the place of every float16 and bfloat16; None where it holds neither."""
+    model = onnx.load(str(path))
+    if not any(kind in _HALVES for kind in _kinds(model.graph)):
+        return None
+    for graph in _graphs(model.graph):
+        _widen(graph)
+    for function in model.functions:
+        _attributes(function.node)
+    found = path.with_name(f"{path.stem}-float32.onnx")
+    try:
+        onnx.save(model, str(found))
+    except ValueError:  # over 2 GB: nothing is said about it then
+        return None
+    return found
+
+
+def _settled(found: Confirmation, again: Confirmation, words: str) -> Confirmation:
+    """What is known of a file without kernels, once it was tried in float32: it is wrong, or right as far as that."""
+    if again.failing or again.random:
+        return replace(again, in_float32=words)
+    if again.refusal:
+        return replace(found, refusal=words)
+    agrees = f"with float32 in its place, the file agrees with eager on {len(again.trials)} inputs"
+    return replace(found, refusal=f"{words}; {agrees}")
+
+
+def _widen(graph: onnx.GraphProto) -> None:
+    for tensor in graph.initializer:
+        _tensor(tensor)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        kind = value.type.tensor_type
+        if kind.elem_type in _HALVES:
+            kind.elem_type = TensorProto.FLOAT
+    _attributes(graph.node)
+
+
+def _attributes(nodes: Iterable[onnx.NodeProto]) -> None:
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.TENSOR:
+                _tensor(attribute.t)
+            elif attribute.name in _KINDS and attribute.i in _HALVES:
+                attribute.i = TensorProto.FLOAT
+
+
+def _tensor(tensor: onnx.TensorProto) -> None:
+    if tensor.data_type in _HALVES:
+        array = onnx.numpy_helper.to_array(tensor).astype(np.float32)
+        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterable[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else ()), *attribute.graphs):
+                yield from _graphs(inner)
+
+
+def _kinds(graph: onnx.GraphProto) -> set[int]:
+    """The element types of the tensors in a graph and those in it, as far as they are written down."""
+    found: set[int] = set()
+    for each in _graphs(graph):
+        found |= {tensor.data_type for tensor in each.initializer}
+        found |= {value.type.tensor_type.elem_type for value in (*each.input, *each.output, *each.value_info)}
+    return found

@@ -1,0 +1,297 @@
+"""Confirmation: an exported file in every runtime, against eager, on the example and on every variation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import torch
+
+from onnxlint.base.records import ONNX_RUNTIME, Probe, Tried
+from onnxlint.probes.common import numerics
+from onnxlint.probes.common.costs import timed
+from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup
+from onnxlint.probes.confirm.runtime import Runtime
+from onnxlint.probes.confirm.tie_breaking import OtherTies
+from onnxlint.probes.examples.vary import Variation, telling
+from onnxlint.probes.exporters import Export
+from onnxlint.probes.observe.eager import Eager, Run, execute, with_leaf
+from onnxlint.probes.observe.observe import divergences, observe
+
+MORE = 10.0  # times the difference on the example: another cause is at work
+EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
+
+
+class Result(StrEnum):
+    """What a runtime made of one input."""
+
+    AGREES = "agrees"
+    VALUES = "values"  # it ran and answered something else
+    SHAPE = "shape"  # it ran and answered in another shape
+    REFUSED = "refused"  # it raised
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One input in the runtimes. `setup` is the one that failed, None if all agree; `calls` is how often eager ran.
+
+    `noise` is the largest difference where they agree; None where nobody knows.
+    """
+
+    run: Run
+    result: Result
+    setup: Setup | None = None
+    difference: numerics.Difference | None = None
+    message: str = ""
+    calls: int = 1
+    noise: numerics.Difference | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether the export and eager disagree here."""
+        return self.result is not Result.AGREES
+
+    def told(self) -> Tried:
+        """What a report says of it."""
+        named = self.setup is not None and self.setup.engine.name != ONNX_RUNTIME
+        runtime = self.setup.engine.title if self.setup is not None and named else ""
+        gap = self.difference
+        if gap is None:
+            known = self.noise
+            error, output = (known.max_abs, known.output) if known is not None else (None, None)
+            return Tried(self.run.label, self.result.value, error, None, output, runtime)
+        return Tried(self.run.label, self.result.value, gap.max_abs, gap.allowed, gap.output, runtime)
+
+    def tells_more_than(self, other: Trial) -> bool:
+        """Whether it fails in another way, or by far more."""
+        gaps = [trial.difference.max_abs or 0.0 if trial.difference is not None else 0.0 for trial in (self, other)]
+        return self.result is not other.result or gaps[0] > MORE * gaps[1]
+
+
+@dataclass(slots=True)
+class Confirmation:
+    """What became of one exported file.
+
+    `refusal` is why the checker, the loading, or the run of the example failed, and `refusing` the runtime that it
+    failed in, None where it is the checker; the others were tried further. `random`: two runs without optimizations
+    differ. `vanished` are inputs that the graph no longer has, `constant` dynamic axes that it made constant, as
+    (leaf, axis, dim). `in_float32` tells what half precision lacked, where the trials are of the file in float32.
+    """
+
+    export: Export
+    runtime: Runtime | None = None
+    refusal: str = ""
+    refusing: Setup | None = None
+    random: bool = False
+    trials: list[Trial] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+    constant: list[tuple[str, int, str]] = field(default_factory=list)
+    in_float32: str = ""
+
+    @property
+    def failing(self) -> list[Trial]:
+        """The trials in which the export and eager disagree, in order."""
+        return [trial for trial in self.trials if trial.fails]
+
+    @property
+    def failing_at_once(self) -> list[Trial]:
+        """Those of them that need no second call."""
+        return [trial for trial in self.failing if trial.calls == 1]
+
+    @property
+    def alone(self) -> list[Trial]:
+        """Those of them in which another runtime agreed with eager: the graph is right there."""
+        first = self.runtime.engines[:1] if self.runtime is not None else []
+        return [t for t in self.failing if t.calls == 1 and t.setup is not None and [t.setup.engine] != first]
+
+    def fixed(self, example: Run, run: Run) -> list[str]:
+        """The Python numbers that the graph no longer takes, and that another run gives otherwise than the example."""
+        return [
+            name
+            for name in self.vanished
+            if isinstance(number := run.leaves.get(name), (bool, int, float)) and number != example.leaves.get(name)
+        ]
+
+    def of_the_graph(self) -> Confirmation:
+        """The same, with those counted as agreeing."""
+        return self._without(self.alone)
+
+    def otherwise_than(self, known: Trial) -> Confirmation:
+        """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
+        return self._without([trial for trial in self.failing if not trial.tells_more_than(known)])
+
+    def tried(self) -> tuple[Tried, ...]:
+        """The trials as records."""
+        return tuple(trial.told() for trial in self.trials)
+
+    def _without(self, trials: list[Trial]) -> Confirmation:
+        return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
+
+
+def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine] = (ORT,)) -> Confirmation:
+    """Check, load and run an exported file. Nothing that it does is raised."""
+    found = Confirmation(export)
+    assert export.path is not None
+    try:
+        runtime = Runtime(export.path, engines)
+        found.runtime = runtime
+        runtime.check()
+        _look_at_inputs(eager, found, runtime)
+        feeds = runtime.feeds(export.inputs, {**export.constants, **eager.base.leaves})
+    except RuntimeRefused as refused:
+        found.refusal = str(refused)
+        return found
+    plain = [answer for engine in engines if (answer := _first_run(probe, eager, found, engine, feeds)) is not None]
+    if eager.random or found.random or not plain:
+        return found
+    first, pace = timed(lambda: trial(probe, eager, found, eager.base))
+    found.trials.append(first)
+    count = eager.costs.affordable(len(eager.runs), pace, f"the {export.exporter} export")
+    for run in eager.runs if count == len(eager.runs) else telling(eager.runs, count):
+        found.trials.append(trial(probe, eager, found, run))
+    if eager.stateful:
+        second = Run(
+            "example, second call",
+            "values",
+            *_inputs(eager.base),
+            eager.base.sizes,
+            eager.base.observation,
+            eager.second,
+            eager.base.leaves,
+        )
+        found.trials.append(_compare(probe, eager, found, second, plain[0], runtime.setups[-1], calls=2))
+    if not found.failing:
+        found.trials += _vanished_trials(probe, eager, found)
+    return found
+
+
+def _first_run(
+    probe: Probe, eager: Eager, found: Confirmation, engine: Engine, feeds: Mapping[str, Any]
+) -> list[Any] | None:
+    """The answer of one engine to the example; None if it refuses, and then it is not tried further."""
+    runtime = found.runtime
+    assert runtime is not None
+    setups = [setup for setup in runtime.setups if setup.engine is engine]
+    try:
+        for setup in setups:
+            last = setup
+            answers = runtime.run(feeds, setup)
+        again = runtime.run(feeds, last)
+    except RuntimeRefused as refused:
+        if found.refusing is None:
+            found.refusal, found.refusing = str(refused), last
+        runtime.engines.remove(engine)
+        return None
+    found.random |= not numerics.plainly_equal(answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager))
+    return answers
+
+
+def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
+    """How far apart two answers of this model may be."""
+    return numerics.Bounds(probe.tolerance, eager.spread, max(numerics.precision(eager.model), eager.coarse))
+
+
+def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return run.args, run.kwargs
+
+
+def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None:
+    export = found.export
+    kept = {export.inputs.get(name, name) for name in runtime.inputs}
+    found.vanished = [
+        name
+        for name, leaf in eager.base.leaves.items()
+        if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in kept
+    ]
+    for name, axes in eager.example.dynamic.items():
+        for axis, dim in axes.items():
+            if runtime.constant_dims(export.inputs, name, axis):
+                found.constant.append((name, axis, dim))
+
+
+def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
+    """The input in every session; the first disagreement counts."""
+    assert found.runtime is not None
+    tried = Trial(run, Result.AGREES)
+    noise: list[numerics.Difference] = []
+    for setup in found.runtime.setups:
+        try:
+            feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
+            answers = found.runtime.run(feeds, setup)
+        except RuntimeRefused as refused:
+            return Trial(run, Result.REFUSED, setup, message=str(refused))
+        tried = _compare(probe, eager, found, run, answers, setup)
+        if tried.fails:
+            return tried
+        noise += [tried.noise] if tried.noise is not None else []
+    return replace(tried, noise=numerics.largest(noise))
+
+
+def _compare(
+    probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
+) -> Trial:
+    bounds = bounds_of(probe, eager)
+    wanted = expected(len(answers), run)
+    gaps = numerics.closely(answers, wanted, bounds)
+    if numerics.worst(gaps) is not None:
+        wide = numerics.reference(eager.inference(), run.args, run.kwargs) if calls == 1 else None
+        gaps = numerics.differences(answers, wanted, wide, bounds)
+    gap = numerics.worst(gaps)
+    if gap is None:
+        return Trial(run, Result.AGREES, calls=calls, noise=numerics.largest(gaps))
+    if not gap.shape and calls == 1 and _on_an_edge(eager, run, gap):
+        return Trial(run, Result.AGREES, calls=calls)
+    return Trial(run, Result.SHAPE if gap.shape else Result.VALUES, setup, gap, gap.detail, calls)
+
+
+def expected(outputs: int, run: Run) -> Sequence[torch.Tensor]:
+    """Eager's answer, with its Python numbers where a graph with so many outputs has them too."""
+    return run.outputs if outputs == len(run.outputs) else numerics.values(run.observation.outputs)
+
+
+def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
+    """Whether eager itself jumps as far when the input moves by a rounding error: ties, a division of zero by zero.
+
+    Or where equal values, which no rounding tells apart, are chosen from in another order.
+
+    Not where the input took another branch than the example: which arm was kept is then the very question.
+    """
+    for divergence in divergences(eager.base.observation, [run.observation]):
+        if divergence.kind == "branch" or divergence.read in ("bool", "in"):
+            return False
+    for seed in (1, 2, None):
+        if seed is None:
+            with OtherTies():
+                moved = observe(eager.inference(), run.args, run.kwargs)
+        else:
+            moved = observe(eager.inference(), *numerics.nudged(run.args, run.kwargs, seed))
+        near = numerics.spread(run.outputs, [numerics.tensors(moved.outputs)]) if moved.error is None else []
+        if gap.output < len(near) and near[gap.output] >= EDGE * (gap.max_abs or 0.0):
+            return True
+    return False
+
+
+def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Trial]:
+    """For every input that the graph lost: does eager's answer depend on it? Then the export is wrong there."""
+    trials = []
+    for name in found.vanished:
+        other = next(
+            (r for r in eager.runs if r.kind == "values" and differs(r.leaves.get(name), eager.base.leaves[name])), None
+        )
+        if other is None:
+            continue
+        args, kwargs = with_leaf(eager, name, other.leaves[name])
+        variation = Variation(f"example with `{name}` of {other.label}", args, kwargs, dict(eager.base.sizes))
+        run = execute(eager.inference(), eager.example, variation, probe.root)
+        if run.observation.error is None:
+            trials.append(trial(probe, eager, found, run))
+    return trials
+
+
+def differs(one: Any, other: Any) -> bool:
+    """Whether two leaves are not the same value."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.shape != other.shape or not torch.equal(one, other)
+    return type(one) is not type(other) or one != other

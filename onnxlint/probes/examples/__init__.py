@@ -1,0 +1,1 @@
+"""Models with example inputs, and variations of these."""

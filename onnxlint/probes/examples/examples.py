@@ -1,0 +1,398 @@
+"""From a probe to a model and its example inputs: imports user code, so it runs in the worker process alone."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import random
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import numpy
+import torch
+
+from onnxlint.base.marks import ATTRIBUTE
+from onnxlint.base.records import Location, Probe, TensorSpec, text_of
+from onnxlint.base.specs import SpecError, parse_spec
+from onnxlint.probes.common.containers import as_annotated
+from onnxlint.probes.common.nested import nested, root
+from onnxlint.probes.common.userspace import error_frames, relative
+from onnxlint.probes.examples import factory_arguments as given_arguments
+from onnxlint.probes.examples.live_example import taken
+from onnxlint.probes.examples.synthesis import tensors_for
+from onnxlint.probes.exporters import Example, leaves
+
+NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
+
+
+class ProbeFailure(Exception):
+    """A model that cannot be built or fed: why, what would let us, and where."""
+
+    def __init__(self, reason: str, remedy: str | None = None, location: Location | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+        self.location = location
+
+
+def seed_everything(seed: int = 0) -> None:
+    """Seed torch, random and numpy."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+
+
+def build_model(probe: Probe) -> torch.nn.Module:
+    """Import the factory of a probe and call it. Raises ProbeFailure, with the user's line."""
+    seed_everything()
+    if probe.live is not None:
+        return taken().model
+    target = load(probe.factory, probe)
+    if isinstance(target, torch.nn.Module):
+        return target.eval() if probe.eval else target
+    model = call(target, (), probe.factory, probe, probe.arguments)
+    if not isinstance(model, torch.nn.Module):
+        raise ProbeFailure(
+            f"`{probe.factory}` returned {_describe(model)}, not an nn.Module",
+            "name a callable without parameters that returns the model, or the class itself",
+            _definition(target, probe),
+        )
+    return model.eval() if probe.eval else model
+
+
+def load(reference: str, probe: Probe) -> Any:
+    """What `module:attribute` names. Raises ProbeFailure with the nearest valid spelling."""
+    name, colon, path = reference.partition(":")
+    if not (colon and name and path):
+        raise ProbeFailure(
+            f"`{reference}` names no attribute", f'write `module:attribute`, such as "{name}:build"', _place(probe)
+        )
+    found: Any = _import(name, probe)
+    for attribute in path.split("."):
+        try:
+            found = getattr(found, attribute)
+        except AttributeError:
+            owner = f"module `{name}`" if isinstance(found, ModuleType) else f"`{getattr(found, '__name__', path)}`"
+            raise ProbeFailure(
+                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(found)), _place(probe)
+            ) from None
+    return found
+
+
+def call(
+    function: Any, arguments: tuple[Any, ...], name: str, probe: Probe, keywords: Mapping[str, Any] = NO_KEYWORDS
+) -> Any:
+    """Call user code; what it raises becomes a ProbeFailure at the user's line."""
+    if not callable(function):
+        raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
+    missing = [parameter for parameter in _missing(function, len(arguments)) if parameter not in keywords]
+    if missing:
+        raise ProbeFailure(
+            f"`{name}` needs arguments: {', '.join(missing)}",
+            "name a function without parameters that passes them",
+            _definition(function, probe),
+        )
+    try:
+        return function(*arguments, **given_arguments.build(keywords))
+    except (Exception, SystemExit) as error:
+        raise _failure(f"`{name}` raised", error, probe) from error
+
+
+def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
+    """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
+    seed_everything()
+    if probe.live is not None:
+        return taken().example
+    declared: Any
+    if isinstance(probe.inputs, str):
+        declared = call(load(probe.inputs, probe), (), probe.inputs, probe)
+    elif probe.inputs is not None:
+        declared = dict(probe.inputs)
+    else:
+        declared = _conventional(probe, model)
+    names, more = parameters_of(model)
+    dynamic: Mapping[str, Mapping[int, str]]
+    if isinstance(declared, Mapping) and declared and all(isinstance(v, (str, TensorSpec)) for v in declared.values()):
+        specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
+        _check_names(specs, names, more, _place(probe), "inputs")
+        sizes = {name: tuple(values) for name, values in probe.sizes.items()}
+        given: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
+        dynamic = _merge(_named(specs), probe.dynamic)
+    else:
+        given, dynamic = declared, probe.dynamic
+    args, kwargs, parameters = _arrange(given, names, more, probe, _by_position(model, names))
+    values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
+    if not dynamic and probe.inputs is None and probe.source != "marked":
+        dynamic = batch_axis(values)
+    counted = checked_axes(dynamic, {**values, **leaves(parameters, args, kwargs)}, names, more, _place(probe))
+    _check_sizes(dynamic, probe)
+    _check_names(probe.ranges, names, more, _place(probe), "ranges")
+    return Example(args, kwargs, parameters, counted)
+
+
+def _import(name: str, probe: Probe) -> ModuleType:
+    for place in reversed(probe.search_path):
+        if place in sys.path:
+            sys.path.remove(place)
+        sys.path.insert(0, place)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise ProbeFailure(
+                f"there is no module `{error.name}` in {', '.join(probe.search_path) or 'sys.path'}",
+                "write the module as it is imported from the project's root",
+                _place(probe),
+            ) from None
+        raise _failure(f"module `{name}` cannot be imported", error, probe) from error
+    except (Exception, SystemExit) as error:
+        raise _failure(f"module `{name}` cannot be imported", error, probe) from error
+
+
+def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
+    frames = error_frames(error, probe.root)
+    location = frames[0] if frames else _place(probe)
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        location = Location(relative(error.filename, probe.root), error.lineno)
+    first = (text_of(error).strip().splitlines() or [""])[0]
+    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    if isinstance(error, SystemExit):
+        text = f"it called sys.exit({error.code!r})"
+    return ProbeFailure(f"{what}: {text}", remedy_of(error), location)
+
+
+def remedy_of(error: BaseException) -> str | None:
+    """What would let a model be probed that fails for want of a package or of a device; None where it is neither."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
+    if re.search(r"\b(?:CUDA|NVIDIA|HIP|XPU|MPS)\b", text_of(error)):
+        return "build it and its inputs on the CPU, where onnxlint probes: it needs no other device, and uses none"
+    return None
+
+
+def _place(probe: Probe) -> Location:
+    return Location(probe.path, probe.line)
+
+
+def _definition(target: Any, probe: Probe) -> Location:
+    plain = inspect.unwrap(target) if callable(target) else target
+    try:
+        path = inspect.getsourcefile(plain)
+        line = inspect.getsourcelines(plain)[1]
+    except (OSError, TypeError):
+        return _place(probe)
+    return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
+
+
+def _missing(function: Callable[..., Any], given: int) -> list[str]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some C callables have no signature: calling them tells
+        return []
+    needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return [p.name for p in needed[given:]]
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("__")], 1, 0.5)
+    return f"did you mean `{near[0]}`?" if near else None
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class `{value.__qualname__}`"
+    name = type(value).__qualname__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} `{name}`"
+
+
+def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
+    """The inputs by the convention that `probe.source` names."""
+    if probe.source == "marked":
+        return _marked(probe, model)
+    if probe.source in ("example_input_array", "dummy_inputs"):
+        try:
+            value = getattr(model, probe.source, None)
+        except Exception as error:
+            raise _failure(f"`{probe.source}` raised", error, probe) from error
+        if value is not None:
+            return value
+    if probe.source == "default_cfg":
+        for name in ("default_cfg", "pretrained_cfg"):
+            settings = getattr(model, name, None) or {}
+            size = (
+                settings.get("input_size") if isinstance(settings, Mapping) else getattr(settings, "input_size", None)
+            )
+            if size:
+                return (torch.randn(2, *size),)
+    raise ProbeFailure("it has no example inputs", _write_inputs(model), _place(probe))
+
+
+def _write_inputs(model: torch.nn.Module) -> str:
+    names, _ = parameters_of(model)
+    return f'declare them: inputs = {{ {names[0] if names else "x"} = "float32[batch, 3, 224, 224]" }}'
+
+
+def _marked(probe: Probe, model: torch.nn.Module) -> Any:
+    mark = getattr(type(model), ATTRIBUTE, None)
+    if mark is not None:
+        return mark
+    method = getattr(model, "onnx_example", None)
+    if method is None:
+        method = getattr(_import(probe.factory.partition(":")[0], probe), "onnx_example", None)
+    if method is None:
+        method = getattr(sys.modules.get(type(model).__module__), "onnx_example", None)
+    if method is None:
+        raise ProbeFailure("neither the class nor its module has `onnx_example`", _write_inputs(model), _place(probe))
+    return call(method, (), "onnx_example", probe)
+
+
+def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
+    if isinstance(value, TensorSpec):
+        return value
+    try:
+        return parse_spec(value)
+    except SpecError as error:
+        raise ProbeFailure(
+            f'the spec "{value}" of `{name}` cannot be read: {error.message}',
+            'a spec looks like "float32[batch, 3, height=224]"',
+            _place(probe),
+        ) from error
+
+
+def _named(specs: Mapping[str, TensorSpec]) -> dict[str, dict[int, str]]:
+    named = {
+        name: {axis: dim.name for axis, dim in enumerate(spec.dims) if dim.name is not None}
+        for name, spec in specs.items()
+    }
+    return {name: axes for name, axes in named.items() if axes}
+
+
+def _merge(
+    first: Mapping[str, Mapping[int, str]], second: Mapping[str, Mapping[int, str]]
+) -> dict[str, dict[int, str]]:
+    return {name: {**first.get(name, {}), **second.get(name, {})} for name in (*first, *second)}
+
+
+def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
+    """Axis 0 of every tensor, where all tensors agree on its size: what conventions mean but do not say."""
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor) and value.dim() > 0}
+    if len({value.shape[0] for value in tensors.values()}) != 1:
+        return {}
+    return {name: {0: "batch"} for name in tensors}
+
+
+def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
+    """The names that forward's parameters have, and whether it takes more (`*args` or `**kwargs`)."""
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (TypeError, ValueError):  # a scripted forward may have none
+        return [], True
+    more = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
+
+
+def _by_position(model: torch.nn.Module, names: list[str]) -> list[str]:
+    """Those of forward's parameters that can be given by position: not what stands behind a `*`."""
+    if not names:
+        return names
+    parameters = inspect.signature(model.forward).parameters
+    return [name for name in names if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+
+
+def _split(by_position: list[str], given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Split the given names into those that can go by position (no gap before them) and the rest."""
+    front = []
+    for name in by_position:
+        if name not in given:
+            break
+        front.append(name)
+    return front, [name for name in given if name not in front]
+
+
+def _arrange(
+    given: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
+) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
+    """Positional arguments, keyword arguments and their names."""
+    if isinstance(given, Mapping):
+        _check_names(given, names, more, _place(probe), "inputs")
+        front, back = _split(by_position, given)
+        return tuple(given[n] for n in front), {n: given[n] for n in back}, (*front, *back)
+    if isinstance(given, torch.Tensor):
+        given = (given,)
+    if not isinstance(given, (tuple, list)):
+        raise ProbeFailure(
+            f"the example inputs are {_describe(given)}",
+            "return a tuple of positional arguments, or a dict by parameter name",
+            _place(probe),
+        )
+    if len(given) > len(by_position) and not more:
+        remedy = "return a dict by parameter name" if len(by_position) < len(names) else None
+        raise ProbeFailure(
+            f"there are {len(given)} example inputs, but forward takes {len(by_position)} by position",
+            remedy,
+            _place(probe),
+        )
+    extra = [f"input_{k}" for k in range(len(names), len(given))]
+    return tuple(given), {}, (*names[: len(given)], *extra)
+
+
+def _check_names(given: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
+    for name in dict.fromkeys(root(label) for label in given):
+        if name not in names and not more:
+            raise ProbeFailure(
+                f"forward has no parameter `{name}` that {key} names",
+                _nearest(name, names) or f"its parameters are {', '.join(names) or 'none'}",
+                place,
+            )
+
+
+def checked_axes(
+    dynamic: Mapping[str, Mapping[int, str]],
+    values: Mapping[str, Any],
+    names: list[str],
+    more: bool,
+    place: Location | None = None,
+) -> dict[str, dict[int, str]]:
+    """The dynamic axes, counted from the front. Raises ProbeFailure where they do not fit the inputs."""
+    _check_names(dynamic, names, more, place, "dynamic")
+    seen: dict[str, tuple[str, int, int]] = {}
+    for name, axes in dynamic.items():
+        value = values.get(name)
+        if not isinstance(value, torch.Tensor):
+            what = "is not among the example inputs" if name not in values else f"is {_describe(value)}, not a tensor"
+            raise ProbeFailure(f"`{name}`, which dynamic names, {what}", None, place)
+        for axis, dim in axes.items():
+            if not -value.dim() <= axis < value.dim():
+                raise ProbeFailure(
+                    f"`{name}` has {value.dim()} dims: there is no axis {axis} to call `{dim}`", None, place
+                )
+            size = value.shape[axis]
+            other, at, before = seen.setdefault(dim, (name, axis, size))
+            if before != size:
+                raise ProbeFailure(
+                    f"`{dim}` is {before} on axis {at} of `{other}` and {size} on axis {axis} of `{name}`",
+                    "give the two dims different names, or the example equal sizes",
+                    place,
+                )
+    return {
+        name: {axis % values[name].dim(): dim for axis, dim in axes.items()} for name, axes in dynamic.items() if axes
+    }
+
+
+def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None:
+    """Sizes must be those of dynamic dims; a `vary` of the user's own may know others."""
+    dims = sorted({dim for axes in dynamic.values() for dim in axes.values()})
+    for name in probe.sizes:
+        if name not in dims and probe.vary is None:
+            raise ProbeFailure(
+                f"sizes names `{name}`, which is no dynamic dim",
+                _nearest(name, dims) or f"the dynamic dims are {', '.join(dims) or 'none'}",
+                _place(probe),
+            )

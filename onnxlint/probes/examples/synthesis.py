@@ -1,0 +1,148 @@
+"""Tensors for declared specs: sizes for the dims that have none, and values that a model can take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import torch
+
+from onnxlint.base.records import TensorSpec
+from onnxlint.probes.common.nested import root, word
+from onnxlint.probes.examples.value_domains import sampler
+
+# What a dim is called says which sizes it can have: strides halve images, so those sizes are even.
+_BY_NAME = (
+    (re.compile(r"^(b|n|bs|batch\w*|\w*batch)$", re.IGNORECASE), (2, 3, 5)),
+    (re.compile(r"^(h|w|height|width|image_\w+|\w*_(h|w|height|width))$", re.IGNORECASE), (64, 96, 128, 160)),
+    (re.compile(r"^(samples|wave\w*|audio\w*|frames|time\w*)$", re.IGNORECASE), (400, 480, 560)),
+)
+_OTHERWISE = (6, 7, 9, 10, 11, 12, 13, 14, 15)
+_SMALL = 4
+
+
+def tensors_for(
+    specs: Mapping[str, TensorSpec],
+    sizes: Mapping[str, tuple[int, ...]],
+    model: torch.nn.Module,
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> dict[str, torch.Tensor]:
+    """One tensor per spec, by parameter or label; a named dim has one size everywhere, distinct from the others.
+
+    Values keep to the `ranges` that are declared for a parameter.
+    """
+    chosen = choose_sizes(specs, sizes)
+    shapes = {n: tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims) for n, spec in specs.items()}
+    made = {}
+    for name, spec in specs.items():
+        bounds = ranges.get(name, ranges.get(root(name)))
+        longest = None if spec.values or bounds is not None else measured(name, spec.dtype, shapes)
+        made[name] = (
+            _tensor(word(name), spec, shapes[name], model, bounds)
+            if longest is None
+            else lengths(longest, shapes[name]).to(getattr(torch, spec.dtype))
+        )
+    return made
+
+
+LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
+
+
+def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
+    """The size of the axis that a tensor of lengths, one for every row, tells of; None where it is no such tensor.
+
+    That axis is the second of the input with as many rows: of one that shares a word with it, else of the first.
+    """
+    own, called = shapes[name], word(name).lower()
+    if not LENGTHS.search(called) or not dtype.startswith("int") or len(own) != 1:
+        return None
+    others = [n for n, shape in shapes.items() if n != name and len(shape) > 1 and shape[0] == own[0]]
+    words = _stems(called)
+    others.sort(key=lambda other: not words & _stems(word(other).lower()))
+    return shapes[others[0]][1] if others else None
+
+
+def lengths(longest: int, shape: tuple[int, ...]) -> torch.Tensor:
+    """From the longest, which fills its row, down: so `pack_padded_sequence` wants them."""
+    drawn = torch.randint(1, longest + 1, shape)
+    drawn[:1] = longest
+    return drawn.sort(descending=True).values
+
+
+def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """A size for every named dim: as declared, else from the sizes to try, else one that fits the name."""
+    dims = [dim for spec in specs.values() for dim in spec.dims]
+    chosen = {dim.name: dim.size for dim in dims if dim.name is not None and dim.size is not None}
+    taken = {dim.size for dim in dims if dim.size is not None}
+    for dim in dims:
+        if dim.name is None or dim.name in chosen:
+            continue
+        candidates = [size for size in sizes.get(dim.name, ()) if size > 1]
+        candidates += next((usual for pattern, usual in _BY_NAME if pattern.match(dim.name)), ())
+        candidates += _OTHERWISE
+        free = [size for size in candidates if size not in taken]
+        size = free[0] if free else max(taken | {1}) + 1
+        chosen[dim.name] = size
+        taken.add(size)
+    return chosen
+
+
+def _tensor(
+    name: str,
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    model: torch.nn.Module,
+    bounds: tuple[float, float] | None = None,
+) -> torch.Tensor:
+    dtype = getattr(torch, spec.dtype)
+    if spec.values:
+        return torch.tensor(spec.values).to(dtype).reshape(shape)
+    if bounds is not None and dtype != torch.bool and not dtype.is_complex:
+        return sampler(torch.zeros(1, dtype=dtype), 1, bounds)(shape, "normal")
+    if dtype == torch.bool or "mask" in name.lower():
+        mask = _mask(shape)
+        # torch calls the positions to leave out `key_padding_mask`: there, True is the padding
+        return (~mask if dtype == torch.bool and "pad" in name.lower() else mask).to(dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(shape, dtype=torch.complex64 if dtype.is_complex else torch.float32).to(dtype)
+    low, high = integer_range(name, model)
+    return torch.randint(low, high, shape, dtype=torch.int64).to(dtype)
+
+
+def _mask(shape: tuple[int, ...]) -> torch.Tensor:
+    """A padding mask: rows start True; the first stays so, the second does not, and no row is empty."""
+    if not shape:
+        return torch.tensor(True)
+    length = shape[-1]
+    kept = torch.randint((length + 1) // 2, length + 1, (*shape[:-1], 1))
+    kept.view(-1)[:1] = length
+    kept.view(-1)[1:2] = max(1, length - 1)
+    return torch.arange(length) < kept
+
+
+# What embeddings of something beside the tokens themselves are called.
+_BESIDE = frozenset({"position", "positional", "pos", "wpe", "type", "segment", "lang", "language"})
+
+
+def integer_range(name: str, model: torch.nn.Module) -> tuple[int, int]:
+    """From (inclusive) and to (exclusive) for the integers of a parameter: the embedding that fits its name says."""
+    lowered = name.lower()
+    if LENGTHS.search(lowered):
+        return 1, _SMALL + 1
+    if "mask" in lowered:
+        return 0, 2
+    embeddings = [(path, m) for path, m in model.named_modules() if isinstance(m, torch.nn.Embedding)]
+    if not embeddings:
+        return 0, _SMALL
+    words = _stems(lowered)
+    path, best = max(embeddings, key=lambda item: len(words & _stems(item[0].lower())))
+    if not words & _stems(path.lower()):
+        best = next((m for path, m in embeddings if not _stems(path.lower()) & _BESIDE), embeddings[0][1])
+    return 0, best.num_embeddings
+
+
+def _stems(name: str) -> set[str]:
+    """The words of a name that say what it is about: without plural, and without what every embedding is called."""
+    words = {word.rstrip("s") for word in re.split(r"[^a-z]+", name)}
+    return words - {"", "id", "idx", "index", "emb", "embed", "embedding", "x", "input", "model", "encoder"}

@@ -1,0 +1,300 @@
+"""Variations with intent: other values and other sizes of a probe's example inputs, each under a telling label."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, Protocol, TypeVar
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.records import Probe
+from onnxlint.probes.common.nested import word
+from onnxlint.probes.examples.examples import ProbeFailure, call, load, seed_everything
+from onnxlint.probes.examples.synthesis import integer_range, measured
+from onnxlint.probes.examples.value_domains import Mode, is_mask, length_sampler, sampler
+from onnxlint.probes.exporters import Example, leaves
+
+DEFAULT_SIZES = (1, 3, 5)
+_LONG = 16  # from this size on, a dim is rather a length than a count: it is halved, doubled and made odd instead
+_FEW = 8  # a short one is shorter by this: fewer than any count that the code takes of it
+MOST_SIZES = 4  # per dim: each costs one eager run and one run of every exported graph
+
+MODES: tuple[tuple[Mode, int], ...] = (
+    ("normal", 0),
+    ("normal", 1),
+    ("scaled", 2),
+    ("negative", 3),
+    ("positive", 4),
+    ("small", 5),
+)
+DEGENERATE: tuple[tuple[Mode, int], ...] = (("zeros", 6), ("equal", 7))
+MASKS: tuple[tuple[Mode, int], ...] = (("full", 8), ("empty", 9), ("ragged", 10))  # all else stays the example's
+EDGES: tuple[Mode, int] = ("edges", 11)
+SCOUTS: tuple[tuple[Mode, int], ...] = (("huge", 12), ("constant", 13))
+_MASK_MODES = tuple(mode for mode, _ in MASKS)
+LAYOUTS = ("strided", "expanded")
+_FURTHER = 100  # the first seed of those that are asked of the user's own `vary` beyond the usual ones
+Changed = TypeVar("Changed", bound="Change")
+Made = tuple[tuple[Any, ...], dict[str, Any]]
+_SEEDS = 1000  # variations draw from seeds that no example uses
+
+
+class Change(Protocol):
+    """What has other values than the example, or other sizes."""
+
+    @property
+    def kind(self) -> str:
+        """`values` or `sizes`."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The size of every dynamic dim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Other arguments for the model. `sizes` holds the size of every dynamic dim here; `label` is for people.
+
+    A degenerate variation (zeros, all equal) is for finding branches: it ties sorts and maxima, so a runtime may
+    rightly differ on it. A scout is worth an export's time only where eager goes another way on it than on all others.
+    """
+
+    label: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    sizes: dict[str, int] = field(default_factory=dict)
+    kind: Literal["values", "sizes"] = "values"
+    degenerate: bool = False
+    scout: bool = False
+
+
+def variations(
+    probe: Probe, model: torch.nn.Module, example: Example, lost: list[str] | None = None
+) -> list[Variation]:
+    """Other values, the most telling first, then every dynamic dim at up to four other sizes, alone and together.
+
+    What the user's own `vary` raises loses that variation alone; why goes to `lost`. Raises ProbeFailure where it never
+    answers.
+    """
+    sizes = example_sizes(example)
+    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
+    failures: list[ProbeFailure] = []
+    found: list[Variation] = []
+
+    def add(label: str, changed: dict[str, int], seed: int, mode: Mode, **options: Any) -> None:
+        try:
+            args, kwargs = make(changed, seed, mode)
+        except ProbeFailure as failure:
+            failures.append(failure)
+            if lost is not None:
+                lost.append(f"{label} was left out: {failure.reason}")
+        else:
+            found.append(Variation(label, args, kwargs, changed, **options))
+
+    for mode, seed in MODES if probe.vary is not None else (*MODES, *DEGENERATE, *_further(model, example)):
+        scout = (mode, seed) in SCOUTS
+        add(f"values[{mode}#{seed}]", dict(sizes), seed, mode, degenerate=mode in ("zeros", "equal"), scout=scout)
+    for number, (label, changed) in enumerate(size_changes(sizes, probe.sizes), len(MODES) + len(DEGENERATE)):
+        add(label, changed, number, "normal", kind="sizes")
+    if probe.vary is None:
+        found += [_laid_out(example, sizes, layout) for layout in LAYOUTS]
+    if failures and not found:
+        raise failures[0]
+    return found
+
+
+def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
+    """The most telling few: other values and other sizes by turns, every dim once before any comes twice."""
+    values = [change for change in changes if change.kind == "values"]
+    seen: dict[frozenset[str], int] = {}
+    ranked: list[tuple[int, Changed]] = []
+    for change in changes:
+        if change.kind == "sizes":
+            moved = frozenset(dim for dim, size in change.sizes.items() if size != changes[0].sizes.get(dim))
+            seen[moved] = seen.get(moved, 0) + 1
+            ranked.append((seen[moved], change))
+    sizes = [change for _, change in sorted(ranked, key=lambda pair: pair[0])]
+    turns = itertools.chain.from_iterable(itertools.zip_longest(values, sizes))
+    return [change for change in turns if change is not None][:count]
+
+
+def resized(probe: Probe, model: torch.nn.Module, example: Example, sizes: Mapping[str, int], label: str) -> Variation:
+    """The inputs at these sizes. Raises ProbeFailure where the user's own `vary` does."""
+    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
+    args, kwargs = make(sizes, len(MODES), "normal")
+    return Variation(label, args, kwargs, dict(sizes), kind="sizes")
+
+
+def more_of(probe: Probe, example: Example, count: int) -> Iterator[Made]:
+    """More of what the user's own `vary` makes, in all modes; calls that raise are left out."""
+    make = _from_user(probe, example)
+    sizes = example_sizes(example)
+    for seed in range(_FURTHER, _FURTHER + count):
+        with contextlib.suppress(ProbeFailure):
+            yield make(sizes, seed, MODES[seed % len(MODES)][0])
+
+
+def _further(model: torch.nn.Module, example: Example) -> Iterator[tuple[Mode, int]]:
+    """The modes that mean something to these inputs only: masks, indices, numbers."""
+    tensors = {n: v for n, v in zip(example.parameters, example.values, strict=True) if isinstance(v, torch.Tensor)}
+    masks = {name for name, value in tensors.items() if is_mask(value, integer_range(name, model)[1])}
+    if masks:
+        yield from MASKS
+    if any(not (v.is_floating_point() or v.is_complex()) for name, v in tensors.items() if name not in masks):
+        yield EDGES
+    if any(value.is_floating_point() for name, value in tensors.items() if name not in masks):
+        yield from SCOUTS
+
+
+def _laid_out(example: Example, sizes: dict[str, int], layout: str) -> Variation:
+    """The example with tensors that are not contiguous, or that show one row at every place of their first axis."""
+    made: dict[int, torch.Tensor] = {}
+
+    def change(value: Any) -> Any:
+        if (
+            not isinstance(value, torch.Tensor)
+            or value.layout != torch.strided
+            or value.dim() == 0
+            or not value.numel()
+        ):
+            return value
+        if id(value) not in made and layout == "expanded":
+            made[id(value)] = value[:1].expand(value.shape)
+        elif id(value) not in made:
+            made[id(value)] = value.transpose(0, -1).contiguous().transpose(0, -1)
+        return made[id(value)]
+
+    args, kwargs = pytree.tree_map(change, (example.args, dict(example.kwargs)))
+    return Variation(f"layout[{layout}]", args, kwargs, dict(sizes), scout=True)
+
+
+def example_sizes(example: Example) -> dict[str, int]:
+    """The size of every dynamic dim on the example."""
+    values = example.leaves()
+    return {dim: values[name].shape[axis] for name, axes in example.dynamic.items() for axis, dim in axes.items()}
+
+
+def size_changes(
+    sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Labels and sizes: one dim at a time, then all dims moved together, then all long ones made short."""
+    together = dict(sizes)
+    for dim, size in sizes.items():
+        others = [s for s in dict.fromkeys(declared.get(dim) or _usual(size)) if s != size][:MOST_SIZES]
+        for other in others:
+            yield f"{dim}={other}", {**sizes, dim: other}
+        if others:
+            together[dim] = others[-1]
+    if sum(together[dim] != sizes[dim] for dim in sizes) > 1:
+        yield "all-sizes", together
+    small = {n: size if declared.get(n) or size < _LONG else max(size // _FEW, 2) for n, size in sizes.items()}
+    if small != sizes:
+        yield "small-sizes", small
+    equal = _equal(sizes, declared)
+    if equal and len(set(together.values())) == len(together):
+        yield "equal-sizes", equal
+
+
+def _equal(sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]) -> dict[str, int] | None:
+    """Two dims of a like size made equal: what is told apart by its size alone is then confused."""
+    free = sorted((dim for dim in sizes if not declared.get(dim)), key=lambda dim: sizes[dim])
+    for one, other in itertools.pairwise(free):
+        if sizes[one] < sizes[other] <= 4 * sizes[one]:
+            return {**sizes, one: sizes[other]}
+    return None
+
+
+def _usual(size: int) -> tuple[int, ...]:
+    return DEFAULT_SIZES if size < _LONG else (size // 2, size + 1, size * 2)
+
+
+Maker = Callable[[Mapping[str, int], int, Mode], Made]
+
+
+def _from_user(probe: Probe, example: Example) -> Maker:
+    """Ask the user's `vary(sizes, seed, mode)`; what it raises is a ProbeFailure at the user's line."""
+    name = probe.vary or ""
+    function = load(name, probe)
+
+    def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
+        seed_everything(_SEEDS + seed)
+        given = call(function, (dict(sizes), seed, mode), name, probe)
+        if isinstance(given, Mapping):
+            front = [name for name in example.parameters[: len(example.args)] if name in given]
+            return tuple(given[n] for n in front), {n: v for n, v in given.items() if n not in front}
+        if isinstance(given, torch.Tensor):
+            return (given,), {}
+        if not isinstance(given, (tuple, list)):
+            raise ProbeFailure(
+                f"`{name}` returned a `{type(given).__qualname__}`",
+                "return a tuple of positional arguments, or a dict by parameter name",
+            )
+        return tuple(given), {}
+
+    return make
+
+
+def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str, tuple[float, float]]) -> Maker:
+    """Vary the example itself: same structure and dtypes, each tensor within the domain its values suggest."""
+    labels = example.leaves()
+    limits = {label: integer_range(word(label), model)[1] for label in labels}
+    shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
+    full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
+
+    def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
+        seed_everything(_SEEDS + seed)
+        made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
+
+        def vary(value: Any, label: str, name: str) -> Any:
+            if isinstance(value, torch.Tensor):
+                limit = limits.get(label, 0)
+                if mode in _MASK_MODES and not is_mask(value, limit):
+                    return value
+                if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+                    return value
+                axes = example.dynamic.get(label, {})
+                bounds = ranges.get(label, ranges.get(name))
+                shape = _resized(tuple(value.shape), axes, sizes)
+                if bounds is None and label in full and (id(value), shape) not in made:
+                    now = {n: _resized(s, example.dynamic.get(n, {}), sizes) for n, s in shapes.items()}
+                    longest = int(full[label] * (measured(label, _dtype(value), now) or 1))
+                    made[id(value), shape] = length_sampler(value.cpu(), longest)(shape, mode).to(value.device)
+                if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
+                    made[id(value), shape] = sampler(value.cpu(), limit, bounds)(shape, mode).to(value.device)
+                return made[id(value), shape]
+            if pytree.tree_is_leaf(value):
+                return value
+            flat, spec = pytree.tree_flatten(value)
+            names = iter(leaves([label], [value], {}))
+            return pytree.tree_unflatten(
+                [leaf if leaf is None else vary(leaf, next(names), name) for leaf in flat], spec
+            )
+
+        values = [vary(value, name, name) for name, value in zip(example.parameters, example.values, strict=True)]
+        front = len(example.args)
+        return tuple(values[:front]), dict(zip(example.kwargs, values[front:], strict=True))
+
+    return make
+
+
+def _resized(shape: tuple[int, ...], axes: Mapping[int, str], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(shape))
+
+
+def _dtype(value: torch.Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _share(label: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> Fraction | None:
+    """Which part of an axis the lengths of rows go up to: all of it, or what a stride leaves. None: they are none."""
+    if label not in shapes or not value.numel():
+        return None
+    longest, most = measured(label, _dtype(value), shapes), int(value.max())
+    if not longest or not 0 < most <= longest or int(value.min()) < 0:
+        return None
+    return Fraction(most, longest) if 2 * most <= longest else Fraction(1)

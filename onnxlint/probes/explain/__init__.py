@@ -1,0 +1,1 @@
+"""Which line explains a failure."""

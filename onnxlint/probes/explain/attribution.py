@@ -1,0 +1,332 @@
+"""Evidence for one exporter's failure: which places explain it, with the counterexample kept for each."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outcome, Probe, Sides
+from onnxlint.probes.common.userspace import user_frames
+from onnxlint.probes.confirm.engines import DEFAULT, ORT, RuntimeRefused, Setup
+from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, expected
+from onnxlint.probes.explain import causes
+from onnxlint.probes.explain.causes import Explanation
+from onnxlint.probes.explain.disagreement import sides
+from onnxlint.probes.explain.export_only_branches import other_way
+from onnxlint.probes.explain.refusals import refused
+from onnxlint.probes.observe.eager import Eager, Run
+from onnxlint.probes.observe.observe import divergences
+from onnxlint.probes.proof.counterexample_view import graphs
+from onnxlint.probes.proof.counterexample_view import values as shown_values
+from onnxlint.probes.proof.issue import UPSTREAM, write_issue
+from onnxlint.probes.proof.portable_proof import Answered
+from onnxlint.probes.proof.repro_script import Counterexample, folder_of, write
+from onnxlint.probes.proof.shrink import shrink
+from onnxlint.probes.search.branch_search import Branch, Fate
+
+_REPRODUCED = 3  # scripts per exporter: one per input that shows something new
+_COMPARISONS = 2  # inputs of one exporter on which every side is asked
+_DRAWN = 3  # graphs of one exporter
+_COMPARED = (Outcome.WRONG_VALUES, Outcome.SHAPE_ERROR, Outcome.STATIC_DIM, Outcome.RUNTIME_ERROR)
+
+
+def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> list[Evidence]:
+    """Every place that explains why this exporter's outcome is not ok, with its counterexample."""
+    if outcome is Outcome.EXPORT_ERROR:
+        explanations = refused(probe, eager, found) or _somewhere(eager, probe, found.export.error, Cause.REFUSED)
+    elif outcome is Outcome.RUNTIME_ERROR:
+        explanations = _not_loaded(probe, eager, found)
+    elif outcome is Outcome.NONDETERMINISTIC:
+        explanations = causes.drawn(eager, found, probe.root) or _somewhere(
+            eager, probe, "its answer changes by chance"
+        )
+    else:
+        explanations = _disagreeing(probe, eager, found)
+        explanations += _not_loaded(probe, eager, found) if found.refusing is not None else []
+    return _Keeper(probe, eager, found, outcome).evidence(explanations)
+
+
+def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
+    """Where eager PyTorch itself rejects sizes that are declared dynamic."""
+    found: dict[object, Evidence] = {}
+    for run in eager.fixed:
+        seen = run.observation
+        if not seen.error_frames or seen.error_frames[0] in found:
+            continue
+        claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
+        case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
+        script = _kept(probe, eager, case, len(found) + 1)
+        found[seen.error_frames[0]] = Evidence(
+            probe.name, "eager", Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label, repro=script
+        )
+    return list(found.values())
+
+
+def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
+    """Write a counterexample; where that fails, nothing is left of it, no evidence names it, and the run says so."""
+    try:
+        return write(probe, eager.model, eager.example, case, number)
+    except OSError as error:
+        shutil.rmtree(folder_of(probe, case.exporter, number), ignore_errors=True)
+        reason = error.strerror or str(error)
+        eager.costs.unkept.append(f"a counterexample ({case.exporter}, {case.variation}) cannot be kept: {reason}")
+        return None
+
+
+def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
+    """What the search for other branches came to. None of it is a failure: what an export made of an input tells that.
+
+    An arm that no input took, and that would change the outputs, or nobody knows, was not tried: SKIPPED says so.
+    """
+    untried = (Fate.DIFFERS, Fate.OPEN)
+    return [
+        Evidence(
+            probe.name,
+            "eager",
+            Cause.BRANCH,
+            Outcome.SKIPPED if branch.fate in untried else Outcome.OK,
+            branch.frames,
+            branch.detail,
+            branch.variation,
+        )
+        for branch in branches
+    ]
+
+
+def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """What refused the file or the example: the checker, or one of the runtimes."""
+    explanations = causes.drawn(eager, None, probe.root) if eager.random else []
+    found = causes.of_a_plain_node(eager, found)
+    places = found.runtime.places(found.refusal, probe.root) if found.runtime is not None else []
+    lines = {(frames[0].path, frames[0].line) for frames in places if frames}
+    wrong = causes.wrong_before_it_fails(probe.root, eager, found) if lines else []
+    explanations += [e for e in wrong if (e.frames[0].path, e.frames[0].line) not in lines]
+    if not explanations:
+        explanations = [Explanation(Cause.RUNTIME, frames, found.refusal) for frames in places if frames]
+    return explanations or _somewhere(eager, probe, found.refusal, Cause.RUNTIME)
+
+
+def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """Explain every failing trial, the surest kind of evidence first; what stays open goes to the next kind."""
+    alone = found.alone
+    if alone:
+        mine = causes.computed_wrong(probe.root, eager, found, alone[0]) or [_unplaced(eager, probe, alone[0])]
+        rest = found.of_the_graph()
+        return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
+    example = _on_the_example(eager, found)
+    first: list[Explanation] = []
+    if example is not None:
+        computed = causes.computed_wrong(probe.root, eager, found, example)
+        parted = other_way(eager, found.export.exporter, probe.root, computed)
+        first = [replace(e, trial=example) for e in parted] or computed
+    explanations = causes.lost_inputs(probe.root, eager, found)
+    scalars = [e for e in explanations if "Python" in e.detail]
+    if found.export.exporter == "torchscript":
+        kept = causes.frozen(probe.root, eager, found)
+        explanations = scalars + kept if kept else explanations
+    else:
+        explanations += causes.guarded(found if example is None else found.otherwise_than(example))
+    if eager.stateful:
+        second = [trial for trial in found.failing if trial.calls > 1]
+        explanations += causes.mutating(eager, probe.root, (second or found.failing)[0])
+    explanations = first + explanations
+    for trial in () if explanations else found.failing_at_once[:1]:
+        if found.export.exporter == "torchscript" and trial.run is not eager.base:
+            more = causes.constants(probe.root, eager, trial)
+        else:
+            more = []
+        explanations += more or causes.computed_wrong(probe.root, eager, found, trial)
+    if not explanations and found.failing:
+        explanations = [_unplaced(eager, probe, found.failing[0])]
+    return explanations or [
+        Explanation(Cause.CONSTANT, causes.forward(eager.model, probe.root), f"`{dim}` is a constant in the graph")
+        for _, _, dim in found.constant
+    ]
+
+
+def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
+    cause = Cause.RUNTIME if trial.result is Result.REFUSED else Cause.MISMATCH
+    return _somewhere(eager, probe, trial.message, cause, trial)[0]
+
+
+def _on_the_example(eager: Eager, found: Confirmation) -> Trial | None:
+    """The trial of the example where that fails: nothing that was frozen explains it, and it comes first."""
+    failing = [] if eager.stateful else [trial for trial in found.failing_at_once if trial.run is eager.base]
+    return failing[0] if failing else None
+
+
+def _somewhere(
+    eager: Eager, probe: Probe, detail: str, cause: Cause = Cause.MISMATCH, trial: Trial | None = None
+) -> list[Explanation]:
+    """The model itself, where no line of it can be told."""
+    return [Explanation(cause, causes.forward(eager.model, probe.root), detail, trial)]
+
+
+def _brief(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= 240 else folded[:237] + "…"
+
+
+class _Keeper:
+    """Turns explanations into evidence and writes the counterexamples they share."""
+
+    def __init__(self, probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> None:
+        self.probe = probe
+        self.eager = eager
+        self.found = found
+        self.outcome = outcome
+        self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
+        self._drawn: set[str] = set()
+        self.began = time.process_time()
+        self._asked: dict[str, Sides | None] = {}
+        self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
+
+    def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
+        """One record for each place and cause."""
+        records: dict[object, Evidence] = {}
+        for e in explanations:
+            inner = tuple(frame for frame in e.frames if frame not in self.outer)
+            key = (e.cause, inner[0].path, inner[0].line) if inner else (e.cause, "", 0)
+            if key not in records and (inner or not e.frames):
+                records[key] = self._record(replace(e, frames=inner))
+        return list(records.values())
+
+    def _record(self, e: Explanation) -> Evidence:
+        script, shown = self._script(e)
+        gap = shown.difference if shown is not None else None
+        reduced = shown is not None and e.trial is not None and shown is not e.trial
+        return Evidence(
+            self.probe.name,
+            self.found.export.exporter,
+            e.cause,
+            Outcome.NONDETERMINISTIC if e.cause is Cause.RANDOM else self.outcome,
+            e.frames,
+            _brief(self._told(e, shown.run) if reduced and shown is not None else e.detail),
+            e.trial.run.label if e.trial is not None else e.label,
+            gap.max_abs if gap is not None else None,
+            gap.max_rel if gap is not None else None,
+            script,
+            self._runtime(e),
+            self._sides(e, shown, script),
+            reduced,
+            shown_values(shown.run.leaves) if shown is not None else {},
+            self._graphs(e),
+        )
+
+    def _graphs(self, e: Explanation) -> GraphDiff | None:
+        """The graphs of the example and of the input as it was found, once for each exporter and input."""
+        if e.trial is None or e.trial.run.label in self._drawn:
+            return None
+        late = bool(self._drawn) and self.eager.costs.over(self.began)
+        self._drawn.add(e.trial.run.label)
+        if len(self._drawn) > _DRAWN or late:
+            return None
+        place = e.frames[0] if e.frames else None
+        return graphs(self.eager, self.found.export, e.trial.run, place, self.probe.root)
+
+    def _told(self, e: Explanation, run: Run) -> str:
+        """What went otherwise at the place, on an input that was made small; as it was where that is not seen again."""
+        if e.cause not in (Cause.BRANCH, Cause.ESCAPE):
+            return e.detail
+        again = divergences(self.eager.base.observation, [run.observation])
+        alike = [d.detail for d in again if d.frames[:1] == e.frames[:1] and d.detail.split()[0] == e.detail.split()[0]]
+        return alike[0] if alike else e.detail
+
+    def _sides(self, e: Explanation, shown: Trial | None, script: str | None) -> Sides | None:
+        """Who agrees with whom on the input that is shown; for the first few inputs, since every side is asked."""
+        if self.outcome not in _COMPARED or (shown is None and e.cause is not Cause.RUNTIME):
+            return None
+        label = shown.run.label if shown is not None else ""
+        if label not in self._asked:
+            if len(self._asked) >= _COMPARISONS or (self._asked and self.eager.costs.over(self.began)):
+                return None
+            branches = (
+                e.cause is Cause.BRANCH
+            )  # what an export parts on, on the example, is the first of its explanations
+            told = sides(self.probe, self.eager, self.found, shown, branches=branches)
+            if told is not None and told.fault in UPSTREAM and script is not None:
+                claim = self._case(shown).claim
+                versions = {x.engine.name: x.engine.version for x in (shown.setup if shown else None,) if x is not None}
+                exporter = self.found.export.exporter
+                try:
+                    path = write_issue(self.probe, self.eager.model, exporter, claim, told, script, versions)
+                    told = replace(told, issue=path)
+                except OSError as error:
+                    self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
+            self._asked[label] = told
+        return self._asked[label]
+
+    def _runtime(self, e: Explanation) -> str:
+        """The runtime that it was seen in, where that is not ONNX Runtime on the CPU, of which everyone speaks."""
+        setup = self.found.refusing if e.cause is Cause.RUNTIME and e.trial is None else None
+        setup = e.trial.setup if e.trial is not None else setup
+        return setup.engine.title if setup is not None and setup.engine.name != ONNX_RUNTIME else ""
+
+    def _script(self, e: Explanation) -> tuple[str | None, Trial | None]:
+        """The script for an explanation, and the trial that it shows: the record tells of that one.
+
+        None for what was seen in float32 alone: a script runs the file as it was exported.
+        """
+        if self.found.in_float32:
+            return None, e.trial
+        label = e.trial.run.label if e.trial is not None else ""
+        if label not in self._scripts:
+            if len(self._scripts) >= _REPRODUCED:
+                return next(iter(self._scripts.values()))[0], e.trial
+            first = _REPRODUCED + 1 if self.eager.held else 1
+            self._scripts[label] = self._write(e, first + len(self._scripts))
+        return self._scripts[label]
+
+    def _write(self, e: Explanation, number: int) -> tuple[str | None, Trial | None]:
+        """The counterexample, made small; the whole one beside it where that is another."""
+        shown = e.trial
+        whole = self._case(e.trial)
+        small = whole
+        if e.trial is not None and e.trial.run is not self.eager.base:
+            place = (e.frames[0].path, e.frames[0].line) if e.frames else None
+            shown = shrink(self.probe, self.eager, self.found, e.trial, place)
+            if shown is not e.trial:
+                small = replace(self._case(shown), whole=whole)
+        return _kept(self.probe, self.eager, small, number), shown
+
+    def _case(self, trial: Trial | None) -> Counterexample:
+        export = self.found.export
+        run = self.eager.base if trial is None else trial.run
+        claim = f"{export.exporter}: {self.outcome.value} on the example inputs."
+        random = self.outcome is Outcome.NONDETERMINISTIC
+        case = Counterexample(
+            export.exporter,
+            "the example",
+            claim,
+            run.args,
+            run.kwargs,
+            export.inputs,
+            1e-6 if random else 0.0,
+            self.found.refusing or Setup(ORT, not random),
+            answered=self._answered(run) if self.probe.live is not None else None,
+            held=self.eager.held,
+        )
+        if trial is None:
+            return case
+        limit = 0.9 * trial.difference.allowed if trial.difference is not None else 0.0
+        return replace(
+            case,
+            variation=run.label,
+            claim=f"{export.exporter}: {self.outcome.value} on {run.label}: {_brief(trial.message)}.",
+            limit=0.0 if trial.result is Result.REFUSED else limit,
+            setup=trial.setup or DEFAULT,
+            calls=trial.calls,
+        )
+
+    def _answered(self, run: Run) -> Answered | None:
+        """What the exported file gets for an input, and eager's answer to it; None where there is no such file."""
+        runtime, export = self.found.runtime, self.found.export
+        if runtime is None:
+            return None
+        try:
+            feeds = runtime.feeds(export.inputs, {**export.constants, **run.leaves})
+        except RuntimeRefused:  # it wants an input that the arguments do not have, and refuses without it
+            feeds = {}
+        return Answered(runtime.path, feeds, expected(runtime.outputs, run))

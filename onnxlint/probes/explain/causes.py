@@ -1,0 +1,403 @@
+"""What explains a disagreement: candidates from the eager runs, the traces, the guards and the graph."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from onnxlint.base.records import Cause, Location
+from onnxlint.probes.common.userspace import relative
+from onnxlint.probes.confirm.engines import DEFAULT, RuntimeRefused, Setup
+from onnxlint.probes.confirm.runtime import Runtime
+from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, differs
+from onnxlint.probes.explain.localise import first_divergences, wrong_before
+from onnxlint.probes.explain.optimizer import spoilt
+from onnxlint.probes.exporters import Conversion, Export, Frames, graph, torchscript
+from onnxlint.probes.observe import model_state
+from onnxlint.probes.observe.eager import Eager, Run
+from onnxlint.probes.observe.execution_paths import first_steps
+from onnxlint.probes.observe.observe import divergences, observe
+
+_TRACES = 4  # failing inputs that are traced again to see what the first trace froze
+_BRANCHING = ("bool", "in")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One place that explains why an exporter went wrong, with the trial that shows it (None: the export itself).
+
+    `label` names the input on which eager went another way there, where there is no trial.
+    """
+
+    cause: Cause
+    frames: Frames
+    detail: str
+    trial: Trial | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that went otherwise than on the example, and the labels of the inputs on which it did."""
+
+    cause: Cause
+    frames: Frames
+    detail: str
+    read: str
+    labels: set[str]
+
+
+def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
+    """Branches and reads that went otherwise in these runs than on the example."""
+    found = []
+    for divergence in divergences(eager.base.observation, [run.observation for run in runs]):
+        branching = divergence.kind == "branch" or divergence.read in _BRANCHING
+        labels = {runs[index].label for index in divergence.variations}
+        cause = Cause.BRANCH if branching else Cause.ESCAPE
+        found.append(Place(cause, divergence.frames, divergence.detail, divergence.read, labels))
+    branches = {_line(place.frames[0]) for place in found if place.cause is Cause.BRANCH}
+    return [p for p in found if p.cause is Cause.BRANCH or _line(p.frames[0]) not in branches]
+
+
+def _line(location: Location) -> tuple[str, int]:
+    return location.path, location.line
+
+
+def frozen(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """What TorchScript kept from the example though a failing input needs another value: branches, reads, sizes.
+
+    A place that also changed on inputs where the export agreed explains a trial only if no other place does.
+    """
+    failing = [t for t in found.failing if t.calls == 1]
+    passing = {t.run.label for t in found.trials if not t.fails}
+    places = {_line(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
+    traced: list[Trial] = []
+    began = time.process_time()
+    for trial in _to_trace(failing, places.values(), passing):
+        if traced and eager.costs.over(began):
+            break
+        traced.append(trial)
+        if found.fixed(eager.base, trial.run):
+            continue  # whatever reads that number keeps the example's: the number is the cause
+        for place in changed(root, eager, found.export, trial.run):
+            places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
+    if any(t.run.kind == "sizes" for t in failing):
+        harmless = [t.run for t in found.trials[1:] if not t.fails and t.run.kind == "sizes"]
+        for run in harmless[-1:] if not eager.costs.over(began) else ():
+            for place in changed(root, eager, found.export, run):
+                if _line(place.frames[0]) in places:
+                    places[_line(place.frames[0])].labels.add(run.label)
+    chosen: dict[tuple[str, int], Explanation] = {}
+    for trial in _worst_first(failing):
+        candidates = [place for place in places.values() if trial.run.label in place.labels]
+        strong = [place for place in candidates if not place.labels & passing]
+        for place in strong or candidates:
+            explanation = Explanation(place.cause, place.frames, place.detail, trial)
+            chosen.setdefault(_line(place.frames[0]), explanation)
+    explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
+    told = [(trials, [t for t in trials if t in traced]) for trials in explained.values()]
+    needless = [line for line, mine in zip(explained, told, strict=True) if _shown_by_others(found, *mine, told)]
+    near = _functions_refused(root, found, failing)
+
+    def last(line: tuple[str, int]) -> tuple[int, bool]:
+        here = _function(chosen[line].frames[0]) in near
+        return -len(explained[line]) - here, not here
+
+    return [chosen[line] for line in sorted(chosen, key=last) if line not in needless]
+
+
+def _functions_refused(root: str, found: Confirmation, failing: list[Trial]) -> set[tuple[str, str]]:
+    """The functions that made the nodes at which the runtime refuses trials."""
+    assert found.runtime is not None
+    nodes = [found.runtime.node_of(t.message) for t in failing if t.result is Result.REFUSED]
+    return {_function(frame) for node in nodes if node is not None for frame in graph.onnx_frames(node, root)[:1]}
+
+
+def _function(location: Location) -> tuple[str, str]:
+    return location.path, location.function.rpartition(".")[2]
+
+
+def _shown_by_others(
+    found: Confirmation, trials: list[Trial], traced: list[Trial], others: list[tuple[list[Trial], list[Trial]]]
+) -> bool:
+    """Whether another place explains these trials and more, some of which the runtime refuses at the same nodes.
+
+    What a place explains is known of the trials that were `traced`; of the rest it is enough that the node is the same.
+    """
+    wider = [more for more, _ in others if len(more) > len(trials) and all(trial in more for trial in traced)]
+    nodes = _refusing_nodes(found, trials)
+    if None in nodes:
+        return False
+    return any(nodes <= _refusing_nodes(found, [trial for trial in more if trial not in trials]) for more in wider)
+
+
+def _refusing_nodes(found: Confirmation, trials: list[Trial]) -> set[str | None]:
+    """The names of the nodes at which the runtime refuses trials; None for one that ran, or that names no node."""
+    assert found.runtime is not None
+    nodes = [found.runtime.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
+    return {node.name if node is not None else None for node in nodes}
+
+
+def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) -> list[Trial]:
+    """The failing inputs worth a trace: the last with other sizes, those that eager does not explain, other sizes."""
+    strong = [place for place in places if not place.labels & passing]
+    sizes = [t for t in failing if t.run.kind == "sizes"]
+    rest = [t for t in failing if not any(t.run.label in place.labels for place in strong)]
+    chosen = {t.run.label: t for t in (*sizes[-1:], *(t for t in rest if t.run.kind == "sizes"), *rest, *sizes)}
+    return list(chosen.values())[:_TRACES]
+
+
+def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
+    """The conversions that give another value when `run` is traced than they gave in the export.
+
+    Not those that ask for the bounds of slices which the graph computes.
+    """
+    try:
+        traced, conversions = torchscript.trace(eager.fresh(), eager.call(run), root)
+    except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the other evidence stands
+        return []
+    eager.traces[run.label] = traced
+    before, after = _by_place(export.conversions), _by_place(conversions)
+    computed = graph.computed_bounds(traced, root)
+    indices = Counter(_line(c.frames[0]) for c in conversions if c.kind == "index" and c.frames)
+    found, longer = [], []
+    for (frames, kind), values in after.items():
+        if kind == "index" and 0 < indices[_line(frames[0])] <= computed[_line(frames[0])]:
+            continue
+        known = before.get((frames, kind), [])
+        pair = next(((a, b) for a, b in zip(known, values, strict=False) if a.value != b.value), None)
+        cause = Cause.BRANCH if kind in _BRANCHING else Cause.ESCAPE
+        if pair is not None:
+            detail = f"`{kind}` gives {pair[0].value} on the example and {pair[1].value} on this input"
+            found.append(Place(cause, frames, detail, kind, set()))
+        elif known and len(known) != len(values):
+            detail = f"`{kind}` runs {len(known)} times on the example and {len(values)} times on this input"
+            longer.append(Place(cause, frames, detail, kind, set()))
+    return found or longer
+
+
+def _by_place(conversions: Sequence[Conversion]) -> dict[tuple[Frames, str], list[Conversion]]:
+    found: dict[tuple[Frames, str], list[Conversion]] = defaultdict(list)
+    for conversion in conversions:
+        found[conversion.frames, conversion.kind].append(conversion)
+    return found
+
+
+def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
+    """Constants in which the traces of the example and of a failing input differ."""
+    graphs = []
+    for run in (eager.base, trial.run):
+        try:
+            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), root)
+        except Exception:  # noqa: BLE001 - as above
+            return []
+        eager.traces[run.label] = traced
+        graphs.append(graph.canonical_jit(traced, root))
+    chosen: dict[Location, Explanation] = {}
+    for difference in graph.diff(*graphs):
+        if difference.kind == "constant" and difference.frames:
+            detail = f"the graph keeps a constant of the example: {difference.detail}"
+            chosen.setdefault(difference.frames[0], Explanation(Cause.CONSTANT, difference.frames, detail, trial))
+    return list(chosen.values())
+
+
+def guarded(found: Confirmation) -> list[Explanation]:
+    """Guards of dynamo that a failing input breaks: the graph is only right where they hold."""
+    chosen: dict[Location, Explanation] = {}
+    for trial in _worst_first(found.failing):
+        broken = [guard for guard in found.export.guards if guard.holds(trial.run.leaves) is False]
+        for index, guard in enumerate(broken):
+            if not any(before.implies(guard) for before in broken[:index]):  # else it asks what was assumed already
+                detail = f"the export assumes `{guard.text}` from here on and does not check it"
+                chosen.setdefault(guard.frames[0], Explanation(Cause.GUARD, guard.frames, detail, trial))
+    return list(chosen.values())
+
+
+def _worst_first(trials: Sequence[Trial]) -> list[Trial]:
+    """The largest difference first: it is the one to show. Those that have none keep their order, last."""
+    return sorted(trials, key=lambda t: -(t.difference.max_abs or 0.0) if t.difference is not None else 1.0)
+
+
+def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
+    """Whether dynamo was beyond this place when it refused: what eager does there was no obstacle to it.
+
+    Libraries ask `is_exporting()` before they read a tensor, so that the export never takes eager's path.
+    """
+    if export.capture is not None:
+        return True
+    steps = first_steps(eager.base.observation.path, eager.base.observation.root)
+    refused = [steps[place] for r in export.refusals for place in map(_line, r.frames[:1]) if place in steps]
+    here = [steps[place] for place in map(_line, frames[:1]) if place in steps]
+    return bool(refused and here) and here[0] < max(refused)
+
+
+def lost_inputs(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """Inputs that are not in the graph though a failing trial changes them."""
+    assert found.runtime is not None
+    kept = {found.export.inputs.get(name, name) for name in found.runtime.inputs}
+    chosen: dict[str, Explanation] = {}
+    for trial in found.failing:
+        for name, leaf in trial.run.leaves.items():
+            if name not in kept and differs(leaf, eager.base.leaves.get(name)):
+                kind = "a tensor" if isinstance(leaf, torch.Tensor) else f"a Python {type(leaf).__name__}"
+                detail = f"`{name}`, {kind}, is not an input of the graph: it keeps the example's value"
+                chosen.setdefault(name, Explanation(Cause.INPUT_VANISHED, forward(eager.model, root), detail, trial))
+    return list(chosen.values())
+
+
+def forward(model: torch.nn.Module, root: str) -> Frames:
+    """The `def` line of the model's forward, as one frame; empty where there is no source."""
+    function = inspect.unwrap(getattr(model.forward, "__func__", model.forward))
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_filename.startswith("<"):  # generated, as that of an exported program is
+        return ()
+    line = code.co_firstlineno
+    try:
+        lines, line = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        lines = []
+    line += next((k for k, text in enumerate(lines) if text.lstrip().startswith(("def ", "async def "))), 0)
+    return (Location(relative(code.co_filename, root), line, code.co_qualname),)
+
+
+def drawn(eager: Eager, found: Confirmation | None, root: str) -> list[Explanation]:
+    """Where random numbers are drawn: in eager, or else by the graph's own random operators."""
+    chosen: dict[Location, Explanation] = {}
+    draws = [draw for run in (eager.base, *eager.runs) for draw in run.observation.draws]
+    if not draws:  # the factory left it in training mode: only then it draws
+        draws = list(observe(eager.fresh(), eager.base.args, eager.base.kwargs, root=root).draws)
+    for draw in draws:
+        if draw.frames:
+            detail = f"`{draw.kind}` draws random numbers"
+            chosen.setdefault(draw.frames[0], Explanation(Cause.RANDOM, draw.frames, detail))
+    if not chosen and found is not None and found.runtime is not None:
+        for node in found.runtime.model.graph.node:
+            frames = graph.onnx_frames(node, root)
+            if frames and (
+                node.op_type.startswith("Random") or node.op_type in ("Dropout", "Bernoulli", "Multinomial")
+            ):
+                detail = f"the graph draws random numbers with {node.op_type}"
+                chosen.setdefault(frames[0], Explanation(Cause.RANDOM, frames, detail))
+    return list(chosen.values())
+
+
+def hidden_modules(eager: Eager, root: str) -> list[Explanation]:
+    """Where modules are put into a plain list or dict: neither eval() nor parameters() knows them."""
+    found = []
+    for prefix, module in eager.model.named_modules():
+        for name, value in vars(module).items():
+            items = value.values() if isinstance(value, dict) else value
+            if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
+                continue
+            if any(isinstance(item, torch.nn.Module) for item in items):
+                frames = _assignment(type(module), name, root)
+                what = f"{prefix}.{name}".lstrip(".")
+                detail = f"`{what}` holds modules in a plain {type(value).__name__}: they are not registered"
+                found += [Explanation(Cause.REFUSED, frames, detail)] if frames else []
+    return found
+
+
+def _assignment(owner: type, name: str, root: str) -> Frames:
+    """Where a class assigns `self.<name>`, as one frame; empty if its source does not tell."""
+    for base in owner.__mro__:
+        try:
+            lines, start = inspect.getsourcelines(base)
+            path = inspect.getsourcefile(base)
+            tree = ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, TypeError, SyntaxError):
+            continue
+        for node in ast.walk(tree):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if any(isinstance(t, ast.Attribute) and t.attr == name for t in targets) and path is not None:
+                line = start + getattr(node, "lineno", 1) - 1
+                return (Location(relative(path, root), line, base.__qualname__),)
+    return ()
+
+
+def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explanation]:
+    """The lines that change the model while it runs."""
+    model = eager.inference()
+
+    def run() -> object:
+        with torch.no_grad():
+            return model(*eager.base.args, **eager.base.kwargs)
+
+    names = ", ".join(f"`{name}`" for name in eager.mutated[:3])
+    places = model_state.blame(run, lambda: model_state.snapshot(model), root)
+    return [Explanation(Cause.MUTATION, frames, f"forward changes {names}", trial) for frames in places if frames]
+
+
+def _refusing_node(runtime: Runtime, setup: Setup, feeds: Mapping[str, object], root: str) -> Frames:
+    """The frames of the node that refuses without optimizations: fused nodes have names of their own."""
+    try:
+        runtime.run(feeds, Setup(setup.engine, optimized=not setup.engine.plain))
+    except RuntimeRefused as refused:
+        return runtime.frames(str(refused), root)
+    return ()
+
+
+def of_a_plain_node(eager: Eager, found: Confirmation) -> Confirmation:
+    """The same with the message of a run without optimizations, where only that names a node of the file."""
+    runtime, setup = found.runtime, found.refusing
+    if runtime is None or setup is None or not setup.engine.plain or runtime.node_of(found.refusal) is not None:
+        return found
+    try:
+        feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **eager.base.leaves})
+        runtime.run(feeds, Setup(setup.engine, optimized=False))
+    except RuntimeRefused as refused:
+        return replace(found, refusal=str(refused)) if runtime.node_of(str(refused)) is not None else found
+    return found
+
+
+def wrong_before_it_fails(root: str, eager: Eager, found: Confirmation) -> list[Explanation]:
+    """Where a graph that ONNX Runtime does not load computes something else than eager, on the way to what it names."""
+    runtime, base = found.runtime, eager.base
+    node = runtime.node_of(found.refusal) if runtime is not None else None
+    if runtime is None or node is None:
+        return []
+    feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **base.leaves})
+    engine = (found.refusing or DEFAULT).engine
+    places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, runtime.path, feeds, root, engine)
+    detail = f"what is computed here differs from PyTorch already; what fails, further on: {found.refusal}"
+    return [Explanation(Cause.MISMATCH, frames, detail) for frames in places]
+
+
+def by_optimizer(
+    root: str, found: Confirmation, setup: Setup, feeds: Mapping[str, object], message: str, trial: Trial | None = None
+) -> list[Explanation]:
+    """What the optimizations of a runtime change, where it is right without them."""
+    if found.runtime is None or not (setup.optimized and setup.engine.plain):
+        return []
+    frames = spoilt(found.runtime.path, feeds, root, setup.engine)
+    detail = f"{setup.engine.title} is right without its optimizations, which change what is computed here; {message}"
+    return [Explanation(Cause.RUNTIME, frames, detail, trial)] if frames else []
+
+
+def computed_wrong(root: str, eager: Eager, found: Confirmation, trial: Trial) -> list[Explanation]:
+    """The last resort: the node that refused, or the first value that differs."""
+    runtime = found.runtime
+    setup = trial.setup
+    assert runtime is not None
+    assert setup is not None
+    feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **trial.run.leaves})
+    if trial.result is Result.REFUSED:
+        frames = _refusing_node(runtime, setup, feeds, root) or runtime.frames(trial.message, root)
+        if frames and found.export.exporter == "torchscript" and trial.run.sizes != eager.base.sizes:
+            # It loads, and runs on the example: what it refuses is the size, which the trace has kept somewhere before.
+            detail = f"a size of the example is kept by what is made here: {trial.message}"
+            return [Explanation(Cause.CONSTANT, frames, detail, trial)]
+        if frames:
+            return [Explanation(Cause.RUNTIME, frames, trial.message, trial)]
+    model, run = eager.inference(), trial.run
+    places = first_divergences(model, run.args, run.kwargs, runtime.path, feeds, root, setup.engine)
+    if not places:
+        return by_optimizer(root, found, setup, feeds, trial.message, trial)
+    detail = f"the first value that differs is computed here; at the end: {trial.message}"
+    return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]

@@ -1,0 +1,297 @@
+"""Which side is wrong: every stage from eager PyTorch to the runtimes answers one input; who agrees is told.
+
+Only where something is confirmed wrong. What a stage cannot tell, or not in time, is not known, with the reason.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import onnx.reference
+import onnxruntime
+import torch
+
+from onnxlint.base.records import Fault, Probe, Sides
+from onnxlint.probes.common import numerics, stages
+from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
+from onnxlint.probes.confirm.runtime import Runtime
+from onnxlint.probes.confirm.trials import Confirmation, Trial, bounds_of, expected
+from onnxlint.probes.exporters import Export, first_line
+from onnxlint.probes.exporters.dynamo import call_form
+from onnxlint.probes.exporters.torchscript import Given, arguments
+from onnxlint.probes.observe.eager import Eager, Run
+
+T = TypeVar("T")
+
+PYTORCH = "PyTorch"
+REFERENCE = "ONNX reference"
+CAPTURED = {"torchscript": "traced graph", "dynamo": "exported program"}
+_SECONDS = 3.0  # for the reference evaluator: it is written in Python
+_SHARE = 0.2  # of the time that is left for all searches
+_LARGEST = 256 * 1024 * 1024  # bytes of a file that it is given
+
+
+class _TooSlow(BaseException):
+    """Ends the thread of what takes too long; no `except Exception` may catch it."""
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What each side answered; `refused` says why one did not, `unknown` why one could not be asked."""
+
+    given: dict[str, list[Any]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+
+
+def sides(
+    probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None, *, branches: bool = False
+) -> Sides | None:
+    """Who agrees with whom on the input of a trial, or on the example, where the file was refused.
+
+    `branches` tells that the model is known to take another branch while it is exported than in PyTorch.
+    None where nobody disagrees when asked again, or where the question means nothing.
+    """
+    runtime = found.runtime
+    if runtime is None or (trial is not None and trial.calls != 1) or eager.random or found.random:
+        return None
+    stages.stage(f"asking every side of the {found.export.exporter} export for its answer")
+    run = eager.base if trial is None else trial.run
+    answers = _Answers({PYTORCH: list(run.outputs)})
+    try:
+        feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
+    except RuntimeRefused:
+        return None  # an input that the arguments do not have: no side could be asked
+    _captured(eager, found.export, run, answers)
+    setups = _runtimes(found, feeds, answers)
+    _reference(runtime, feeds, answers, eager.costs.left(_SECONDS, _SHARE))
+    groups = _groups(answers, run, _same_as(probe, eager, run))
+    mine = groups[0]
+    if not any(setup.title not in mine for setup in setups):
+        return None
+    case = _Case(
+        found.export.exporter,
+        on_example=run is eager.base,
+        mutates=bool(eager.mutated),
+        branches=branches,
+        fixed=found.fixed(eager.base, run),
+        loads=trial is not None,
+    )
+    fault, advice = _judge(case, answers, mine, setups)
+    return Sides(groups, answers.refused, answers.unknown, fault, advice)
+
+
+Same = Callable[[Sequence[Any], Sequence[torch.Tensor]], bool]
+
+
+def _same_as(probe: Probe, eager: Eager, run: Run) -> Same:
+    """Whether two answers to the input are the same, as everywhere else in a probe."""
+    bounds = bounds_of(probe, eager)
+    wide = numerics.reference(eager.inference(), run.args, run.kwargs)
+
+    def same(answer: Sequence[Any], other: Sequence[torch.Tensor]) -> bool:
+        return numerics.difference(answer, other, wide if other is run.outputs else None, bounds) is None
+
+    return same
+
+
+def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], ...]:
+    """The sides with the same answer together, PyTorch's first."""
+    groups: list[tuple[Sequence[torch.Tensor], list[str]]] = [(run.outputs, [PYTORCH])]
+    for side, answer in answers.given.items():
+        if side == PYTORCH:
+            continue
+        home = next((names for one, names in groups if same(answer, _fitting(answer, one, run))), None)
+        if home is None:
+            groups.append(([numerics.tensor(value) for value in answer], [side]))
+        else:
+            home.append(side)
+    return tuple(tuple(names) for _, names in groups)
+
+
+def _fitting(answer: Sequence[Any], one: Sequence[torch.Tensor], run: Run) -> Sequence[torch.Tensor]:
+    """What to compare an answer with: eager's with its Python numbers, where the other side gives them too."""
+    return expected(len(answer), run) if one is run.outputs else one
+
+
+def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None:
+    """What the exporter made of the model before it wrote ONNX, run by PyTorch."""
+    side = CAPTURED[export.exporter]
+    program = export.program if export.exporter == "dynamo" else None
+    if export.exporter == "dynamo" and program is None:
+        answers.unknown[side] = "the exporter did not hand it out"
+        return
+    call = eager.call(run)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        if program is not None:
+            call = call_form(call)
+            args, kwargs = call.args, call.kwargs
+            captured: Callable[..., Any] = program.module()
+        else:
+            model, kwargs = eager.fresh(), {}
+            example, _ = arguments(model, eager.example)
+            around = Given(model.eval(), example)
+            args = around.tensors(arguments(model, call)[0])
+            try:
+                captured = torch.jit.trace(around, around.tensors(example), check_trace=False, strict=False)
+            except Exception as error:  # noqa: BLE001 - the exporter can trace more than torch.jit.trace takes
+                answers.unknown[side] = f"torch.jit.trace does not take the model alone: {first_line(error)}"
+                return
+        try:
+            answers.given[side] = numerics.tensors(captured(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - a guard, a size: it is an answer
+            answers.refused[side] = first_line(error)
+
+
+def _runtimes(found: Confirmation, feeds: Mapping[str, Any], answers: _Answers) -> list[Setup]:
+    """Every runtime that was asked for, and ONNX Runtime on the CPU in any case: a witness more."""
+    runtime = found.runtime
+    assert runtime is not None
+    every = [*runtime.engines, *([found.refusing.engine] if found.refusing is not None else [])]
+    if all(engine.name != ORT.name for engine in every):
+        every.append(ORT)
+    asked = Runtime(runtime.path, every)
+    for setup in asked.setups:
+        try:
+            answers.given[setup.title] = asked.run(feeds, setup)
+        except RuntimeRefused as refused:
+            answers.refused[setup.title] = str(refused)
+    return asked.setups
+
+
+def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, seconds: float = _SECONDS) -> None:
+    size = sum(os.path.getsize(entry) for entry in runtime.path.parent.iterdir() if entry.is_file())
+    if size > _LARGEST:
+        answers.unknown[REFERENCE] = f"the file of {size // 1024**2} MB is too large for an evaluator in Python"
+        return
+    if any(isinstance(value, onnxruntime.OrtValue) for value in feeds.values()):
+        answers.unknown[REFERENCE] = "numpy has no bfloat16"
+        return
+    try:
+        answers.given[REFERENCE] = in_time(
+            lambda: onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds)), seconds
+        )
+    except TimeoutError:
+        answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {seconds:.1f} s"
+    except Exception as error:  # noqa: BLE001 - it lacks operators and types, and fails in as many ways
+        if answers.refused and isinstance(error, ValueError):  # a size: as the others say
+            answers.refused[REFERENCE] = first_line(error)
+        else:
+            answers.unknown[REFERENCE] = f"the reference evaluator failed: {first_line(error)}"
+
+
+def in_time(work: Callable[[], T], seconds: float) -> T:
+    """What `work` returns, which is Python through and through. Raises TimeoutError, or what `work` raises."""
+    done: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                done.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised below, in the thread that asked
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_TooSlow))
+        thread.join(seconds)
+    if done:
+        return done[0]
+    if raised and isinstance(raised[0], Exception):
+        raise raised[0]
+    raise TimeoutError
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What else decides who is at fault.
+
+    `branches` tells that the export takes another branch than PyTorch, as `sides` is told; `fixed` are Python numbers
+    that the graph does not take and that are not the example's; `loads` tells whether every runtime took the file.
+    """
+
+    exporter: str
+    on_example: bool
+    mutates: bool
+    branches: bool
+    fixed: Sequence[str]
+    loads: bool
+
+
+def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequence[Setup]) -> tuple[Fault, str]:
+    """Who is at fault, and what to do about it in one sentence: the first side on the way that leaves PyTorch."""
+    captured = CAPTURED[case.exporter]
+    name = {"torchscript": "TorchScript"}.get(case.exporter, case.exporter)
+    known = [*answers.given, *answers.refused]
+    wrong = [setup for setup in setups if setup.title not in mine]
+    right = [setup for setup in setups if setup.title in mine]
+    who = wrong[0].engine.title
+    if case.fixed and captured not in mine and REFERENCE not in mine:
+        return Fault.USE, (
+            f"an export fixes Python arguments, here `{case.fixed[0]}`: export a file for each value, or pass a tensor"
+        )
+    if captured in known and captured not in mine:
+        if case.mutates:
+            return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
+        if case.on_example and case.branches:
+            return Fault.MODEL, (
+                f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
+                "change that condition"
+            )
+        if case.on_example:
+            return Fault.EXPORTER, (
+                f"the {captured} differs from the model on the very input it was made from: "
+                f"report it to PyTorch ({name} exporter), and write the line otherwise meanwhile"
+            )
+        if captured in answers.refused:
+            return Fault.MODEL, (
+                f"the {captured} refuses this input, and the ONNX file has lost that check: "
+                "change the model so that it holds for every input, or do not export that dimension as dynamic"
+            )
+        return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
+    if any(setup.engine.title != who for setup in right):
+        others = " and ".join(dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who))
+        return Fault.RUNTIME, f"the file is right, {others} answers as PyTorch does: report it to {_owner(wrong[0])}"
+    if right and all(setup.optimized for setup in wrong):
+        return Fault.OPTIMIZER, (
+            f"only {who}'s optimizations change the answer: "
+            f"turn them off (`graph_optimization_level`), and report it to {_owner(wrong[0])}"
+        )
+    if REFERENCE in mine:
+        what = "cannot run it" if wrong[0].title in answers.refused else "answers otherwise"
+        return Fault.RUNTIME, (
+            f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}: "
+            f"report it to {_owner(wrong[0])}, or use other operators or types"
+        )
+    if REFERENCE in answers.given and captured in mine:
+        return Fault.EXPORTER, (
+            f"the {captured} is right and the ONNX file is not, whoever runs it: "
+            f"report it to PyTorch ({name} exporter), and try the other exporter meanwhile"
+        )
+    if REFERENCE in answers.given:
+        return Fault.UNKNOWN, "whoever runs the file gets this: the model or the exporter is at fault, not the runtime"
+    if captured in mine and not case.loads:
+        return Fault.RUNTIME, (
+            f"ONNX's checker takes the file, and {who} does not: "
+            f"use other operators or types here, another opset, or ask {_owner(wrong[0])} for it"
+        )
+    if captured in mine:
+        return Fault.UNKNOWN, (
+            f"the {captured} is right: the exporter's translation or {who} is at fault, and nobody else could be asked"
+        )
+    return Fault.UNKNOWN, "too few of the sides could be asked to tell who is at fault"
+
+
+def _owner(setup: Setup) -> str:
+    return "OpenVINO (openvinotoolkit/openvino)" if setup.engine.name == "openvino" else "microsoft/onnxruntime"

@@ -1,0 +1,338 @@
+"""Where an export goes wrong: the first values that eager computes and a runtime does not, by source line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from onnxlint.base.records import Location, text_of
+from onnxlint.probes.common.userspace import user_frames
+from onnxlint.probes.confirm.engines import Engine, RuntimeRefused
+from onnxlint.probes.exporters.graph import onnx_frames
+from onnxlint.probes.observe.observe import clone
+
+Frames = tuple[Location, ...]
+Line = tuple[str, int]
+Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would mix up its calls
+_CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
+_ROUNDED = 8.0  # in eps: the same for half precision, which a runtime may compute in float32
+_MOST = 4  # places named
+
+
+def first_divergences(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    exported: Path,
+    feeds: Mapping[str, Any],
+    root: str,
+    engine: Engine,
+) -> list[Frames]:
+    """The user's frames of the first operators whose result the runtime computes nowhere, in eager's order.
+
+    Values are matched by content among those of the same call site, so neither exporter's names matter, nor what it
+    fused: an operator counts only if every step from it to the model's outputs goes unmatched too. Empty if no place
+    can be told.
+    """
+    try:
+        theirs = _intermediates(onnx.load(str(exported)), feeds, root, engine)
+    except RuntimeRefused:
+        return []
+    record, outputs = _recorded(model, args, kwargs, root)
+    # Mostly a view is right where its whole is. Where that leaves nothing wrong, a view itself must be: `squeeze()`.
+    for strict in (False, True):
+        matched = _matched(record, theirs, strict)
+        for index in _wrong_answers(record, theirs, outputs):  # the value may stand elsewhere, as that of an input
+            matched[index] = False
+        places = _places(record, _first_wrong(record, matched, record.producers(outputs)))
+        if places:
+            return places
+    return []
+
+
+def wrong_before(
+    node: str,
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    exported: Path,
+    feeds: Mapping[str, Any],
+    root: str,
+    engine: Engine,
+) -> list[Frames]:
+    """The same for a graph that ONNX Runtime does not load because of a node: what is wrong on the way to it already.
+
+    A place counts only where the graph computes something at its line, and nothing that eager has there: of what stands
+    in no node, nobody can tell whether it is wrong or part of another.
+    """
+    graph = onnx.load(str(exported))
+    site = next((_site(onnx_frames(one, root)) for one in graph.graph.node if one.name == node), None)
+    _keep_way_to(graph.graph, node)
+    try:
+        theirs = _intermediates(graph, feeds, root, engine)
+    except RuntimeRefused:
+        return []
+    record, outputs = _recorded(model, args, kwargs, root)
+    matched = _matched(record, theirs, strict=False)
+    start = _first_unmatched(record, matched, site) or record.producers(outputs)
+    wrong = [index for index in _first_wrong(record, matched, start) if _leaves_wrong(record, theirs, index)]
+    return _places(record, [_through_views(record, theirs, index) for index in wrong])
+
+
+def _first_unmatched(record: _Record, matched: list[bool], site: Site | None) -> list[int]:
+    """What eager does the first time that it is at a site and gets values that the graph has not.
+
+    The graph was cut off there: of what comes later, and of what goes elsewhere, it has nothing.
+    """
+    there = [site is not None and _site(frames) == site for frames in record.frames]
+    first = next((index for index, here in enumerate(there) if here and not matched[index]), None)
+    if first is None:
+        return []
+    begin, end = first, first
+    while begin > 0 and there[begin - 1]:
+        begin -= 1
+    while end < len(there) and there[end]:
+        end += 1
+    return list(range(begin, end))
+
+
+def _through_views(record: _Record, theirs: _Values, index: int) -> int:
+    """From a wrong value back to the first view on its way that is not in the graph where it is made: a window."""
+    while True:
+        views = [
+            i
+            for i in record.inputs[index]
+            if record.view[i]
+            and not theirs.has(record.values[i], record.frames[i])
+            and _leaves_wrong(record, theirs, i)
+        ]
+        if not views:
+            return index
+        index = views[0]
+
+
+def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
+    """Whether the last value that the graph has from the line of an operator is none of those eager has there.
+
+    Else what eager does there in the end is part of a later node, such as one of two transpositions.
+    """
+    last = theirs.last_at(record.frames[index], record.values[index].dtype.is_floating_point)
+    return last is not None and not any(
+        _alike(last, _wanted(value))
+        for value, frames in zip(record.values, record.frames, strict=True)
+        if frames[:1] == record.frames[index][:1]
+    )
+
+
+def _keep_way_to(graph: onnx.GraphProto, name: str) -> None:
+    """Leave only what a node needs, without itself."""
+    wanted: set[str] = set()
+    kept = []
+    for node in reversed(graph.node):
+        if node.name == name:
+            wanted.update(node.input)
+        elif wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    del graph.node[:], graph.output[:]
+    graph.node.extend(reversed(kept))
+
+
+def _recorded(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], root: str
+) -> tuple[_Record, Any]:
+    args, kwargs = clone(args), clone(dict(kwargs))
+    record = _Record(root, pytree.tree_leaves((args, kwargs)))
+    with torch.no_grad(), record:
+        outputs = model(*args, **kwargs)
+    return record, outputs
+
+
+def _matched(record: _Record, theirs: _Values, strict: bool) -> list[bool]:
+    """Which of eager's values the graph has."""
+    matched: list[bool] = []
+    for index, value in enumerate(record.values):
+        same = not strict and record.view[index] and all(matched[i] for i in record.inputs[index])
+        # What only looks at a wrong value is wrong too, unless its own site made it: not if it just looks like another.
+        matched.append(same or theirs.has(value, record.frames[index], only_here=record.view[index]))
+    return matched
+
+
+def _first_wrong(record: _Record, matched: list[bool], start: list[int]) -> list[int]:
+    """From some operators back over unmatched values to the first of them."""
+    waiting = [index for index in start if not matched[index]]
+    seen, first = set(waiting), set()
+    while waiting:
+        index = waiting.pop()
+        before = [i for i in record.inputs[index] if not matched[i] and not record.constant[i]]
+        if not before:
+            first.add(index)
+        waiting += [i for i in before if i not in seen]
+        seen.update(before)
+    return sorted(first)
+
+
+def _wrong_answers(record: _Record, theirs: _Values, outputs: Any) -> list[int]:
+    """The operators that make an output in whose place the graph has another value."""
+    made = [leaf for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+    if len(made) != len(theirs.answers):
+        return []
+    wrong = [value for value, answer in zip(made, theirs.answers, strict=True) if not _alike(answer, _wanted(value))]
+    return record.producers(wrong)
+
+
+def _places(record: _Record, indices: list[int]) -> list[Frames]:
+    """The frames of operators, one for each line."""
+    places: dict[Line, Frames] = {}
+    for index in indices:
+        for frame in record.frames[index][:1]:
+            places.setdefault((frame.path, frame.line), record.frames[index])
+    return list(places.values())[:_MOST]
+
+
+class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
+    """Every operator of one eager run: its result, where it comes from, and the user's frames.
+
+    `constant` marks what no input went into, such as a transposed weight: exporters fold that away. `view` marks what
+    only looks at another result: it is right where that is.
+    """
+
+    def __init__(self, root: str, inputs: list[Any]) -> None:
+        super().__init__()
+        self.root = root
+        self.values: list[torch.Tensor] = []
+        self.inputs: list[list[int]] = []
+        self.frames: list[Frames] = []
+        self.constant: list[bool] = []
+        self.view: list[bool] = []
+        self._inputs = {id(value) for value in inputs}
+        self._made: dict[int, int] = {}
+        self._owners: dict[int, torch.Tensor] = {}  # by storage: the tensor that it was allocated for
+        self._writers: dict[int, int] = {}  # by storage: the last operator that wrote into it
+        self._alive: list[Any] = []  # an id means nothing once its tensor is gone
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        writes = func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
+        result = func(*args, **(kwargs or {}))
+        given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        sources = self.producers(given)
+        constant = not any(id(t) in self._inputs for t in given) and all(self.constant[i] for i in sources)
+        for value in pytree.tree_leaves(result):
+            if isinstance(value, torch.Tensor) and value.numel():
+                self.view.append(not writes and _storage(value) in self._owners)
+                owner = self._owners.setdefault(_storage(value), value)
+                if writes:  # through a view it changes the whole: that is what must be found again
+                    self._writers[_storage(value)] = len(self.values)
+                else:
+                    self._made[id(value)] = len(self.values)
+                self._alive.append(value)
+                self.values.append((owner if writes else value).detach().clone())
+                self.inputs.append(sources)
+                self.frames.append(user_frames(root=self.root))
+                self.constant.append(constant)
+        return result
+
+    def producers(self, tree: Any) -> list[int]:
+        """The operators that the values of the tensors in `tree` come from."""
+        found = []
+        for tensor in pytree.tree_leaves(tree):
+            if isinstance(tensor, torch.Tensor):
+                places = (self._made.get(id(tensor)), self._writers.get(_storage(tensor)))
+                found += [max((p for p in places if p is not None), default=-1)]
+        return [index for index in found if index >= 0]
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage().data_ptr())
+
+
+class _Values:
+    """Arrays to be found again by content, each with the site that made it if that is known."""
+
+    def __init__(self) -> None:
+        self._by_shape: dict[tuple[int, ...], list[tuple[Any, Site | None]]] = {}
+        self._sites: set[Site] = set()
+        self._last: dict[tuple[Line, bool], Any] = {}
+        self.answers: list[Any] = []  # those of the graph's outputs, in their order
+
+    def add(self, array: Any, site: Site | None = None) -> None:
+        """Keep one array."""
+        if isinstance(array, np.ndarray) and array.dtype.kind in "fiub":
+            self._by_shape.setdefault(array.shape, []).append((array, site))
+            if site is not None:
+                self._sites |= {site, site[:1]}
+                self._last[site[0], array.dtype.kind == "f"] = array
+
+    def last_at(self, frames: Frames, floating: bool) -> Any:
+        """The last array that is known to come from a line, None if there is none."""
+        site = _site(frames)
+        return self._last.get((site[0], floating)) if site is not None else None
+
+    def has(self, value: torch.Tensor, frames: Frames, *, only_here: bool = False) -> bool:
+        """Whether an array holds this value: one of the same site if any is known to come from there, or of its line.
+
+        Failing both, any array will do, unless `only_here`. Decorators may hide the caller from an exporter.
+        """
+        site = _site(frames)
+        depth = next((n for n in (2, 1) if site is not None and site[:n] in self._sites), 0)
+        wanted = _wanted(value)
+        return any(
+            _alike(array, wanted)
+            for array, place in self._by_shape.get(wanted[0].shape, ())
+            if (not only_here if place is None or site is None or not depth else place[:depth] == site[:depth])
+        )
+
+
+def _wanted(value: torch.Tensor) -> tuple[Any, float]:
+    """A value of eager's as an array, and how far another may be from it."""
+    if value.is_complex():
+        value = torch.view_as_real(value.resolve_conj())
+    wanted = value.detach().cpu().to(torch.float64).numpy()
+    finite = np.abs(wanted[np.isfinite(wanted)])
+    eps = torch.finfo(value.dtype).eps if value.is_floating_point() else 0.0
+    return wanted, max(_CLOSE, _ROUNDED * eps) * float(finite.max(initial=0.0))
+
+
+def _alike(array: Any, wanted: tuple[Any, float]) -> bool:
+    value, far = wanted
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or array.shape != value.shape:
+        return False
+    return bool(np.allclose(array, value, rtol=0.0, atol=far, equal_nan=True))
+
+
+def _site(frames: Frames) -> Site | None:
+    return tuple((frame.path, frame.line) for frame in frames[:2]) or None
+
+
+def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, engine: Engine) -> _Values:
+    """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
+    sites: dict[str, Site | None] = {value.name: None for value in model.graph.output}
+    answers = len(sites)
+    for node in model.graph.node:
+        sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, root))))
+    known = {value.name for value in model.graph.output}
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sites if name and name not in known)
+    found = _Values()
+    try:
+        serialized = model.SerializeToString()
+    except ValueError as error:  # over 2 GB
+        raise RuntimeRefused(text_of(error)) from error
+    names = [value.name for value in model.graph.output]
+    for name, array in zip(names, engine.run(engine.open(serialized, optimized=False), feeds), strict=True):
+        found.add(array, sites[name])
+        if len(found.answers) < answers:
+            found.answers.append(array)
+    for array in feeds.values():
+        found.add(array)
+    for tensor in model.graph.initializer:
+        found.add(onnx.numpy_helper.to_array(tensor))
+    return found

@@ -1,0 +1,198 @@
+"""What a right export has swallowed of its inputs: tables that a fixed size of one decided, and whole inputs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from onnxlint.base.records import Cause, Evidence, Outcome, Probe
+from onnxlint.probes.common.userspace import user_frames
+from onnxlint.probes.confirm.trials import Confirmation
+from onnxlint.probes.confirm.weights import SHARE, human, weight_bytes
+from onnxlint.probes.explain import causes
+from onnxlint.probes.exporters import Frames
+from onnxlint.probes.observe.eager import Eager
+from onnxlint.probes.observe.observe import clone
+
+_LEAST = 2**18  # bytes of a table that is worth a word: exporters fold none of more than a few times that
+_AXES = 6  # that are tried at half their size
+
+Place = tuple[str, int, str, int]  # path, line, operator, how often it had run there
+
+
+def unread(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+    """The tensors that forward is passed and the graph has not got, though nothing that was tried depends on them."""
+    if found.runtime is None:
+        return []
+    kept = {found.export.inputs.get(name, name) for name in found.runtime.inputs}
+    lost = [n for n, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor) and n not in kept]
+    frames = causes.forward(eager.model, probe.root)
+    told = "is not an input of the graph, which refuses it; the answer changed with it on no input that was tried"
+    return [
+        Evidence(
+            probe.name, found.export.exporter, Cause.INPUT_VANISHED, Outcome.OK, frames, f"`{name}` {told}", "example"
+        )
+        for name in lost
+    ]
+
+
+def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+    """The lines that compute a large table from a fixed size of an input; cheap where the graph holds no such table."""
+    if found.runtime is None:
+        return []
+    model = found.runtime.model
+    wanted = _constants(model, eager)
+    total = max(weight_bytes(model), sum(array.nbytes for array in wanted))
+    wanted = [array for array in wanted if array.nbytes >= SHARE * total]
+    if not wanted:
+        return []
+    maker = _Maker(probe.root, wanted=wanted)
+    if not _runs(eager, maker, eager.base.args, eager.base.kwargs):
+        return []
+    evidence = []
+    for place, (frames, made) in maker.found.items():
+        axis = _deciding(probe, eager, place, made) if frames else ""
+        if axis:
+            shape = " × ".join(map(str, made.shape))
+            detail = (
+                f"the graph holds {shape} numbers that are computed here from {axis}: "
+                f"{human(made.nbytes)} of {human(total)} of constants"
+            )
+            evidence.append(
+                Evidence(probe.name, found.export.exporter, Cause.TABLE, Outcome.OK, frames, detail, "example")
+            )
+    return evidence
+
+
+def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any]]:
+    """The large constants of a graph that are nothing the model keeps."""
+    inside = [t for t in model.graph.initializer if not t.external_data]
+    inside += [a.t for n in model.graph.node if n.op_type == "Constant" for a in n.attribute if a.HasField("t")]
+    kept = {name for name, _ in eager.model.state_dict(keep_vars=True).items()}
+    large = [t for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
+    if not large:
+        return []
+    known: dict[int, list[np.ndarray[Any, Any]]] = defaultdict(list)
+    for tensor in (*eager.model.parameters(), *eager.model.buffers()):
+        if tensor.dtype != torch.bfloat16:
+            known[tensor.numel()].append(tensor.detach().cpu().numpy())
+    arrays = [onnx.numpy_helper.to_array(tensor) for tensor in large]
+    return [
+        array
+        for array in arrays
+        if not any(_same(array, other) or _same(array, other.T) for other in known[array.size])
+    ]
+
+
+def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    return one.dtype == other.dtype and np.array_equal(one.reshape(-1), other.reshape(-1))
+
+
+def _alike(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays hold the same, up to what another implementation of an operator may do to the last digits."""
+    if one.dtype != other.dtype or one.size != other.size:
+        return False
+    return bool(np.allclose(one.reshape(-1), other.reshape(-1), 1e-4, 1e-5, equal_nan=True))
+
+
+class _Maker(TorchDispatchMode):  # type: ignore[misc]
+    """Keeps what operators make: the first that is one of the `wanted` arrays, or what is made at one place."""
+
+    def __init__(self, root: str, wanted: Sequence[np.ndarray[Any, Any]] = (), place: Place | None = None) -> None:
+        super().__init__()
+        self.found: dict[Place, tuple[Frames, np.ndarray[Any, Any]]] = {}
+        self._root = root
+        self._wanted = list(wanted)
+        self._sizes = {array.size for array in wanted}
+        self._place = place
+        self._counts: Counter[tuple[str, int, str]] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        made = out if isinstance(out, torch.Tensor) and out.dtype != torch.bfloat16 else None
+        if made is not None and (made.numel() in self._sizes or self._is_there(str(func))):
+            self._look(str(func), made)
+        return out
+
+    def _is_there(self, operator: str) -> bool:
+        return self._place is not None and self._place[2] == operator
+
+    def _look(self, operator: str, made: torch.Tensor) -> None:
+        frames = user_frames(root=self._root)
+        if not frames:
+            return
+        line = (frames[0].path, frames[0].line, operator)
+        self._counts[line] += 1
+        place = (*line, self._counts[line])
+        if self._place is not None:
+            if place == self._place:
+                self.found[place] = frames, made.detach().cpu().numpy()
+            return
+        array = made.detach().cpu().numpy()
+        for wanted in self._wanted:
+            if _alike(wanted, array):
+                self.found[place] = frames, array.copy()
+                self._wanted = [other for other in self._wanted if other is not wanted]
+                return
+
+
+def _runs(eager: Eager, maker: _Maker, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    model = eager.inference()
+    with torch.no_grad(), maker:
+        try:
+            model(*clone(tuple(args)), **clone(dict(kwargs)))
+        except Exception:  # noqa: BLE001 - a size that forward does not take tells nothing
+            return False
+    return True
+
+
+def _deciding(probe: Probe, eager: Eager, place: Place, made: np.ndarray[Any, Any]) -> str:
+    """The fixed axis of an input with which the table changes, in words; empty where there is none."""
+    for words, args, kwargs in _halved(eager):
+        maker = _Maker(probe.root, place=place)
+        if _runs(eager, maker, args, kwargs):
+            other = maker.found.get(place)
+            if other is not None and not (other[1].shape == made.shape and np.array_equal(other[1], made)):
+                return words
+    return ""
+
+
+def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """The example with half of an axis that is not dynamic, in all inputs that have an axis of that size."""
+    leaves = {name: leaf for name, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor)}
+    fixed = [
+        (name, axis, size)
+        for name, leaf in leaves.items()
+        for axis, size in enumerate(leaf.shape)
+        if size > 3 and axis not in eager.example.dynamic.get(name, {})
+    ]
+    fixed.sort(key=lambda item: -item[2])
+    for name, axis, size in fixed[:_AXES]:
+        words = f"axis {axis} of `{name}`, which is fixed at {size}"
+        yield words, *_narrowed(eager, {name: {axis}}, size)
+        alike: dict[str, set[int]] = defaultdict(set)
+        for other, its, length in fixed:
+            if length == size:
+                alike[other].add(its)
+        if sum(map(len, alike.values())) > 1:
+            yield words, *_narrowed(eager, alike, size)
+
+
+def _narrowed(eager: Eager, axes: Mapping[str, set[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    flat, spec = pytree.tree_flatten((eager.base.args, dict(eager.base.kwargs)))
+    labels = iter(eager.base.leaves)
+    changed = []
+    for leaf in flat:
+        value = leaf
+        for axis in axes.get("" if leaf is None else next(labels), ()):
+            value = value.narrow(axis, 0, size // 2)
+        changed.append(value)
+    args, kwargs = pytree.tree_unflatten(changed, spec)
+    return clone(args), clone(kwargs)

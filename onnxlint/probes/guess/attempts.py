@@ -1,0 +1,198 @@
+"""One try: run the model on a guess, and note in which layer it raised and what that layer was given."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+)
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from onnxlint.base.records import DimSpec, TensorSpec, text_of
+from onnxlint.probes.common.containers import as_annotated
+from onnxlint.probes.common.costs import Deadline
+from onnxlint.probes.common.nested import nested
+from onnxlint.probes.examples.examples import seed_everything
+from onnxlint.probes.examples.synthesis import tensors_for
+from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
+
+_NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
+SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
+LARGE = 20_000  # elements of input, from which on a wrong guess may cost seconds
+TOO_LARGE = 300_000_000  # elements that a forward may compute in all
+LARGER = 4  # times what the first try that ran computed: other sizes may take that, whatever it was
+
+
+class _TooLargeError(Exception):
+    """The forward computes more than a try is worth."""
+
+
+class _Limited(TorchDispatchMode):  # type: ignore[misc]
+    """Counts what operators make, and stops a run that makes too much."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit = limit
+        self.made = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.made += sum(t.numel() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor))
+        if self.made > self.limit:
+            raise _TooLargeError(f"its forward makes over {self.limit:,} numbers of this input")
+        return out
+
+
+@dataclass(slots=True)
+class Trial:
+    """What came of a try. `layer` is the innermost one that was entered and not left, `given` the shape it got.
+
+    `direct` is the parameter whose tensor the layer was given unchanged. `tables` has the rows of the embedding that a
+    parameter's tensor was given to.
+    """
+
+    error: BaseException | None = None
+    output: Any = None
+    layer: nn.Module | None = None
+    given: tuple[int, ...] = ()
+    direct: str | None = None
+    seconds: float = 0.0
+    tables: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Bench:
+    """Runs tries on one model, up to a number and a time in CPU seconds."""
+
+    model: nn.Module
+    tries: int = 60
+    seconds: float = 20.0
+    done: int = 0
+    until: Deadline = field(init=False)
+    slow: bool = False
+    limit: int = TOO_LARGE
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is used up."""
+        return self.done >= self.tries or self.until.left < 0
+
+    def run(self, guess: Mapping[str, Guess]) -> Trial:
+        """Try a guess; a large one under fake tensors first, which know shapes and compute nothing."""
+        self.done += 1
+        if self.slow or _elements(guess) > LARGE:
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(self.limit):
+                screened = self._run(guess, mode)
+            if screened.error is not None and _counts(screened.error):
+                return screened
+        trial = self._run(guess, None)
+        if self._learn(trial) and isinstance(trial.error, IndexError):
+            trial = self._run(guess, None)  # it looked up what the table has not got: now it is known what that is
+        if trial.seconds > SLOW and not self.slow:
+            self.slow = True
+            if trial.error is None:
+                self.limit = max(TOO_LARGE, LARGER * self._made(guess))
+        return trial
+
+    def _made(self, guess: Mapping[str, Guess]) -> int:
+        """The elements that a guess which ran computes, as far as fake tensors come."""
+        counting = _Limited(math.inf)
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode, counting:
+            self._run(guess, mode)
+        return counting.made
+
+    def _learn(self, trial: Trial) -> bool:
+        """Keep integers within the tables that they were looked up in; whether anything was learned."""
+        before = dict(self.ranges)
+        for name, rows in trial.tables.items():
+            self.ranges[name] = (0, min(rows - 1, self.ranges.get(name, (0, rows))[1]))
+        return self.ranges != before
+
+    def __post_init__(self) -> None:
+        self.until = Deadline.after(self.seconds)
+        logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
+
+    def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
+        labelled = arguments_for(guess, self.model, self.ranges)
+        if mode is not None:
+            labelled = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in labelled.items()}
+        trial = Trial()
+        arguments = as_annotated(self.model, nested(labelled))
+        began = time.process_time()
+        with _watched(trial, labelled), torch.no_grad():
+            try:
+                trial.output = self.model(**arguments)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is what we learn from
+                trial.error = error
+        trial.seconds = time.process_time() - began
+        return trial
+
+
+def _elements(guess: Mapping[str, Guess]) -> int:
+    return sum(math.prod(slot.shape) for slot in guess.values() if isinstance(slot, Slot))
+
+
+def _counts(error: BaseException) -> bool:
+    """Whether eager would raise too: not what fake tensors alone cannot do."""
+    if isinstance(error, NotImplementedError):
+        return False
+    return not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower()
+
+
+def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
+    """The tensors of a guess as specs with fixed sizes."""
+    return {
+        name: TensorSpec(slot.dtype, tuple(DimSpec(None, size) for size in slot.shape))
+        for name, slot in guess.items()
+        if isinstance(slot, Slot)
+    }
+
+
+def arguments_for(
+    guess: Mapping[str, Guess], model: nn.Module, ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    """The leaves that a guess stands for: the same that the specs would give if they were declared."""
+    seed_everything()
+    tensors = tensors_for(specs_of(guess), {}, model, ranges)
+    return {name: slot.value if isinstance(slot, Plain) else tensors[name] for name, slot in guess.items()}
+
+
+@contextmanager
+def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Keep the layers that are open; the innermost of them, when forward raises, is the one that refused."""
+    names = {id(value): name for name, value in arguments.items() if isinstance(value, torch.Tensor)}
+    entered: list[tuple[nn.Module, tuple[int, ...], str | None]] = []
+
+    def enter(module: nn.Module, inputs: Any) -> None:
+        first = next((i for i in inputs if isinstance(i, torch.Tensor)), None)
+        shape = tuple(int(s) for s in first.shape) if first is not None else ()
+        entered.append((module, shape, names.get(id(first))))
+        if isinstance(module, nn.Embedding) and id(first) in names:
+            name = names[id(first)]
+            trial.tables[name] = min(module.num_embeddings, trial.tables.get(name, module.num_embeddings))
+
+    def leave(module: nn.Module, *_: Any) -> None:
+        while entered and entered.pop()[0] is not module:
+            pass
+
+    with ExitStack() as stack:
+        stack.callback(register_module_forward_pre_hook(enter).remove)
+        stack.callback(register_module_forward_hook(leave).remove)
+        yield
+    if trial.error is not None and entered:
+        trial.layer, trial.given, trial.direct = entered[-1]

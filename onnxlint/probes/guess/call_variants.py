@@ -1,0 +1,174 @@
+"""Further ways to call a model that was fed: with an optional tensor that was left out, without one that was given."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from onnxlint.base.records import SYNTHESISED, DimSpec, Probe, TensorSpec, Way
+from onnxlint.probes.common.containers import fields_of, parameters
+from onnxlint.probes.common.nested import root
+from onnxlint.probes.common.numerics import values
+from onnxlint.probes.examples.synthesis import choose_sizes
+from onnxlint.probes.guess import conventions as say
+from onnxlint.probes.guess.attempts import Bench, Trial
+from onnxlint.probes.guess.axes import resized
+from onnxlint.probes.guess.error_repair import repairs
+from onnxlint.probes.guess.input_search import asked, options
+from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, read_facts
+from onnxlint.probes.guess.parameter_uses import uses
+
+MOST = 2
+TRIES = 16
+_OPTIONS = 4  # tensors that are tried for one parameter
+
+
+def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]:
+    """Try every optional tensor the other way round; return the first ways that run and change what comes out.
+
+    `probe` says by specs what forward was given; `model` is in evaluation mode and as it was built, and
+    draws nothing at random: any change would be chance.
+    """
+    if not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # which gives what it always gives
+        return ()
+    try:
+        takes = parameters(model)
+    except (TypeError, ValueError):
+        return ()
+    specs = probe.inputs
+    sizes = choose_sizes(specs, probe.sizes)
+    base: dict[str, Guess] = {
+        name: Slot(spec.dtype, tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims))
+        for name, spec in specs.items()
+    }
+    base |= {name: Plain(value) for name, value in probe.values.items()}
+    bench = Bench(model, TRIES, seconds, ranges=dict(probe.ranges))
+    first = bench.run(base)
+    if first.error is not None:
+        return ()
+    outputs = values(first.output)
+    given = {root(label) for label in base}
+    optional = [p for p in takes if p.default is None and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    found: list[Way] = []
+    facts = read_facts(model)
+    for p in sorted(optional, key=lambda p: not say.MASK.search(p.name.lower())):  # what is padded is what is run
+        if len(found) == MOST or bench.spent:
+            break
+        if p.name in given:
+            rest = {label: guess for label, guess in base.items() if root(label) != p.name}
+            fed = any(isinstance(guess, Slot) for guess in rest.values())
+            if fed and _changed(bench.run(rest), outputs):
+                found.append(_way(f"without {p.name}", probe, rest, sizes, bench))
+        elif _may_be_tensor(p):
+            more, trial = _given(p, bench, base, facts)
+            ours = probe.source == SYNTHESISED
+            if trial is not None and _changed(trial, outputs) and (ours or _moves(bench, more, probe, sizes)):
+                found.append(_way(f"with {p.name}", probe, more, sizes, bench))
+    return tuple(found)
+
+
+def _may_be_tensor(p: inspect.Parameter) -> bool:
+    """Whether a parameter may hold tensors and is no answer to compare with: a loss is exported by nobody."""
+    note = p.annotation
+    told = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
+    return told and not say.ANSWER.search(p.name.lower())
+
+
+def _given(
+    p: inspect.Parameter, bench: Bench, base: dict[str, Guess], facts: Facts
+) -> tuple[dict[str, Guess], Trial | None]:
+    """The first that forward takes with this parameter given, and its run; None where it takes nothing."""
+    main = next((guess for guess in base.values() if isinstance(guess, Slot)), None)
+    leaves = asked(p, uses(bench.model).get(p.name))
+    choices = [_of_batch(options(leaf, facts, main)[:_OPTIONS], main) for leaf in leaves]
+    for number in range(_OPTIONS) if all(choices) else ():
+        new = {leaf.label: choice[min(number, len(choice) - 1)] for leaf, choice in zip(leaves, choices, strict=True)}
+        if bench.spent or not any(isinstance(guess, Slot) for guess in new.values()):
+            break
+        guess = {**base, **new}
+        trial = bench.run(guess)
+        if trial.error is None:
+            return guess, trial
+        kept = [g for g in repairs(guess, trial, facts, {}) if all(g.get(label) == base[label] for label in base)]
+        for better in kept[:2]:
+            trial = bench.run(better)
+            if trial.error is None:
+                return better, trial
+    return base, None
+
+
+def _of_batch(guesses: list[Guess], main: Slot | None) -> list[Guess]:
+    """Guesses for the example's batch, which need not be the one that is usual."""
+    if main is None or not main.shape:
+        return guesses
+    return [
+        Slot(g.dtype, (main.shape[0], *g.shape[1:])) if isinstance(g, Slot) and g.shape[:1] == (say.BATCH,) else g
+        for g in guesses
+    ]
+
+
+def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
+    """Whether a run went well, and not as the one with these outputs."""
+    other = values(trial.output)
+    return trial.error is None and (
+        len(outputs) != len(other)
+        or any(
+            a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True)
+            for a, b in zip(outputs, other, strict=True)
+        )
+    )
+
+
+def _moves(bench: Bench, guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> bool:
+    """Whether forward takes what was made up at other sizes of the declared dims too: they are not ours to fix."""
+    specs = _specs(guess, probe, sizes)
+    for other in (lambda name, size: next((s for s in probe.sizes.get(name, ()) if s > 1), size + 1), _doubled):
+        axes = {
+            (label, axis): other(dim.name, dim.size or 1)
+            for label, spec in specs.items()
+            for axis, dim in enumerate(spec.dims)
+            if dim.name is not None
+        }
+        if not axes or bench.run(resized(guess, axes)).error is None:
+            return True
+    return False
+
+
+def _doubled(_: str, size: int) -> int:
+    return size * 2
+
+
+def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[str, int], bench: Bench) -> Way:
+    return Way(
+        label,
+        _specs(guess, probe, sizes),
+        {name: g.value for name, g in guess.items() if isinstance(g, Plain)},
+        probe.sizes,
+        {name: bounds for name, bounds in bench.ranges.items() if name in guess or name in probe.ranges},
+        probe.arguments,
+        probe.eval,
+    )
+
+
+def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
+    """The tensors as specs: as they were for what was given before; a new one moves with the dims of its sizes."""
+    known: Any = probe.inputs
+    names = {size: name for name, size in sizes.items()}
+    return {
+        label: TensorSpec(
+            g.dtype,
+            tuple(
+                DimSpec(dim.name, sizes[dim.name]) if dim.name else dim
+                for dim in (
+                    known[label].dims if label in known else (DimSpec(names.get(size), size) for size in g.shape)
+                )
+            ),
+            known[label].values if label in known else (),
+        )
+        for label, g in guess.items()
+        if isinstance(g, Slot)
+    }

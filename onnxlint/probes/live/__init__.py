@@ -1,0 +1,1 @@
+"""Models in the process of a user's own script."""

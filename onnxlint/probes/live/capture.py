@@ -1,0 +1,290 @@
+"""Listens for exports in the process of a user's script, which must not notice: standard library only until one comes.
+
+A first statement is put into the exporters' own functions when their modules are imported, so that no frame of ours is
+on the stack while they run: their files may hold the stack.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import contextlib
+import importlib
+import inspect
+import itertools
+import os
+import socket
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import FrameType, ModuleType
+from typing import Any
+
+from onnxlint.probes.common.userspace import program_files
+from onnxlint.probes.live import child_processes, snapshot
+from onnxlint.probes.process import wire
+
+CALL, FILES, FAULT = b"+", b"f", b"!"
+FUNCTIONS = ("export", "draft_export")
+_NAME = "__onnxlint_notice__"
+_PROGRAM = "ExportedProgram"
+_numbers = itertools.count()
+_SCRIPT_UTILS = ("torch.onnx._internal.torchscript_exporter.utils", "torch.onnx.utils")  # since 2.9, and before
+_MODULES = ("torch.onnx", "torch.export", *_SCRIPT_UTILS)
+# What is handed on as it is; dims, names and opset are read, and the rest says where to write what.
+_KEPT = {
+    "torchscript": (
+        *("export_params", "keep_initializers_as_inputs", "training", "operator_export_type", "do_constant_folding"),
+        *("custom_opsets", "export_modules_as_functions", "autograd_inlining"),
+    ),
+    "dynamo": ("custom_translation_table", "optimize"),
+}
+
+_channel: socket.socket | None = None
+_owner = 0  # the process that the connection is of
+_address = _root = ""
+_made: list[_Made] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A call of torch.export: which it was, and what it was given, as long as that lives."""
+
+    number: str
+    kind: str
+    model: weakref.ref[Any]
+    tensors: tuple[weakref.ref[Any], ...]
+    dynamic_shapes: Any
+
+    def made(self, program: Any) -> bool:
+        """Whether the program could come from this call: with these very inputs and weights, of such a class."""
+        held, model = _tensors(getattr(program, "example_inputs", None) or ()), self.model()
+        if not held or [id(tensor()) for tensor in self.tensors] != [id(tensor) for tensor in held]:
+            return False
+        if model is not None:
+            weights = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
+            if not all(tensor.data_ptr() in weights for tensor in program.state_dict.values()):
+                return False
+        stacks = [node.meta.get("nn_module_stack") or {} for node in program.graph.nodes]
+        kinds = [kind for stack in stacks for _, kind in stack.values() if "." in str(kind)]
+        return not kinds or kinds[0] == self.kind  # a decomposed program does not tell
+
+
+def listen(address: str, root: str) -> None:
+    """Tell of every export from now on, and of the files of the program at its end, to who listens at an address.
+
+    Paths are told relative to `root`. Nothing happens where nobody listens any more.
+    """
+    global _address, _root
+    _address, _root = address, root
+    if _line() is None:
+        return
+    child_processes.hand_down(address, root)
+    sys.meta_path.insert(0, _Finder())
+    atexit.register(_end)
+
+
+def _line() -> socket.socket | None:
+    """The connection of this process, made anew in one that was forked; None where nobody listens any more."""
+    global _channel, _owner
+    if _owner == os.getpid():
+        return _channel
+    _channel, _owner = socket.socket(socket.AF_UNIX), os.getpid()
+    try:
+        _channel.connect(_address)
+    except OSError:
+        _channel = None
+    return _channel
+
+
+def notice(module: str, function: str, given: dict[str, Any]) -> None:
+    """An exporter's function was called; never raises, and changes nothing."""
+    frame = sys._getframe(2)
+    line = None if snapshot.inside or _is_inner(frame) else _line()
+    if line is None:
+        return
+    try:
+        with contextlib.closing(_freeze(module, given, frame, line)) as control:
+            socket.send_fds(line, [CALL], [control.fileno()])
+    except Exception as error:  # noqa: BLE001 - told in the report; the script goes on as without us
+        _send(FAULT, {"fault": f"{type(error).__name__}: {error}", "call": f"{module}.{function}"})
+
+
+class _Finder(MetaPathFinder):
+    """Finds the exporters' modules as Python does, and loads them with our statement in them."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _MODULES and fullname != "subprocess":
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if fullname == "subprocess":
+            if spec is not None and type(spec.loader) is SourceFileLoader:
+                spec.loader = _Subprocess(spec.loader.name, spec.loader.path)
+        elif spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _Subprocess(SourceFileLoader):
+    """Loads `subprocess` as it is, and lets it hand down that we watch."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        child_processes.pass_on(module)
+
+
+class _Loader(SourceFileLoader):
+    """Compiles from the source, past the folder of compiled files: what is kept there must stay the original."""
+
+    def get_code(self, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path), path)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
+                told = ast.parse(f"{_NAME}({fullname!r}, {node.name!r}, locals())").body[0]
+                first = node.body[0]
+                for part in ast.walk(told):
+                    ast.copy_location(part, first)
+                documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+                node.body.insert(int(documented), told)
+        return compile(tree, path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)[_NAME] = notice
+        super().exec_module(module)
+
+
+def _is_inner(frame: FrameType | None) -> bool:
+    """Whether an exporter called this one: the outermost is the user's call."""
+    while frame is not None:
+        if frame.f_code.co_name in FUNCTIONS and frame.f_globals.get("__name__") in _MODULES:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _freeze(module: str, given: dict[str, Any], frame: FrameType, line: socket.socket) -> socket.socket:
+    call = _numbered(_read(module, given))
+    torch = sys.modules["torch"]
+    if torch.cuda.is_initialized():  # a forked process cannot go on with it
+        call = importlib.import_module("onnxlint.probes.live.live_models").Call(**call).on_cpu()
+
+    def describe() -> dict[str, Any]:
+        live = importlib.import_module("onnxlint.probes.live.live_models")
+        told: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame, _root)
+        return told
+
+    return snapshot.take(describe, (line.fileno(),))
+
+
+def _read(module: str, given: dict[str, Any]) -> Any:
+    """What a call says, as the fields of `live.Call`."""
+    if module == "torch.export":
+        return {
+            "model": given["mod"],
+            "args": given["args"],
+            "kwargs": dict(given.get("kwargs") or {}),
+            "exporters": ("dynamo",),
+            "dynamic": {},
+            "dynamic_shapes": given.get("dynamic_shapes"),
+            "everything": True,
+        }
+    if type(given["model"]).__name__ == _PROGRAM:
+        return _from_program(given)
+    exporter = "dynamo" if given.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
+    options = {name: given[name] for name in _KEPT[exporter] if name in given}
+    return {
+        "model": given["model"],
+        "args": given.get("args", ()),
+        "kwargs": dict(given.get("kwargs") or {}),
+        "exporters": (exporter,),
+        "opset": given.get("opset_version") or _default_opset(),
+        "dynamic": {},
+        "dynamic_axes": given.get("dynamic_axes"),
+        "input_names": tuple(given.get("input_names") or ()),
+        "dynamic_shapes": given.get("dynamic_shapes") if exporter == "dynamo" else None,
+        "options": _changed(module, options),
+        "onnx": True,
+        "everything": True,
+    }
+
+
+def _from_program(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A call that translates what torch.export made: with the model that it made that of, where that still lives."""
+    program = given["model"]
+    options = {name: given[name] for name in _KEPT["dynamo"] if name in given}
+    call = {
+        "model": program,
+        "args": given.get("args", ()),
+        "kwargs": dict(given.get("kwargs") or {}),
+        "exporters": ("dynamo",),
+        "opset": given.get("opset_version") or _default_opset(),
+        "dynamic": {},
+        "options": _changed("torch.onnx", options),
+        "onnx": True,
+        "everything": True,
+    }
+    candidates = [made for made in _made if made.made(program)]
+    if len(candidates) == 1:  # of several it cannot be told which one it was: then the program stands for itself
+        made, (args, kwargs) = candidates[0], program.example_inputs
+        model = made.model()
+        if model is not None:
+            return {
+                **call,
+                "model": model,
+                "args": tuple(args),
+                "kwargs": dict(kwargs),
+                "onnx": False,
+                "program": program,
+                "dynamic_shapes": made.dynamic_shapes,
+                "replaces": made.number,
+            }
+    return call
+
+
+def _numbered(call: dict[str, Any]) -> dict[str, Any]:
+    """The call with a number of its own; what torch.export gets is remembered under it."""
+    number = f"{os.getpid()}.{next(_numbers)}"
+    if "onnx" not in call:
+        tensors = tuple(weakref.ref(tensor) for tensor in _tensors((call["args"], call["kwargs"])))
+        kind = f"{type(call['model']).__module__}.{type(call['model']).__qualname__}"
+        _made.append(_Made(number, kind, weakref.ref(call["model"]), tensors, call["dynamic_shapes"]))
+    return {**call, "number": number}
+
+
+def _tensors(value: Any) -> list[Any]:
+    """The tensors in plain containers."""
+    if isinstance(value, Mapping):
+        return [tensor for item in value.values() for tensor in _tensors(item)]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors(item)]
+    return [value] if isinstance(value, sys.modules["torch"].Tensor) else []
+
+
+def _changed(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not what they are anyway: some warn as soon as they are given."""
+    defaults = inspect.signature(sys.modules[module].export).parameters
+    return {name: value for name, value in options.items() if value is not defaults[name].default}
+
+
+def _default_opset() -> int | None:
+    """The opset of an export that names none, None where this torch does not say."""
+    found = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)
+    return found if isinstance(found, int) else None
+
+
+def _end() -> None:
+    if os.getpid() == _owner and not snapshot.inside:
+        _send(FILES, {"files": sorted(set(program_files()))})
+
+
+def _send(kind: bytes, message: dict[str, Any]) -> None:
+    line = _line()
+    if line is not None:
+        with contextlib.suppress(OSError):  # nobody listens any more: the script is what counts here
+            line.sendall(kind + wire.pack(message))

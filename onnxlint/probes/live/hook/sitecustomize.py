@@ -1,0 +1,38 @@
+"""Python imports this before the user's script, where `onnxlint run` has put its folder in front of PYTHONPATH.
+
+It removes every trace of that, starts to listen for exports, and makes way for the `sitecustomize` of the environment.
+Another Python than the one that onnxlint runs in is left alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOME = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+OURS = sys.modules["sitecustomize"]
+
+sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
+sys.path_importer_cache.pop(HERE, None)
+address, root, prefix, before = (
+    os.environ.pop(f"ONNXLINT_{name}", "") for name in ("CHANNEL", "ROOT", "PREFIX", "PYTHONPATH")
+)
+if before:
+    os.environ["PYTHONPATH"] = before
+else:
+    os.environ.pop("PYTHONPATH", None)
+
+if address and prefix == sys.prefix and "ONNXLINT_PROBES" not in os.environ:
+    known = list(sys.path)
+    sys.path.insert(0, HOME)
+    capture = importlib.import_module("onnxlint.probes.live.capture")
+    sys.path[:] = known
+    capture.listen(address, root)
+
+del sys.modules["sitecustomize"]
+try:
+    importlib.import_module("sitecustomize")
+except ModuleNotFoundError:
+    sys.modules["sitecustomize"] = OURS

@@ -1,0 +1,190 @@
+"""Runs a user's own program as Python itself would, and takes a snapshot for every export in it. Imports no torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import FrameType
+
+from onnxlint.base import interrupts
+from onnxlint.base.lifetimes import end_with, temporary_folder
+from onnxlint.probes.live import child_processes
+from onnxlint.probes.live.capture import CALL, FILES
+from onnxlint.probes.live.snapshot_client import Snapshot
+from onnxlint.probes.process import wire
+from onnxlint.probes.process.isolate import ServerFailedError
+from onnxlint.probes.process.process_ends import by_signal
+
+_BACKLOG = 128
+_LONGEST = 70  # characters of the folder for temporary files; an address has about a hundred
+_TICK = 0.1  # seconds between two looks at whether the program has ended
+_GRACE = 1.0  # seconds that a program has to end by a signal that it got as well
+
+
+@dataclass(slots=True)
+class Ran:
+    """A program that has ended: `status` as subprocess has it, its exports in order, its files, what went wrong.
+
+    `interrupted`: Ctrl-C ended it. One that caught that and ended by itself is a program like any other.
+    """
+
+    status: int = 0
+    snapshots: list[Snapshot] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def ending(self) -> str | None:
+        """How the program failed, None if it did not."""
+        if self.status < 0:
+            return by_signal(-self.status).removeprefix("the process ")
+        return f"ended with exit status {self.status}" if self.status else None
+
+
+def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
+    """Run `python ARGUMENTS` to its end; its standard streams are ours, except that `stdout` replaces the output.
+
+    Ctrl-C is for the program, as without us; the second one ends it where it does not end by itself. Where no keyboard
+    can have sent it, it may be for us alone, and is passed on to a program that goes on. SIGTERM and SIGHUP end us, and
+    the program gets them with a little time to end.
+    """
+    ran = Ran()
+    with contextlib.ExitStack() as opened:
+        folder = opened.enter_context(temporary_folder(parent=_short_folder()))
+        address = os.path.join(folder, "calls")
+        listener = opened.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        waiting = opened.enter_context(selectors.DefaultSelector())
+        waiting.register(listener, selectors.EVENT_READ)
+        before = os.environ.get(child_processes.PATH, "")
+        environment = {**os.environ, **child_processes.variables(address, os.getcwd(), before)}
+        bind = partial(end_with, os.getpid())
+        process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment, preexec_fn=bind)
+        interrupted = opened.enter_context(_interrupts(process))
+        _listen(process, listener, waiting, ran, _PassOn(process, interrupted))
+        ran.status = process.wait()
+        for key in list(waiting.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]  # they are all sockets
+    ours = interrupts.received() != signal.SIGINT  # whatever the program made of it
+    by_interrupt = ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
+    ran.interrupted = bool(interrupted) and (ours or by_interrupt)
+    return ran
+
+
+@contextlib.contextmanager
+def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[float]]:
+    """Note every Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
+    seen: list[float] = []
+
+    def hear(number: int, _: FrameType | None) -> None:
+        if number != signal.SIGINT:
+            if not interrupts.note(number):
+                return
+            process.send_signal(number)
+        seen.append(time.monotonic())
+        if len(seen) > 1:
+            process.kill()
+        if len(seen) > 2:
+            raise KeyboardInterrupt
+
+    with interrupts.handled_by(hear):
+        yield seen
+
+
+class _PassOn:
+    """Passes an interrupt on, once, that may be for us alone: a keyboard sends it to both, another process need not."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seen: Sequence[float]) -> None:
+        self._process = process
+        self._seen = seen
+        self._done = False
+
+    def __call__(self) -> None:
+        """Look whether there is anything to pass on."""
+        if not self._seen or self._done or time.monotonic() - self._seen[0] < _GRACE:
+            return
+        self._done = True
+        if interrupts.received() != signal.SIGINT:
+            self._process.kill()
+            return
+        if not _at_keyboard() and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+
+def _at_keyboard() -> bool:
+    """Whether Ctrl-C on a terminal reaches this process, and so the program too."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _short_folder() -> str | None:
+    """Where the socket goes if the path of a temporary one is longer than an address may be."""
+    return "/tmp" if len(tempfile.gettempdir()) > _LONGEST else None
+
+
+def _listen(
+    process: subprocess.Popen[bytes],
+    listener: socket.socket,
+    waiting: selectors.BaseSelector,
+    ran: Ran,
+    tick: Callable[[], None],
+) -> None:
+    """Take what the program and the processes that it starts send, until it has ended; those may go on without us."""
+    while True:
+        tick()
+        ended = process.poll() is not None
+        ready = waiting.select(0 if ended else _TICK)
+        for key, _ in ready:
+            channel = key.fileobj
+            assert isinstance(channel, socket.socket)
+            if channel is listener:
+                waiting.register(listener.accept()[0], selectors.EVENT_READ)
+                continue
+            try:
+                kind, fds, _, _ = socket.recv_fds(channel, 1, 1)
+            except ConnectionError:
+                kind, fds = b"", []
+            if kind:
+                _take(kind, fds, channel, ran)
+            else:
+                waiting.unregister(channel)
+                channel.close()
+        if ended and not ready:
+            return
+
+
+def _take(kind: bytes, fds: list[int], channel: socket.socket, ran: Ran) -> None:
+    if kind == CALL:
+        try:
+            ran.snapshots.append(Snapshot(socket.socket(fileno=fds[0])))
+        except ServerFailedError as error:
+            ran.faults.append(str(error))
+        return
+    for fd in fds:
+        os.close(fd)
+    with contextlib.suppress(wire.WireError, OSError):  # it was killed while it wrote
+        message = wire.read_message(channel.fileno())
+        if kind == FILES:
+            ran.files += [str(path) for path in message["files"]]
+        else:
+            ran.faults.append(f"a call of {message['call']} could not be captured: {message['fault']}")

@@ -1,0 +1,1 @@
+"""The model in eager PyTorch, observed."""

@@ -1,0 +1,239 @@
+"""What a run decided on its tensors: each truth value and number that was read, and how near it came to another.
+
+A test such as `x.mean() > 5` leaves only its answer. Its margin (`x.mean() - 5`: how far the test is from the other
+answer) is kept beside it, as a function of the inputs that has a gradient wherever the test has one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from onnxlint.base.records import Location
+from onnxlint.probes.common.numerics import tensors
+from onnxlint.probes.common.userspace import user_frames
+from onnxlint.probes.examples.examples import seed_everything
+
+Site = tuple[str, int]  # path and line
+
+_TRUTH = ("__bool__", "is_nonzero")
+_NUMBER = ("item", "__int__", "__float__", "__index__", "tolist")
+_GREATER = ("gt", "__gt__", "greater", "ge", "__ge__", "greater_equal")
+_LESS = ("lt", "__lt__", "less", "le", "__le__", "less_equal")
+_SAME = ("eq", "__eq__", "equal", "allclose", "isclose")
+_OTHER = ("ne", "__ne__", "not_equal")
+_AND = ("logical_and", "__and__", "__rand__", "bitwise_and", "__iand__")
+_OR = ("logical_or", "__or__", "__ror__", "bitwise_or", "__ior__")
+_NOT = ("logical_not", "__invert__", "bitwise_not")
+# Functions that move elements about, and those that make numbers of truth values.
+_MOVES = (
+    "__getitem__",
+    "view",
+    "reshape",
+    "flatten",
+    "squeeze",
+    "unsqueeze",
+    "select",
+    "transpose",
+    "permute",
+    "expand",
+)
+_COUNTS = ("sum", "mean", "count_nonzero")
+_CASTS = ("float", "double", "half", "int", "long", "to", "type", "type_as", "detach", "clone", "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A read of one element. `margin` is above 0 where a truth value holds, and the number itself for a number."""
+
+    frames: tuple[Location, ...]
+    truth: bool
+    value: bool | float
+    margin: torch.Tensor | None
+
+    @property
+    def site(self) -> Site:
+        """The line that reads."""
+        return self.frames[0].path, self.frames[0].line
+
+    @property
+    def distance(self) -> float:
+        """How far the test is from its other answer; infinite where nobody knows."""
+        return abs(float(self.margin.detach())) if self.margin is not None else float("inf")
+
+
+@dataclass(slots=True)
+class Decided:
+    """What one run decided, in order, and what came out; `error` is what it raised.
+
+    `constants` are the numbers that tensors were compared with.
+    """
+
+    decisions: list[Decision] = field(default_factory=list)
+    constants: dict[float, None] = field(default_factory=dict)  # in the order of the run
+    outputs: tuple[torch.Tensor, ...] = ()
+    error: Exception | None = None
+
+    def at(self, site: Site) -> list[Decision]:
+        """The truth values of one line."""
+        return [d for d in self.decisions if d.truth and d.site == site]
+
+    def answers(self, site: Site) -> list[bool]:
+        """The same as plain answers."""
+        return [bool(d.value) for d in self.at(site)]
+
+
+def decide(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    root: str | None,
+    *,
+    gradients: bool = False,
+    invert: Site | None = None,
+) -> Decided:
+    """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is turned
+    round."""
+    watch = _Watch(root, invert)
+    found = Decided(watch.decisions, watch.constants)
+    seed_everything()
+    try:
+        with torch.set_grad_enabled(gradients), watch:
+            outputs = model(*args, **kwargs)
+        found.outputs = tuple(tensors(outputs))
+    except Exception as error:  # noqa: BLE001 - user code raises anything, and it is the result
+        found.error = error
+    return found
+
+
+class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
+    """Follows margins through the functions of torch, and writes down every read."""
+
+    def __init__(self, root: str | None, invert: Site | None) -> None:
+        super().__init__()
+        self.decisions: list[Decision] = []
+        self.constants: dict[float, None] = {}
+        self._root = root
+        self._invert = invert
+        self._margins: dict[int, torch.Tensor] = {}  # of truth values
+        self._numbers: dict[int, torch.Tensor] = {}  # of numbers that were counted out of truth values
+        self._alive: list[Any] = []  # an id means its tensor only as long as that lives
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if name in _TRUTH or name in _NUMBER:
+            return self._read(args[0], result, truth=name in _TRUTH or isinstance(result, bool))
+        if isinstance(result, torch.Tensor) and args:
+            self._follow(name, func, args, kwargs, result)
+        return result
+
+    def _read(self, tensor: torch.Tensor, result: Any, *, truth: bool) -> Any:
+        frames = user_frames(sys._getframe(2), self._root)
+        if not frames or tensor.numel() != 1 or tensor.is_complex():
+            return result
+        if not truth:
+            number = self._numbers.get(id(tensor), tensor)
+            known = number.reshape(()) if number.requires_grad else None
+            self.decisions.append(Decision(frames, False, float(tensor.detach()), known))
+            return result
+        margin = self._margin(tensor)
+        self.decisions.append(Decision(frames, True, bool(result), None if margin is None else margin.reshape(())))
+        if self.decisions[-1].site == self._invert:
+            self._invert = None
+            return not result
+        return result
+
+    def _margin(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Of a tensor's truth: it holds where the number is not 0."""
+        if tensor.dtype == torch.bool:
+            return self._margins.get(id(tensor))
+        return self._number(tensor).abs()
+
+    def _number(self, value: Any) -> torch.Tensor:
+        if not isinstance(value, torch.Tensor):
+            return torch.as_tensor(value, dtype=torch.float64)
+        return self._numbers.get(id(value), value).double()
+
+    def _sides(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
+        """The margins of two truth values; one that has none is worth 1 or -1, and never moves."""
+        found = []
+        for value in args[:2]:
+            tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+            known = self._margins.get(id(tensor))
+            found.append(tensor.double() * 2 - 1 if known is None else known)
+        return found
+
+    def _follow(
+        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor
+    ) -> None:
+        first = args[0]
+        if not isinstance(first, torch.Tensor) or first.is_complex():
+            return
+        if result.dtype == torch.bool:
+            margin = self._truth(name, func, args, kwargs)
+            if margin is not None and margin.shape == result.shape:
+                self._margins[id(result)] = margin
+                self._alive.append(result)
+        elif name in _COUNTS or name in _CASTS or name in _MOVES:
+            number = self._counted(name, func, args, kwargs, result)
+            if number is not None and number.shape == result.shape:
+                self._numbers[id(result)] = number
+                self._alive.append(result)
+
+    def _truth(
+        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> torch.Tensor | None:
+        first = args[0]
+        if name in (*_GREATER, *_LESS, *_SAME, *_OTHER) and len(args) > 1:
+            if any(isinstance(a, torch.Tensor) and a.is_complex() for a in args[:2]):
+                return None
+            if isinstance(args[1], (int, float)) and not isinstance(args[1], bool):
+                self.constants[float(args[1])] = None
+            gap = self._number(first) - self._number(args[1])
+            if name in _GREATER:
+                return gap
+            return -gap if name in _LESS else (gap.abs() if name in _OTHER else -gap.abs())
+        if name in _AND or name in _OR:
+            one, other = self._sides(args)
+            return torch.minimum(one, other) if name in _AND else torch.maximum(one, other)
+        margin = self._margin(first)
+        if margin is None:
+            return None
+        if name in _NOT:
+            return -margin
+        if name in ("any", "all"):
+            reduce = torch.amax if name == "any" else torch.amin
+            axes = args[1] if len(args) > 1 else kwargs.get("dim")
+            keep = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
+            if not margin.numel():
+                return None
+            return reduce(margin) if axes is None else reduce(margin, axes, keep)
+        return func(margin, *args[1:], **kwargs) if name in _MOVES else None
+
+    def _counted(
+        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor
+    ) -> torch.Tensor | None:
+        """A count of truth values is flat. Its steps are smoothed for the gradient; the number itself stays exact."""
+        first = args[0]
+        soft = self._numbers.get(id(first))
+        if soft is None and id(first) in self._margins:
+            margin = self._margins[id(first)]
+            width = margin.detach().abs().mean() + 1e-6
+            soft = torch.sigmoid(margin / width)
+        if soft is None:
+            return None
+        if name in _CASTS:
+            moved = soft
+        else:
+            shape = {key: value for key, value in kwargs.items() if key != "dtype"}
+            moved = (torch.sum if name == "count_nonzero" else func)(soft, *args[1:], **shape)
+        return result.detach().double() + moved - moved.detach()

@@ -1,0 +1,229 @@
+"""The first stage of a probe: the model in eager PyTorch, observed on the example and on every variation of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.records import Probe
+from onnxlint.probes.common import stages
+from onnxlint.probes.common.costs import Costs, timed
+from onnxlint.probes.common.model_copies import copied
+from onnxlint.probes.common.numerics import spread, tensors
+from onnxlint.probes.examples.examples import build_model, example_inputs
+from onnxlint.probes.examples.vary import Variation, example_sizes, telling, variations
+from onnxlint.probes.exporters import Example
+from onnxlint.probes.observe import model_state
+from onnxlint.probes.observe.observe import Observation, clone, divergences, observe
+
+EXAMPLE = "example"
+_SEEDS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One input and what eager made of it. `outputs` are the tensors of the output, empty if eager raised."""
+
+    label: str
+    kind: Literal["values", "sizes"]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    sizes: Mapping[str, int]
+    observation: Observation
+    outputs: tuple[torch.Tensor, ...]
+    leaves: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Eager:
+    """All that is known before anything is exported.
+
+    `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` the others,
+    `fixed` those of them that move a dim of which eager accepts no other size. `random`: two runs of one input differ.
+    `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
+    changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
+    user's own `vary` did not make, and why. `held` are lines of Python that took chance out of the model first.
+    `coarse` is the eps of a precision that forward casts to by itself, 0 where that is not known. `costs` is the clock,
+    `pace` the seconds of one run. `traces` are graphs of `torch.jit.trace` that were made, by the label of the input.
+    """
+
+    fresh: Callable[[], torch.nn.Module]
+    model: torch.nn.Module
+    example: Example
+    base: Run
+    runs: list[Run] = field(default_factory=list)
+    rejected: list[Run] = field(default_factory=list)
+    fixed: list[Run] = field(default_factory=list)
+    random: bool = False
+    stateful: bool = False
+    second: tuple[torch.Tensor, ...] = ()
+    mutated: list[str] = field(default_factory=list)
+    spread: list[float] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    held: str = ""
+    coarse: float = 0.0
+    costs: Costs = field(default_factory=Costs)
+    pace: float = 0.0
+    traces: dict[str, Any] = field(default_factory=dict)
+
+    def inference(self) -> torch.nn.Module:
+        """A fresh model that is in eval mode if the factory left it in training: what an export should compute."""
+        model = self.fresh()
+        return model.eval() if model.training else model
+
+    def call(self, run: Run) -> Example:
+        """The call of the example with a copy of the values of a run."""
+        args, kwargs = clone((run.args, dict(run.kwargs)))
+        return self.example.given(args, kwargs)
+
+    @property
+    def accepted(self) -> list[Run]:
+        """The example, then every variation that eager accepts."""
+        return [self.base, *self.runs]
+
+    @property
+    def reached(self) -> dict[str, tuple[int, ...]]:
+        """The lines that ran, by path."""
+        found: dict[str, set[int]] = {}
+        for run in (self.base, *self.runs, *self.rejected):
+            for path, lines in run.observation.reached.items():
+                found.setdefault(path, set()).update(lines)
+        return {path: tuple(sorted(lines)) for path, lines in sorted(found.items())}
+
+
+def prepare(probe: Probe) -> Eager:
+    """Build the model and run the example. Raises ProbeFailure; what forward raises is in `base.observation.error`."""
+    model = build_model(probe)
+    if any(isinstance(part, torch.jit.ScriptModule) for part in model.modules()):
+        torch._C._set_graph_executor_optimize(False)  # it optimizes by running operators, where we listen, and fails
+    example = example_inputs(probe, model)
+    fresh = _copier(probe, model)
+    working = fresh().eval() if model.training else fresh()
+    sizes = example_sizes(example)
+    before = model_state.snapshot(working)
+    stages.stage("running the example in eager PyTorch")
+    base = execute(working, example, Variation(EXAMPLE, example.args, dict(example.kwargs), sizes), probe.root)
+    eager = Eager(fresh, working, example, base)
+    eager.mutated = model_state.changed(before, model_state.snapshot(working))
+    return eager
+
+
+def explore(probe: Probe, eager: Eager) -> None:
+    """Run every variation, and look for chance and memory. Needs an example that eager accepts."""
+    _repeat(eager, probe.root)
+    _vary(probe, eager, variations(probe, eager.model, eager.example, eager.lost))
+    stuck = _stuck(eager)
+    undeclared = [dim for dim in stuck if dim not in probe.sizes]
+    if undeclared:  # 1, 3 and 5 may simply be no sizes for this model: a multiple of the example's is likelier one
+        sizes = example_sizes(eager.example)
+        wider = {dim: (sizes[dim] * 2, sizes[dim] * 3) if dim in undeclared else () for dim in sizes}
+        more = variations(replace(probe, sizes=wider), eager.model, eager.example)
+        _vary(probe, eager, [v for v in more if v.kind == "sizes"])
+        stuck = _stuck(eager)
+    eager.spread = spread(eager.base.outputs, [run.outputs for run in eager.runs if run.kind == "values"])
+    eager.fixed = [run for dim in stuck for run in eager.rejected if _changed(eager, run) == {dim}]
+
+
+def execute(model: torch.nn.Module, example: Example, variation: Variation, root: str) -> Run:
+    """Run a model, observed, on one input."""
+    seen = observe(model, variation.args, variation.kwargs, root=root)
+    return Run(
+        variation.label,
+        variation.kind,
+        variation.args,
+        dict(variation.kwargs),
+        variation.sizes,
+        seen,
+        tuple(tensors(seen.outputs)) if seen.error is None else (),
+        example.given(variation.args, variation.kwargs).leaves(),
+    )
+
+
+def _copier(probe: Probe, model: torch.nn.Module) -> Callable[[], torch.nn.Module]:
+    """How to get the model again as the factory left it: a copy, or the factory where it cannot be copied."""
+    try:
+        copied(model)
+    except Exception:  # noqa: BLE001 - a tensor with history, a lock, a C++ object: the factory can make another
+        return lambda: build_model(probe)
+    return lambda: copied(model)
+
+
+def _repeat(eager: Eager, root: str) -> None:
+    """Other seeds on the same input (more of them if something was drawn), then the same seed a second time."""
+    again = Variation(EXAMPLE, eager.base.args, eager.base.kwargs)
+    for seed in _SEEDS if eager.base.observation.draws else _SEEDS[:1]:
+        model = eager.inference() if eager.mutated else eager.model
+        seen, eager.pace = timed(partial(observe, model, again.args, again.kwargs, root=root, seed=seed))
+        if seen.error is None and not _same(eager.base.outputs, tensors(seen.outputs)):
+            eager.random = True
+            return
+        if seen.error is None and not eager.base.observation.draws:
+            _settle(eager, seen)
+    if eager.mutated:
+        model = eager.inference()
+        for _ in range(2):
+            run = execute(model, eager.example, again, root)
+        eager.second = run.outputs
+        eager.stateful = not _same(eager.base.outputs, run.outputs)
+
+
+def _settle(eager: Eager, seen: Observation) -> None:
+    """Let the second run of the example stand for it: the first may have filled caches that outlive the model.
+
+    All further runs find these filled, so a way past them tells nothing of the input.
+    """
+    first = eager.base.observation.reached
+    reached = {path: first.get(path, set()) | seen.reached.get(path, set()) for path in {*first, *seen.reached}}
+    eager.base = replace(eager.base, observation=replace(seen, reached=reached))
+
+
+def _vary(probe: Probe, eager: Eager, changes: list[Variation]) -> None:
+    count = eager.costs.affordable(len(changes), eager.pace, "the model")
+    for variation in changes if count == len(changes) else telling(changes, count):
+        model = eager.inference() if eager.mutated else eager.model
+        stages.stage(f"running {variation.label} in eager PyTorch")
+        run = execute(model, eager.example, variation, probe.root)
+        if variation.scout and not goes_its_own_way(eager, run):
+            continue
+        (eager.runs if run.observation.error is None else eager.rejected).append(run)
+
+
+def goes_its_own_way(eager: Eager, run: Run) -> bool:
+    """Whether a run takes a branch that no run before it took."""
+    if run.observation.error is not None:
+        return False
+    base = eager.base.observation
+    known = {d.location for d in divergences(base, [r.observation for r in eager.runs]) if d.kind == "branch"}
+    return any(d.kind == "branch" and d.location not in known for d in divergences(base, [run.observation]))
+
+
+def _changed(eager: Eager, run: Run) -> set[str]:
+    return {dim for dim, size in run.sizes.items() if size != eager.base.sizes[dim]}
+
+
+def _stuck(eager: Eager) -> list[str]:
+    """The dims of which eager accepts no size but the example's, though others were tried."""
+    moved = set().union(*(_changed(eager, run) for run in eager.runs))
+    tried = [_changed(eager, run) for run in eager.rejected]
+    return [dim for dim in eager.base.sizes if {dim} in tried and dim not in moved]
+
+
+def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch.Tensor, ...]) -> bool:
+    """Whether two runs gave the same, up to what threads may do to a sum."""
+    if len(one) != len(other) or any(a.shape != b.shape for a, b in zip(one, other, strict=True)):
+        return False
+    return all(torch.allclose(a, b, 1e-5, 1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))
+
+
+def with_leaf(eager: Eager, name: str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example's arguments with one leaf replaced."""
+    flat, spec = pytree.tree_flatten((eager.example.args, eager.example.kwargs))
+    labels = iter(eager.base.leaves)
+    changed = [None if leaf is None else (value if next(labels) == name else leaf) for leaf in flat]
+    args, kwargs = pytree.tree_unflatten(changed, spec)
+    return clone(args), clone(kwargs)

@@ -1,0 +1,86 @@
+"""What eager computes on a probe's inputs before and after its source was changed. Runs in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.records import Cause, Evidence, ModelReport, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.probes.examples.examples import ProbeFailure
+from onnxlint.probes.observe.eager import Eager, Run, explore, prepare
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
+
+
+def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
+    """Keep eager's outputs in the file `probe.compare`, or compare with those that it holds.
+
+    Evidence of the result: every input on which eager now gives something else, or raises where it did not.
+    """
+    assert probe.compare is not None
+    kept = Path(probe.compare)
+    evidence: tuple[Evidence, ...] = ()
+    status, reason = ModelStatus.PROBED, None
+    reached = {}
+    try:
+        eager = prepare(probe)
+        if eager.base.observation.error is None:
+            explore(probe, eager)
+        reached = eager.reached
+        if kept.exists():
+            evidence = tuple(_differences(probe, eager, torch.load(kept, weights_only=True)))
+        else:
+            torch.save(_told(eager), kept)
+    except ProbeFailure as failure:
+        status, reason = ModelStatus.NOT_PROBED, failure.reason
+    report = ModelReport(probe.name, probe.path, probe.line, status, reason)
+    result = ProbeResult(report, evidence, reached)
+    publish(result)
+    return result
+
+
+def _told(eager: Eager) -> dict[str, Any]:
+    runs = [run for run in eager.accepted if run.observation.error is None]
+    return {"random": eager.random, "runs": {run.label: (_inputs(run), list(run.outputs)) for run in runs}}
+
+
+def _inputs(run: Run) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves((run.args, run.kwargs)) if isinstance(leaf, torch.Tensor)]
+
+
+def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evidence]:
+    """One piece of evidence for each input that shows a change; none where chance decides what comes out."""
+    if before["random"]:
+        return []
+    runs = {run.label: run for run in (*eager.accepted, *eager.rejected)}
+    found = []
+    for label, (inputs, outputs) in before["runs"].items():
+        run = runs.get(label)
+        if run is None or not _same(_inputs(run), inputs, exactly=True):
+            continue  # other inputs: nothing can be said
+        if run.observation.error is not None:
+            error = run.observation.error
+            told = f"eager raises {type(error).__name__} where it did not"
+        elif _same(run.outputs, outputs, exactly=False):
+            continue
+        else:
+            told = "eager gives another output"
+        found.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), told, label))
+    return found
+
+
+def _same(one: Any, other: Any, *, exactly: bool) -> bool:
+    if len(one) != len(other):
+        return False
+    for a, b in zip(one, other, strict=True):
+        if a.shape != b.shape or (exactly and a.dtype != b.dtype):
+            return False
+        if torch.equal(a, b):
+            continue
+        if exactly or not torch.allclose(a.to(b.dtype), b, RELATIVE, ABSOLUTE, equal_nan=True):
+            return False
+    return True

@@ -1,0 +1,187 @@
+"""Run a model once in eager mode and see what an export cannot keep: its path, its tensor → Python reads, its draws."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.records import Location, text_of
+from onnxlint.probes.common.userspace import error_frames
+from onnxlint.probes.examples.examples import ProbeFailure, seed_everything
+from onnxlint.probes.observe.escapes import Draw, Escape, Reads, recording
+from onnxlint.probes.observe.execution_paths import Activation, Parting, PathTracer, frames, partings, reached
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One eager run. `error` is what it raised, `reached` maps a path to the lines that ran."""
+
+    outputs: Any
+    error: Exception | None
+    error_frames: tuple[Location, ...]
+    escapes: tuple[Escape, ...]
+    draws: tuple[Draw, ...]
+    path: Activation
+    reached: Mapping[str, set[int]]
+    root: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Two runs that did not do the same. `variation` is the index of the first run that shows it, `variations` all.
+
+    `read` is the kind of an escape (`bool`, `item`, `len` …), empty for a branch.
+    """
+
+    location: Location
+    frames: tuple[Location, ...]
+    kind: Literal["branch", "escape"]
+    detail: str
+    variation: int
+    variations: tuple[int, ...] = ()
+    read: str = ""
+
+
+def observe(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    root: str | None = None,
+    seed: int = 0,
+) -> Observation:
+    """Run the model, seeded, without gradients, on copies of its inputs. What it raises is part of the observation.
+
+    Raises ProbeFailure where it returns tensors that cannot be read.
+    """
+    args, kwargs = clone((args, dict(kwargs or {})))
+    outputs: Any = None
+    error: Exception | None = None
+    tracer = PathTracer()
+    seed_everything(seed)
+    with torch.no_grad(), recording(root) as records, tracer:
+        try:
+            outputs = model(*args, **kwargs)
+        except Exception as raised:  # noqa: BLE001 - user code raises anything, and it is the result
+            error = raised
+    _require_readable(outputs)
+    return Observation(
+        outputs,
+        error,
+        error_frames(error, root),
+        tuple(records.escapes),
+        tuple(records.draws),
+        tracer.root,
+        reached(tracer.root, root),
+        root,
+    )
+
+
+def _require_readable(outputs: Any) -> None:
+    """Read a value of each tensor of a class of the user's: what cannot be compared is not for us to stumble over."""
+    for leaf in pytree.tree_leaves(outputs):
+        if isinstance(leaf, torch.Tensor) and type(leaf) not in (torch.Tensor, torch.nn.Parameter):
+            try:
+                leaf.detach().clone().reshape(-1)[:1].tolist()
+            except Exception as error:
+                name = f"`{type(leaf).__qualname__}`, a subclass of torch.Tensor"
+                told = f"{type(error).__name__}: {(text_of(error).splitlines() or [''])[0]}"
+                remedy = "return plain tensors from forward"
+                raise ProbeFailure(f"forward returns {name}, whose values cannot be read: {told}", remedy) from error
+
+
+def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
+    """A copy that in-place writes cannot reach: tensors cloned, containers rebuilt, the rest shared.
+
+    One tensor passed twice stays one tensor: models ask `query is key`. `copies` are the clones made so far, by id.
+    """
+    copies = {} if copies is None else copies
+    if isinstance(value, torch.Tensor):
+        if id(value) not in copies:
+            copies[id(value)] = _copy(value.detach())
+        return copies[id(value)]
+    if type(value) is dict:
+        return {key: clone(item, copies) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(clone(item, copies) for item in value)
+    return value
+
+
+def _copy(value: torch.Tensor) -> torch.Tensor:
+    """A clone; rows that a tensor shows several times stay one row in memory."""
+    if value.layout == torch.strided and value.dim() and value.stride(0) == 0 and value.shape[0] > 1:
+        return value[:1].clone().expand(value.shape)
+    return value.clone()
+
+
+def divergences(base: Observation, others: Sequence[Observation]) -> list[Divergence]:
+    """The branches that another run took differently and the reads that gave it another value, each place once.
+
+    Runs that raised are compared as far as they came. A branch's location is the last line that both runs shared.
+    """
+    found: dict[tuple[str, str, int], list[Divergence]] = defaultdict(list)
+    for index, other in enumerate(others):
+        for divergence in (*_branches(base, other, index), *_reads(base, other, index)):
+            place = divergence.location
+            found[divergence.kind, place.path, place.line].append(divergence)
+    return [_merged(same) for same in found.values()]
+
+
+def _merged(same: list[Divergence]) -> Divergence:
+    first = same[0]
+    seen = tuple(dict.fromkeys(divergence.variation for divergence in same))
+    return replace(first, variations=seen)
+
+
+def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
+    raising = {(frame.path, frame.function): frame.line for frame in error_frames(other.error, base.root, sys.maxsize)}
+    found = []
+    for parting in partings(base.path, other.path):
+        its = frames(parting.other, parting.second, base.root)[0]
+        if raising.get((its.path, its.function)) in parting.other.lines[: parting.second + 1]:
+            continue  # from there on it did not take another branch, it raised and cleaned up
+        places = frames(parting.one, parting.first, base.root)
+        found.append(Divergence(places[0], places, "branch", _describe(parting), index))
+    return found
+
+
+def _describe(parting: Parting) -> str:
+    """Which way each of the two runs went."""
+    assert parting.one.code is not None
+    text = linecache.getline(parting.one.code.co_filename, parting.one.lines[parting.first]).strip()
+    one, other = _next(parting.one, parting.first), _next(parting.other, parting.second)
+    return f"after `{text}` the example {one}, this input {other}"
+
+
+def _next(activation: Activation, index: int) -> str:
+    if index + 1 >= len(activation.lines):
+        return "leaves the function"
+    return f"goes to line {activation.lines[index + 1]}"
+
+
+def _reads(base: Observation, other: Observation, index: int) -> list[Divergence]:
+    """Reads at the same site (line, callers and kind), compared in order."""
+    known = _by_site(base.escapes)
+    found = []
+    for site, values in _by_site(other.escapes).items():
+        for before, after in zip(known.get(site, ()), values, strict=False):
+            if before.value != after.value:
+                detail = f"`{before.kind}` gives {before.value} on the example and {after.value} on this input"
+                found.append(Divergence(before.frames[0], before.frames, "escape", detail, index, read=before.kind))
+                break
+    return found
+
+
+def _by_site(escapes: Sequence[Escape]) -> dict[tuple[Any, ...], list[Escape]]:
+    sites: dict[tuple[Any, ...], list[Escape]] = defaultdict(list)
+    for escape in escapes:
+        if escape.frames and escape.reads is not Reads.DATA_SHAPE:
+            sites[escape.kind, escape.frames].append(escape)
+    return sites

@@ -1,0 +1,1 @@
+"""One probe in a process of its own, isolated and watched."""

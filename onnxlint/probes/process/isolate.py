@@ -1,0 +1,359 @@
+"""One probe in a process of its own: fork it, watch it, end it where it exceeds a limit, say what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import selectors
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Event
+from typing import IO, Any, Protocol
+
+from onnxlint.base.records import Diagnostic, Location, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.probes.process import child, process_ends, supervisor, wire
+from onnxlint.probes.process.process_ends import Death
+from onnxlint.probes.process.witness import STARTS_PROCESSES
+
+TICK = 0.05  # seconds between two looks at the clock and the memory
+FAMILY_TICKS = 10  # how many ticks pass between two searches for processes that the model has started
+LAST_WORDS = 4096  # bytes of standard error that are kept
+KILL_PATIENCE = 10.0  # seconds until a process that was killed has to be gone, and what it has started
+TRACE_PATIENCE = 0.4  # seconds that a process gets to write down where it is before it is killed
+
+_TRIES = 5  # how often a process is asked for where the server ends before it has begun
+
+
+class ServerFailedError(RuntimeError):
+    """The fork server did not start, or has ended; the message says why."""
+
+
+class Server(Protocol):
+    """What forks a process for a probe (`pool.ForkServer`)."""
+
+    def fork(self, request: bytes, fds: Sequence[int]) -> None:
+        """Send a request with its descriptors (see `forkserver`). Raises ServerFailedError."""
+
+    def failure(self) -> str:
+        """Return what the server said last, in one line."""
+
+
+def run_isolated(
+    probe_json: str,
+    runner: str,
+    server: Server,
+    on_stage: Callable[[str], None] | None = None,
+    stop: Event | None = None,
+) -> str:
+    """Run the probe (a Probe as JSON) in a child of `server` and return its ProbeResult as JSON.
+
+    `runner` is `module:function` of what runs there. Never raises for what the model does: the result says it.
+    A probe that dies inside one exporter is run once more for the exporters that did not have their turn.
+    Raises ServerFailedError if there is no server to run it.
+    """
+    probe = from_json(Probe, json.loads(probe_json))
+
+    left: list[Diagnostic] = []
+
+    def attempt(what: Probe) -> tuple[ProbeResult | None, Death | None]:
+        starts = 0
+        for more in reversed(range(_TRIES)):
+            watch = _Watch(what, runner, server, on_stage, stop)
+            try:
+                ended = watch.run()
+            except ServerFailedError:  # another model may have killed it
+                if not more:
+                    raise
+                continue
+            starts += 1
+            if not watch.lost or starts > 1:  # the first time it may have been another model
+                break
+        left.extend(watch.left_running())
+        return ended
+
+    def told(result: ProbeResult) -> str:
+        if left:
+            depends = result.depends and replace(result.depends, unseen=result.depends.unseen or STARTS_PROCESSES)
+            result = replace(result, notices=(*result.notices, *dict.fromkeys(left)), depends=depends)
+        return json.dumps(to_json(result))
+
+    known, death = attempt(probe)
+    if death is None and known is not None:
+        return told(known)
+    death = death or Death(Outcome.CRASH, "the process ended without a result", "")
+    rest = _not_tried(probe, known, death)
+    tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
+    result = process_ends.result_of(tried, known, death)
+    if rest:
+        remaining = replace(probe, exporters=rest)
+        known, death = attempt(remaining)
+        second = known if death is None else process_ends.result_of(remaining, known, death)
+        result = _merge(result, second) if second is not None else result
+    return told(result)
+
+
+def _not_tried(probe: Probe, known: ProbeResult | None, death: Death) -> tuple[str, ...]:
+    """Return the exporters that may still succeed: the death happened in another one."""
+    if death.outcome is Outcome.SKIPPED or not any(name in death.stage for name in probe.exporters):
+        return ()
+    done = known.report.exporters if known else {}
+    return tuple(name for name in probe.exporters if name not in done and name not in death.stage)
+
+
+def _merge(first: ProbeResult, second: ProbeResult) -> ProbeResult:
+    """Return what both runs of one probe say; they are about different exporters."""
+    exporters = {**second.report.exporters, **first.report.exporters}
+    lines = {path: set(found) for path, found in first.reached.items()}
+    for path, found in second.reached.items():
+        lines.setdefault(path, set()).update(found)
+    evidence = first.evidence + tuple(e for e in second.evidence if e not in first.evidence)
+    return ProbeResult(
+        replace(first.report, exporters=exporters),
+        evidence,
+        {path: tuple(sorted(found)) for path, found in lines.items()},
+        {**second.versions, **first.versions},
+        tuple(dict.fromkeys(first.notices + second.notices)),
+    )
+
+
+class _Watch:
+    """One process of one probe, from the fork to its end."""
+
+    def __init__(
+        self,
+        probe: Probe,
+        runner: str,
+        server: Server,
+        on_stage: Callable[[str], None] | None,
+        stop: Event | None,
+    ) -> None:
+        self.probe = probe
+        self.runner = runner
+        self.server = server
+        self.on_stage = on_stage
+        self.stop = stop
+        self.known: ProbeResult | None = None
+        self.stage = ""
+        self.done = False
+        self.raised: dict[str, Any] | None = None
+        self.altered: list[str] = []
+        self.malformed: str | None = None
+        self.pid = 0
+        self.status: int | None = None
+        self.supervisor = 0
+        self.lost = False  # the supervisor has ended without telling of the probe's end
+        self.filtered = 0  # whether the model has set a filter for the system calls of its process
+        self.left = self.stuck = 0  # processes that the model has left, and those that could not be ended
+        self.objects = 0  # shared memory, semaphores and queues that it has left
+        self.decoder = wire.Decoder()
+        self.errors = bytearray()
+        self.numbers = bytearray()
+
+    def run(self) -> tuple[ProbeResult | None, Death | None]:
+        """Return what was published, and how the process died unless it ended well."""
+        if self.stop is not None and self.stop.is_set():
+            return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
+        with contextlib.ExitStack() as stack:
+            scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
+            stack.callback(supervisor.remove, scratch)  # the supervisor's, who may have been killed
+            self.trace: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+            self.channel, channel = socket.socketpair()
+            stack.enter_context(self.channel)
+            self.errors_read, errors = os.pipe()
+            stack.callback(os.close, self.errors_read)
+            self.status_read, status = os.pipe()
+            stack.callback(os.close, self.status_read)
+            try:
+                asked = wire.pack({"pool": os.getpid(), "scratch": scratch})
+                self.server.fork(asked, (channel.fileno(), status, errors, self.trace.fileno()))
+            finally:
+                channel.close()
+                os.close(errors)
+                os.close(status)
+            request = {"probe": to_json(self.probe), "runner": self.runner, "scratch": scratch}
+            with contextlib.suppress(BrokenPipeError):  # the child, or the server, is gone already: its status says why
+                self.channel.sendall(wire.pack(request))
+            self.selector = stack.enter_context(selectors.DefaultSelector())
+            for fd in (self.channel.fileno(), self.errors_read, self.status_read):
+                os.set_blocking(fd, False)
+                self.selector.register(fd, selectors.EVENT_READ)
+            return self._watch()
+
+    def _watch(self) -> tuple[ProbeResult | None, Death | None]:
+        while not self.pid:
+            if self.stop is not None and self.stop.is_set():
+                return None, Death(Outcome.SKIPPED, "the run was interrupted", "")
+            self._pump(TICK)
+            if self.lost:
+                said = self.errors.decode("utf-8", "replace").strip()
+                raise ServerFailedError(said or self.server.failure())
+        broken = self._until_end()
+        if broken is not None:
+            self._kill()
+        self._pump(0)
+        return self.known, None if self.done and broken is None else broken or self._post_mortem()
+
+    def _until_end(self) -> Death | None:
+        """Wait for the process to end; return the death that it has to die for the limit that it broke."""
+        from onnxlint.probes.process import memory  # here, because psutil comes with the `dynamic` extra
+
+        deadline = time.monotonic() + self.probe.timeout
+        gauge = memory.Gauge(self.pid, self.supervisor)
+        limit = self.probe.memory
+        if limit is not None and self.probe.live is not None:
+            limit += gauge.read()  # what it shares with the process that it is a copy of
+        ticks = 0
+        while self.status is None and not self.lost:
+            self._pump(TICK)
+            if self.stop is not None and self.stop.is_set():
+                return Death(Outcome.SKIPPED, "the run was interrupted", self.stage)
+            if time.monotonic() > deadline:
+                sentence = f"the process did not finish within {self.probe.timeout:g} s"
+                sentence += ": a signal had stopped it" if gauge.stopped else ""
+                return Death(Outcome.TIMEOUT, sentence, self.stage, self._ask_where())
+            ticks += 1
+            if ticks % FAMILY_TICKS == 0:
+                gauge.find_descendants()
+            if limit is not None and gauge.read() > limit:
+                sentence = f"the process exceeded the memory limit of {memory.human(limit)}"
+                return Death(Outcome.CRASH, sentence, self.stage, self._ask_where())
+        return None
+
+    def _pump(self, timeout: float) -> None:
+        """Take what the process and the server have to say, waiting `timeout` seconds at most for the first of it."""
+        for key, _ in self.selector.select(timeout):
+            fd = key.fd
+            while True:
+                try:
+                    data = os.read(fd, 65536)
+                except BlockingIOError:
+                    break
+                except ConnectionResetError:
+                    data = b""
+                if not data:
+                    self.selector.unregister(fd)
+                    self.lost |= fd == self.status_read and self.status is None
+                    break
+                self._take(fd, data)
+                if len(data) < 65536:
+                    break  # a process that prints without end must not keep us from looking at the clock
+
+    def _take(self, fd: int, data: bytes) -> None:
+        if fd == self.errors_read:
+            self.errors += data
+            del self.errors[:-LAST_WORDS]
+        elif fd == self.status_read:
+            self.numbers += data
+            numbers = [n for (n,) in wire.NUMBER.iter_unpack(self.numbers[: len(self.numbers) // 8 * 8])]
+            if len(numbers) > 1:
+                self.supervisor, self.pid = numbers[:2]
+            if len(numbers) > 6:
+                self.status, self.filtered, left, self.stuck, self.objects = numbers[2:]
+                self.left = max(self.left, left)
+        elif self.malformed is None:
+            self.decoder.feed(data)
+            try:
+                for message in self.decoder.take():
+                    self._hear(message)
+            except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:  # the model wrote it
+                self.malformed = str(error)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        self.altered = [str(part) for part in message.get("altered", self.altered)]
+        if "stage" in message:
+            self.stage = str(message["stage"])
+            if self.on_stage is not None:
+                self.on_stage(self.stage)
+        elif "result" in message:
+            self.known = from_json(ProbeResult, message["result"])
+        elif "raised" in message:
+            told = message["raised"]
+            frames = [(str(path), int(line), str(function)) for path, line, function in told["frames"]]
+            self.raised = {"kind": told["kind"], "text": str(told["text"]), "frames": frames}
+        else:
+            self.left = int(message["left"])
+            self.done = bool(message["done"])
+
+    def _ask_where(self) -> tuple[Location, ...]:
+        """Have faulthandler in the process write its stack, and return the user's frames of it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, child.TRACE_SIGNAL)
+        patience = time.monotonic() + TRACE_PATIENCE
+        size = 0
+        while self.status is None and time.monotonic() < patience:
+            self._pump(TICK / 2)
+            before, size = size, os.fstat(self.trace.fileno()).st_size
+            if size and size == before:
+                break
+        return self._traced()
+
+    def _traced(self) -> tuple[Location, ...]:
+        self.trace.seek(0)
+        return process_ends.trace_frames(self.trace.read(1 << 20).decode("utf-8", "replace"), self.probe.root)
+
+    def _kill(self) -> None:
+        """Kill the process, and hear from its supervisor what became of it; kill that one where it says nothing."""
+        patience = time.monotonic() + KILL_PATIENCE
+        while self.status is None and not self.lost:
+            for pid in (self.pid,) if time.monotonic() < patience else (self.pid, self.supervisor):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._pump(TICK)
+
+    def left_running(self) -> list[Diagnostic]:
+        """Say how many processes the model has left running, whether all could be ended, and what else it has left."""
+        told = []
+        if self.left or self.stuck:
+            some = "a process" if self.left == 1 else f"{self.left} processes"
+            ended = f"of which onnxlint could not end {self.stuck}" if self.stuck else "which onnxlint ended"
+            told.append(f"leaves {some} running, {ended}")
+        if self.objects:
+            some = "an IPC object" if self.objects == 1 else f"{self.objects} IPC objects"
+            told.append(f"leaves {some} (shared memory, semaphores or message queues), which onnxlint removed")
+        place = self.probe.path or None, self.probe.line or None
+        return [Diagnostic("warning", f"{self.probe.name} {deed}", *place) for deed in told]
+
+    def _post_mortem(self) -> Death:
+        """Say how a process ended that broke no limit of ours, and what the model did to it if nothing else tells."""
+        death = self._ended()
+        if self.filtered:
+            self.altered.append("set a filter (seccomp) for the system calls of its process")
+        if not self.altered or (self.raised is not None and not death.internal):
+            return death
+        what = str(self.raised["text"]) if self.raised is not None else death.sentence.partition(" (most likely")[0]
+        return replace(death, sentence=f"the model {', '.join(self.altered)}, and then {what}", internal=False)
+
+    def _ended(self) -> Death:
+        if self.raised is not None:
+            trace = self.raised["frames"]
+            frames = process_ends.raised_frames(trace, self.probe.root)
+            if self.raised["kind"] == "exit":
+                return Death(Outcome.CRASH, f"the model called `sys.exit({self.raised['text']})`", self.stage, frames)
+            if not process_ends.is_internal(trace):
+                return Death(Outcome.CRASH, f"the model raised {self.raised['text']}", self.stage, frames)
+            sentence = f"onnxlint's own worker failed with {self.raised['text']}"
+            return Death(Outcome.CRASH, sentence, self.stage, frames, internal=True)
+        if self.status is None:
+            sentence = "the process was ended with onnxlint's supervisor of it, most likely by the model,"
+            return Death(Outcome.CRASH, sentence, self.stage)
+        if os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            sentence = process_ends.by_signal(number)
+            said = self.errors.decode("utf-8", "replace").strip().splitlines()
+            if number == signal.SIGABRT and said:
+                sentence += f", saying `{said[-1].strip()[:300]}`,"
+            return Death(Outcome.CRASH, sentence, self.stage, self._traced())
+        code = os.WEXITSTATUS(self.status)
+        if code == child.CHANNEL_LOST:
+            closed = "the model closed the file descriptors of its process"
+            return Death(Outcome.CRASH, "no result could be sent" if self.filtered else closed, self.stage)
+        if self.malformed is not None:
+            return Death(Outcome.CRASH, f"the process wrote into our result pipe ({self.malformed})", self.stage)
+        sentence = f"the process ended itself with exit status {code}"
+        return Death(Outcome.CRASH, sentence, self.stage, self._traced())

@@ -1,0 +1,92 @@
+"""What the fork server does once, so that no probe pays for it: imports, and one export through each exporter."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib.util
+import io
+import logging
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+
+_COMPILER_CACHE = "TORCHINDUCTOR_CACHE_DIR"
+
+
+def warm_up() -> None:
+    """Import torch, both exporters, ONNX and ONNX Runtime, and export one small module through both and run it.
+
+    Nothing here starts a thread that Python knows of: the process is going to fork.
+    Raises ImportError when a package of the `dynamic` extra is missing.
+    """
+    without_monitor()
+    with _without_compiler_cache():
+        import torch
+
+        torch.set_num_threads(1)
+        torch.set_num_interop_threads(1)
+        rehearse()
+    gc.collect()
+
+
+@contextlib.contextmanager
+def _without_compiler_cache() -> Iterator[None]:
+    """Keep torch's compiler from making a folder when it is imported: each probe has its own, below its own TMPDIR."""
+    ours = _COMPILER_CACHE not in os.environ
+    os.environ.setdefault(_COMPILER_CACHE, tempfile.gettempdir())
+    try:
+        yield
+    finally:
+        if ours:
+            del os.environ[_COMPILER_CACHE]
+
+
+def without_monitor() -> None:
+    """Keep tqdm from starting its monitor thread with the first progress bar of the exporter."""
+    if importlib.util.find_spec("tqdm") is not None:
+        import tqdm
+
+        tqdm.tqdm.monitor_interval = 0
+
+
+@functools.cache
+def rehearse() -> None:
+    """Import what a probe needs and export one small module through both exporters, once in this process.
+
+    Raises ImportError when a package of the `dynamic` extra is missing.
+    """
+    import numpy as np
+    import onnx
+    import onnxruntime
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(
+        nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
+    )
+    model.eval()
+    example = (torch.ones(2, 2, 4, 4),)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            model, example, io.BytesIO(), dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "batch"}}
+        )
+        exported = torch.export.export(model, example, dynamic_shapes=({0: torch.export.Dim("batch", min=2)},))
+        logging.disable(logging.WARNING)  # which optional operator libraries are missing
+        try:
+            program = torch.onnx.export(exported, (), dynamo=True, verbose=False)
+        finally:
+            logging.disable(logging.NOTSET)
+    assert program is not None
+    onnx.checker.check_model(program.model_proto)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        program.model_proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    session.run(None, {session.get_inputs()[0].name: np.ones((3, 2, 4, 4), np.float32)})
+    if importlib.util.find_spec("onnxlint.probes.process.worker") is not None:
+        importlib.import_module("onnxlint.probes.process.worker")

@@ -1,0 +1,1 @@
+"""Counterexamples that anybody can run again."""

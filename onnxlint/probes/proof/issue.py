@@ -1,0 +1,97 @@
+"""A report to paste into the tracker of the project that is at fault: what was seen, with what, and how to see it."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+import onnx
+import onnxruntime
+import torch
+
+from onnxlint.base.records import Fault, Probe, Sides
+from onnxlint.probes.common.userspace import relative
+from onnxlint.probes.proof.repro_script import ISSUE
+
+UPSTREAM = frozenset({Fault.EXPORTER, Fault.RUNTIME, Fault.OPTIMIZER})
+_LONGEST = 150  # lines of the model's class that are put into it
+
+_TEXT = """\
+# {title}
+
+{claim}
+
+| side | answer |
+|---|---|
+{rows}
+
+{advice}.
+
+## Versions
+
+{versions}
+
+## To reproduce
+
+Attach what is in this folder; `repro.py` there shows it:
+
+```python
+{script}
+```
+{model}"""
+
+
+def write_issue(
+    probe: Probe,
+    model: torch.nn.Module,
+    exporter: str,
+    claim: str,
+    told: Sides,
+    script: str,
+    versions: Mapping[str, str],
+) -> str:
+    """Write the report beside the script, and return its path as records hold it."""
+    path = Path(probe.root, script).with_name(ISSUE)
+    title = {
+        Fault.EXPORTER: f"The {exporter} ONNX exporter writes a graph that differs from the model",
+        Fault.OPTIMIZER: "Graph optimizations change the result of a model",
+    }.get(told.fault, "A valid ONNX model gives another result than ONNX's reference and PyTorch")
+    text = _TEXT.format(
+        title=title,
+        claim=claim,
+        rows="\n".join(f"| {side} | {answer} |" for side, answer in _rows(told)),
+        advice=told.advice[:1].upper() + told.advice[1:],
+        versions="\n".join(f"- {name} {version}" for name, version in _versions(versions)),
+        script=Path(probe.root, script).read_text(encoding="utf-8").rstrip(),
+        model=_source(model),
+    )
+    path.write_text(text, encoding="utf-8")
+    return relative(str(path), probe.root)
+
+
+def _rows(told: Sides) -> list[tuple[str, str]]:
+    """Every side, and whose answer it gives."""
+    rows = [(side, "the answer of PyTorch") for side in told.groups[0]]
+    for number, group in enumerate(told.groups[1:], 1):
+        rows += [(side, "another answer" if number == 1 else f"another answer ({number})") for side in group]
+    rows += [(side, f"refuses: {message}") for side, message in told.refused.items()]
+    rows += [(side, f"not known: {reason}") for side, reason in told.unknown.items()]
+    return [(side, answer.replace("|", "\\|")) for side, answer in rows]
+
+
+def _versions(given: Mapping[str, str]) -> list[tuple[str, str]]:
+    ours = {"torch": torch.__version__, "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, **given}
+    return [*ours.items(), ("Python", platform.python_version()), ("on", platform.platform())]
+
+
+def _source(model: torch.nn.Module) -> str:
+    """The class of the model, where it is short enough to be read."""
+    try:
+        lines, _ = inspect.getsourcelines(type(model))
+    except (OSError, TypeError):
+        return ""
+    if len(lines) > _LONGEST:
+        return ""
+    return f"\nThe model:\n\n```python\n{''.join(lines).rstrip()}\n```\n"

@@ -1,0 +1,173 @@
+"""The proof for a live model: the exported file, the input, PyTorch's answer, and a script that compares without torch.
+
+Who reads it needs neither the model nor the process that it lived in: it can go into a bug report as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+
+from onnxlint.base.paths import make_untracked
+from onnxlint.base.records import Probe
+from onnxlint.probes.common.userspace import relative
+from onnxlint.probes.confirm.engines import OnnxRuntime, Setup
+
+WHOLE = "found.npz"  # the input as it was found, beside what is left of it
+MODEL = "model.onnx"
+_SCRIPT = '''\
+"""{claim}
+
+`{model}` is what {exporter} made of {name}{place} at opset {opset}.
+`inputs.npz` holds an input ({variation}), and PyTorch's answer to it.
+Needs numpy and {needs}; neither torch nor the model. Found with {versions}.
+Exits with 1 if {runtime} does not answer as PyTorch did, else with 0.{whole}
+"""
+import pathlib, sys
+
+import numpy as np
+import {needs}
+
+HERE = pathlib.Path(__file__).parent
+DATA = np.load(HERE / (sys.argv[1] if len(sys.argv) > 1 else "inputs.npz"))
+INPUTS = {inputs}
+expected = [DATA[f"output_{{k}}"] for k in range({outputs})]
+try:
+{session}
+except Exception as error:
+    sys.exit(f"{runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
+wrong = len(answers) != len(expected)
+for k, (a, b) in enumerate(zip(answers, expected)):
+    far = float("inf")
+    if a.shape == b.shape:
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            far = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
+        far = float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
+    wrong |= far > {limit}
+    print(f"output {{k}}: PyTorch {{b.shape}} {{b.flatten()[:4].tolist()}}, {{far:.3g}} apart from")
+    print(f"       {runtime} {{a.shape}} {{a.flatten()[:4].tolist()}}")
+sys.exit(int(wrong))
+'''
+
+
+_ONNX_RUNTIME = """\
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
+    session = onnxruntime.InferenceSession(str(HERE / "{model}"), settings, providers={providers})
+    answers = session.run(None, {{name: DATA[key] for name, key in INPUTS.items()}})"""
+_OPENVINO = """\
+    session = openvino.Core().compile_model(str(HERE / "{model}"), "CPU", {{"EXECUTION_MODE_HINT": "ACCURACY"}})
+    known = {{name for value in session.inputs for name in value.get_names()}}
+    answers = list(session({{name: DATA[key] for name, key in INPUTS.items() if name in known}}).values())"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An exported file, the values of its inputs, and what eager PyTorch answered, as ONNX Runtime would give it."""
+
+    file: Path
+    feeds: Mapping[str, Any]
+    answers: Sequence[torch.Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the script says of the counterexample; see `repro.Counterexample`."""
+
+    exporter: str
+    claim: str
+    variation: str
+    limit: float
+    setup: Setup
+
+
+def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, folder: Path) -> str | None:
+    """Write file, inputs and script; return the script's path as records hold it.
+
+    None where numpy has no type for a value, as for bfloat16, or where the weights are in files of their own.
+    """
+    kept = [small] if whole is None else [small, whole]
+    if _has_more_files(small.file) or not all(_is_plain(one) for one in kept):
+        return None
+    make_untracked(folder)
+    (folder / WHOLE).unlink(missing_ok=True)
+    for one, name in zip(kept, ("inputs.npz", WHOLE), strict=False):
+        arrays = {f"input_{k}": value for k, value in enumerate(one.feeds.values())}
+        arrays |= {f"output_{k}": _array(value) for k, value in enumerate(one.answers)}
+        np.savez(folder / name, **arrays)
+    _copy(small.file, folder / MODEL)
+    versions = (f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
+    text = _SCRIPT.format(
+        claim=told.claim.replace("\\", "/").replace('"""', "'''"),
+        model=MODEL,
+        exporter=told.exporter,
+        name=probe.name,
+        place=f", captured at {probe.path}:{probe.line}," if probe.path else "",
+        opset=probe.opset,
+        variation=told.variation,
+        versions=", ".join(versions),
+        whole=f" With `{WHOLE}`: on the input before it was made small." if whole is not None else "",
+        inputs=repr({name: f"input_{k}" for k, name in enumerate(small.feeds)}),
+        outputs=len(small.answers),
+        runtime=told.setup.engine.title,
+        needs="onnxruntime" if isinstance(told.setup.engine, OnnxRuntime) else "openvino",
+        session=_session(told.setup),
+        limit=repr(told.limit),
+    )
+    script = folder / "repro.py"
+    script.write_text(text, encoding="utf-8")
+    return relative(str(script), probe.root)
+
+
+def _session(setup: Setup) -> str:
+    """The lines that run the file."""
+    engine = setup.engine
+    if not isinstance(engine, OnnxRuntime):
+        return _OPENVINO.format(model=MODEL)
+    level = "ORT_ENABLE_ALL" if setup.optimized else "ORT_DISABLE_ALL"
+    return _ONNX_RUNTIME.format(model=MODEL, level=level, providers=engine.providers)
+
+
+def _has_more_files(file: Path) -> bool:
+    return any(other.name.startswith(file.name) and other != file for other in file.parent.iterdir())
+
+
+def _is_plain(one: Answered) -> bool:
+    if any(value.dtype == torch.bfloat16 for value in one.answers):
+        return False
+    return all(isinstance(value, np.ndarray) for value in one.feeds.values())
+
+
+def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
+    plain = value.detach().cpu()
+    if plain.is_complex():  # ONNX keeps complex numbers as pairs
+        plain = torch.view_as_real(plain.resolve_conj())
+    array: np.ndarray[Any, Any] = plain.resolve_neg().contiguous().numpy()
+    return array
+
+
+def _copy(file: Path, place: Path) -> None:
+    """Copy the exported file; where a counterexample of the same export has it already, share it."""
+    place.unlink(missing_ok=True)
+    for other in sorted(place.parent.parent.glob(f"*/{MODEL}")):
+        if other != place and _same(other, file):
+            try:
+                os.link(other, place)
+            except OSError:  # a file system without links
+                break
+            return
+    shutil.copyfile(file, place)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()

@@ -1,0 +1,347 @@
+"""The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model.
+
+Of a live model, which no script can make again, the exported file is kept in its place: see `portable`; where there is
+none, the model: see `pickled`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.paths import make_untracked, remove_links
+from onnxlint.base.records import Probe
+from onnxlint.probes.common.containers import fields_of
+from onnxlint.probes.common.userspace import relative
+from onnxlint.probes.confirm.engines import DEFAULT, OnnxRuntime, Setup
+from onnxlint.probes.examples.factory_arguments import spell
+from onnxlint.probes.exporters import Example, axes_of
+from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
+from onnxlint.probes.exporters.torchscript import arguments, is_input
+from onnxlint.probes.proof import pickled_model, portable_proof
+
+ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
+WHOLE = portable_proof.WHOLE  # the input as it was found, beside what is left of it
+_HEAD = '''\
+"""{claim}
+
+Needs torch, onnx, {needs} and the model's code. Exits with 1 if the disagreement shows, else with 0.{whole}
+"""
+import copy, importlib, pathlib, random, sys, tempfile
+
+import numpy as np
+import {needs}
+import torch
+from onnx.reference import ReferenceEvaluator
+
+sys.path[:0] = {search_path}
+import {module} as user
+
+DATA = np.load(pathlib.Path(__file__).with_name(sys.argv[1] if len(sys.argv) > 1 else "inputs.npz"))
+
+
+def tensor(name, dtype):
+    return torch.from_numpy(DATA[name]).to(dtype)
+
+
+{held}torch.manual_seed(0), random.seed(0), np.random.seed(0)
+model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}({arguments})
+{mode}example, example_kwargs = {example}
+args, kwargs = {other}  # {variation}
+eager = copy.deepcopy(model).eval() if model.training else copy.deepcopy(model)
+try:
+    for _ in range({calls}):
+        expected = eager(*args, **kwargs)
+except Exception as error:
+    sys.exit(f"PyTorch itself refused: {{type(error).__name__}}: {{error}}")
+expected = [t.detach() for t in torch.utils._pytree.tree_leaves(expected) if isinstance(t, torch.Tensor)]
+'''
+
+_TAIL = """\
+path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
+try:
+    program = torch.onnx.export(
+        model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
+        {options},
+    )
+    leaves = {leaves}
+{session}
+except Exception as error:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    sys.exit(f"{exporter} or {runtime} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
+def apart(a, b):
+    if a.shape != b.shape:
+        return float("inf")
+    same = (a == b) | (a.isnan() & b.isnan())
+    far = (a.double() - b.double()).abs().nan_to_num(float("inf")).masked_fill(same, 0)
+    return max(far.flatten().tolist(), default=0.0)
+
+
+wrong = len(answers) != len(expected)
+for k, (a, b) in enumerate(zip(map(torch.as_tensor, answers), expected)):
+    wrong |= apart(a, b) > {limit}
+    print(f"output {{k}}: PyTorch {{tuple(b.shape)}} {{b.flatten()[:4].tolist()}}, {{apart(a, b):.3g}} apart from")
+    print(f"       {runtime} {{tuple(a.shape)}} {{a.flatten()[:4].tolist()}}")
+for side, answer in {{
+{others}
+}}.items():
+    try:
+        found = torch.utils._pytree.tree_leaves(answer())
+        far = max((apart(a, b) for a, b in zip(map(torch.as_tensor, found), expected)), default=0.0)
+        print(f"{{side}}: {{far:.3g}} apart from PyTorch")
+    except Exception as error:
+        print(f"{{side}}: not known: {{type(error).__name__}}: {{' '.join(str(error).split())[:200]}}")
+sys.exit(int(wrong))
+"""
+
+_EXPORTED = '    "exported program": lambda: program.exported_program.module()(*args, **kwargs),\n'
+_TRACED = '    "traced graph": lambda: torch.jit.trace(model, example, check_trace=False, strict=False)(*args),\n'
+_EVALUATED = (
+    '    "ONNX reference": lambda: __import__("onnx.reference").reference.ReferenceEvaluator(path).run(None, feeds),'
+)
+
+_ONNX_RUNTIME = """\
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
+    session = onnxruntime.InferenceSession(path, settings, providers={providers})
+    types = {{"tensor(float)": torch.float32, "tensor(double)": torch.float64, "tensor(int64)": torch.int64}}
+    values = {{i.name: (torch.as_tensor(leaves[i.name]), types.get(i.type)) for i in session.get_inputs()}}
+    feeds = {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}}
+    answers = session.run(None, feeds)"""
+
+_OPENVINO = """\
+    session = openvino.Core().compile_model(path, "CPU", {"EXECUTION_MODE_HINT": "ACCURACY"})
+    types = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64}
+    kinds = {name: types.get(i.element_type.get_type_name()) for i in session.inputs for name in i.get_names()}
+    values = {k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}
+    feeds = {k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}
+    answers = [answer for output, answer in session(feeds).items()]"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """An input on which an export and PyTorch disagree.
+
+    `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
+    still is agreement; `setup` is the runtime; `calls` is how often eager runs before it is compared. `exporter` is
+    `eager` where PyTorch itself refuses the input. `whole` is the one that was found, where this is what is left of it.
+    `answered` is what stands for a live model, None where nothing was exported. `held` are lines that run
+    before the model is built.
+    """
+
+    exporter: str
+    variation: str
+    claim: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    limit: float = 0.0
+    setup: Setup = DEFAULT
+    calls: int = 1
+    whole: Counterexample | None = None
+    answered: portable_proof.Answered | None = None
+    held: str = ""
+
+
+class _Unwritable(Exception):
+    """A value that has no spelling in a script."""
+
+
+def write(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, number: int) -> str | None:
+    """Write script and inputs; return the script's path as records hold it, None where an input cannot be written."""
+    folder = folder_of(probe, case.exporter, number)
+    remove_links(folder)  # of the checked tree: they may lead anywhere
+    (folder / ISSUE).unlink(missing_ok=True)  # of an earlier run, which may have found something else here
+    if probe.live is not None:
+        if case.answered is None:
+            return _refused(probe, model, example, case, folder)
+        whole = case.whole.answered if case.whole is not None else None
+        told = portable_proof.Told(case.exporter, case.claim, case.variation, case.limit, case.setup)
+        return portable_proof.write(probe, told, case.answered, whole, folder)
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    try:
+        text = _script(probe, model, example, case, arrays)
+    except _Unwritable:
+        return None
+    make_untracked(folder)
+    np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
+    (folder / WHOLE).unlink(missing_ok=True)
+    if case.whole is not None:
+        arrays.clear()
+        _spell((example.args, dict(example.kwargs)), "example", arrays)
+        _spell((case.whole.args, dict(case.whole.kwargs)), "input", arrays)
+        np.savez(folder / WHOLE, **arrays)  # type: ignore[arg-type]
+    script = folder / "repro.py"
+    script.write_text(text, encoding="utf-8")
+    return relative(str(script), probe.root)
+
+
+def _refused(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, folder: Path) -> str | None:
+    """The script for a live model of which there is no exported file."""
+    dynamo = case.exporter == "dynamo"
+    try:
+        options = _dynamo_options(model, example) if dynamo else _torchscript_options(model, example)
+    except (TypeError, _Unwritable):  # inputs that forward does not take, or whose containers have no spelling
+        return None
+    return pickled_model.write(
+        probe, model, example, case.claim, case.exporter, (_packed(example, dynamo), options), folder
+    )
+
+
+def folder_of(probe: Probe, exporter: str, number: int) -> Path:
+    """Where a counterexample is kept."""
+    name = re.sub(r"[^\w.]+", "-", probe.name).strip("-")
+    return Path(probe.repro_dir) / f"{name}-{exporter}-{number}"
+
+
+def _script(
+    probe: Probe,
+    model: torch.nn.Module,
+    example: Example,
+    case: Counterexample,
+    arrays: dict[str, np.ndarray[Any, Any]],
+) -> str:
+    module, _, attribute = probe.factory.partition(":")
+    head = _HEAD.format(
+        claim=case.claim.replace("\\", "/").replace('"""', "'''"),
+        search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
+        whole=f" With `{WHOLE}`: on the input before it was made small." if case.whole else "",
+        module=module,
+        attribute=attribute,
+        arguments=spell(probe.arguments),
+        needs="onnxruntime" if isinstance(case.setup.engine, OnnxRuntime) else "openvino",
+        held=f"\n{case.held}\n\n" if case.held else "",
+        mode="model.eval()\n" if probe.eval else "",
+        example=_spell((example.args, dict(example.kwargs)), "example", arrays),
+        other=_spell((case.args, dict(case.kwargs)), "input", arrays),
+        variation=case.variation,
+        calls=case.calls,
+    )
+    if case.exporter == "eager":
+        return head + 'print("PyTorch accepts the input")\n'
+    dynamo = case.exporter == "dynamo"
+    tail = _TAIL.format(
+        packed=_packed(example, dynamo),
+        dynamo=dynamo,
+        opset=probe.opset,
+        options=_dynamo_options(model, example) if dynamo else _torchscript_options(model, example),
+        session=_session(case.setup),
+        others=(_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED,
+        runtime=case.setup.engine.title,
+        leaves=_leaves(model, example, case, dynamo),
+        exporter=case.exporter,
+        limit=repr(case.limit),
+    )
+    return head + tail
+
+
+def _session(setup: Setup) -> str:
+    """The lines that run the exported file."""
+    engine = setup.engine
+    if not isinstance(engine, OnnxRuntime):
+        return _OPENVINO
+    level = "ORT_ENABLE_ALL" if setup.optimized else "ORT_DISABLE_ALL"
+    return _ONNX_RUNTIME.format(level=level, providers=engine.providers)
+
+
+def _packed(example: Example, dynamo: bool) -> str:
+    if dynamo:
+        taken = len(call_form(example).args)
+        return "example" if taken == len(example.args) else "example[:-1]"
+    ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
+    return "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
+
+
+def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
+    formatted, names = arguments(model, example)
+    found = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
+    axes = {
+        name: dict(axes_of(name, example.dynamic))
+        for name, leaf in found.items()
+        if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
+    }
+    return f"input_names={list(found)!r}, dynamic_axes={axes!r}"
+
+
+def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
+    called = call_form(example)
+    shapes = dynamic_shapes(model, called)
+    kwargs = "kwargs=example_kwargs, " if example.kwargs else ""
+    if called is not example:
+        kwargs = f"kwargs={{{example.parameters[len(called.args)]!r}: example[-1]}}, "
+    return f"{kwargs}dynamic_shapes={_spell(shapes, '', {})}"
+
+
+def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dynamo: bool) -> str:
+    """A dict display: every graph input with the place of its value in `args` and `kwargs`, or its default."""
+    places = {".".join(path): place for path, _, place in _places(example, case)}
+    if not dynamo:
+        formatted, names = arguments(model, example)
+        for path, leaf, _ in _walk(names, formatted):
+            places.setdefault(".".join(path), repr(leaf))
+    items = [f"{graph!r}: {places[leaf]}" for graph, leaf in case.inputs.items() if leaf in places]
+    return "{" + ", ".join(items) + "}"
+
+
+def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
+    given = example.given(case.args, case.kwargs).named()
+    found = []
+    for index, (name, value) in enumerate(given):
+        base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
+        found += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
+    return found
+
+
+def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], Any, str]]:
+    """Every leaf with its path of names and its place below the argument, as Python spells it."""
+    found = []
+    for name, value in zip(names, values, strict=True):
+        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+            steps, place = [name], ""
+            for key in path:
+                if isinstance(key, pytree.GetAttrKey):
+                    steps.append(key.name)
+                    place += f".{key.name}"
+                else:
+                    index = key.key if isinstance(key, pytree.MappingKey) else key.idx
+                    steps.append(str(index))
+                    place += f"[{index!r}]"
+            if leaf is not None:
+                found.append((steps, leaf, place))
+    return found
+
+
+def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
+    """Python's spelling of a value; tensors go to `arrays`. Raises _Unwritable."""
+    if isinstance(value, torch.Tensor):
+        key = f"{name}_{len(arrays)}"
+        plain = value.detach().cpu().resolve_conj().resolve_neg()
+        arrays[key] = (plain.float() if plain.dtype == torch.bfloat16 else plain).contiguous().numpy()
+        return f'tensor("{key}", {value.dtype})'
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if value is None or type(value) in (bool, int, float, str, complex):
+        return repr(value)
+    if value is torch.export.Dim.DYNAMIC:
+        return "torch.export.Dim.DYNAMIC"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{k!r}: {_spell(v, name, arrays)}" for k, v in value.items()) + "}"
+    if type(value) in (list, tuple):
+        inner = ", ".join(_spell(v, name, arrays) for v in value)
+        if type(value) is list:
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    kind = type(value)
+    if fields_of(kind) and "<" not in kind.__qualname__:
+        given = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))
+        return f'importlib.import_module("{kind.__module__}").{kind.__qualname__}({given})'
+    raise _Unwritable(kind.__qualname__)

@@ -1,0 +1,201 @@
+"""A counterexample made small: the smallest sizes and the simplest values on which the same thing still goes wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch.utils import _pytree as pytree
+
+from onnxlint.base.records import Probe
+from onnxlint.probes.common import stages
+from onnxlint.probes.common.costs import LEAST, Deadline
+from onnxlint.probes.common.cutoff import cut_off
+from onnxlint.probes.common.nested import word
+from onnxlint.probes.confirm.trials import Confirmation, Trial, trial
+from onnxlint.probes.examples.synthesis import LENGTHS
+from onnxlint.probes.examples.vary import Variation
+from onnxlint.probes.observe.eager import Eager, Run, execute
+from onnxlint.probes.observe.observe import clone, divergences
+
+_TRIES = 60  # runs of eager and of the export, for each counterexample
+_SECONDS = 2.0
+_SHARE = 0.3  # of the time that is left for all searches
+_CLEAR = 0.5  # of the relative error that was found, which a smaller counterexample has to show
+_DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
+
+
+def shrink(probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None) -> Trial:
+    """The smallest trial that fails as this one does; the same where none is smaller.
+
+    `line` is the place that explains the failure. Where the input went another way than the example there, or broke a
+    guard that was made there, a smaller one has to do so too: otherwise it would show something else.
+    """
+    if failing.calls != 1 or failing.run is eager.base or probe.vary is not None:
+        return failing
+    stages.stage(f"looking for a smaller counterexample than {failing.run.label}")
+    return _Shrinker(probe, eager, found, failing, line).run()
+
+
+class _Shrinker:
+    """One counterexample on its way down."""
+
+    def __init__(
+        self, probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None
+    ) -> None:
+        self.probe = probe
+        self.eager = eager
+        self.found = found
+        self.whole = self.best = failing
+        self.line = line
+        self.shown = self._shows(failing.run)
+        self.tries = 0
+        self.until = Deadline.after(eager.costs.left(_SECONDS, _SHARE))
+
+    def run(self) -> Trial:
+        """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
+        names = list(self.best.run.leaves)
+        for final in (False, True):
+            self._sizes()
+            for name in names:
+                any(self._try(partial(_only, name, simple)) for simple in (_ROUND if final else (*_PLAIN, *_ROUND)))
+            for name in names if not final else ():
+                self._fewer(name)
+        return self.best
+
+    def _sizes(self) -> None:
+        for dim in self.best.run.sizes:
+            any(
+                self._try(partial(self._cut, dim, size, last), {dim: size})
+                for size in self._smaller(dim)
+                for last in (False, True)
+            )
+
+    def _smaller(self, dim: str) -> list[int]:
+        size = self.best.run.sizes[dim]
+        declared = self.probe.sizes.get(dim)
+        if declared:
+            return sorted(s for s in declared if s < size)
+        return [s for s in dict.fromkeys((1, 2, 3, size // 2)) if 0 < s < size]
+
+    def _cut(self, dim: str, size: int, last: bool, name: str, leaf: torch.Tensor) -> torch.Tensor:
+        for axis, its in self.eager.example.dynamic.get(name, {}).items():
+            if its == dim:
+                leaf = leaf.narrow(axis, leaf.shape[axis] - size if last else 0, size)
+        return leaf
+
+    def _fewer(self, name: str) -> None:
+        """Put zeros in the place of what is not needed: halves, then quarters, down to single values."""
+        leaf = self.best.run.leaves[name]
+        if not isinstance(leaf, torch.Tensor) or leaf.is_complex():
+            return
+        part = max(leaf.numel() // 2, 1)
+        while part and not self._spent():
+            for start in range(0, leaf.numel(), part):
+                self._try(partial(_only, name, partial(_emptied, start, part)))
+            part //= 2
+
+    def _spent(self) -> bool:
+        return self.tries >= _TRIES or self.until.left < 0
+
+    def _try(self, change: Callable[[str, torch.Tensor], torch.Tensor], sizes: dict[str, int] | None = None) -> bool:
+        """Take the changed input if it still fails; False where it does not, or where nothing changed."""
+        if self._spent():
+            return False
+        run = self.best.run
+        flat, spec = pytree.tree_flatten((run.args, dict(run.kwargs)))
+        labels = iter(run.leaves)
+        made: dict[int, torch.Tensor] = {}
+        changed = []
+        for leaf in flat:
+            name = "" if leaf is None else next(labels)
+            if isinstance(leaf, torch.Tensor) and id(leaf) not in made:
+                made[id(leaf)] = self._within(name, change(name, leaf))
+            changed.append(made.get(id(leaf), leaf))
+        tensors = [(a, b) for a, b in zip(flat, changed, strict=True) if isinstance(a, torch.Tensor)]
+        if all(a.shape == b.shape and torch.equal(a, b) for a, b in tensors):
+            return False
+        self.tries += 1
+        args, kwargs = pytree.tree_unflatten(changed, spec)
+        variation = Variation(run.label, clone(args), clone(kwargs), {**run.sizes, **(sizes or {})}, run.kind)
+        model = self.eager.inference() if self.eager.mutated else self.eager.model
+        with cut_off(self.until.left + LEAST):
+            smaller = execute(model, self.eager.example, variation, self.probe.root)
+        if smaller.observation.error is not None or self._shows(smaller) != self.shown:
+            return False
+        if not _finite(smaller) and _finite(self.whole.run):
+            return False  # a zero that is divided by shows something else
+        again = trial(self.probe, self.eager, self.found, smaller)
+        if again.result is not self.best.result or self._faint(again):
+            return False
+        self.best = again
+        return True
+
+    def _faint(self, smaller: Trial) -> bool:
+        """Whether half of the error is gone, against the size of the answer: nobody is convinced by what is left."""
+        found, left = self.whole.difference, smaller.difference
+        if found is not None and left is not None and math.inf in (left.max_abs, left.max_rel):
+            return math.inf not in (found.max_abs, found.max_rel)  # a graph that divides by 0 shows something else
+        if found is None or left is None or found.max_rel is None or left.max_rel is None:
+            return False
+        return left.max_rel < _CLEAR * found.max_rel
+
+    def _within(self, name: str, leaf: torch.Tensor) -> torch.Tensor:
+        whole = self.whole.run.leaves.get(name)
+        if LENGTHS.search(word(name).lower()) and isinstance(whole, torch.Tensor) and whole.numel():
+            leaf = leaf.clamp(min=whole.min())  # nobody asks for a row of length 0 who did not before
+        bounds = self.probe.ranges.get(name.partition(".")[0])
+        if bounds is None or leaf.dtype == torch.bool or leaf.is_complex():
+            return leaf
+        return leaf.clamp(*bounds)
+
+    def _shows(self, run: Run) -> tuple[bool, bool]:
+        """Whether the input goes another way than the example there, and whether it breaks a guard made there."""
+        places = {
+            (d.location.path, d.location.line) for d in divergences(self.eager.base.observation, [run.observation])
+        }
+        guards = [g for g in self.found.export.guards if g.frames and (g.frames[0].path, g.frames[0].line) == self.line]
+        return self.line in places, any(guard.holds(run.leaves) is False for guard in guards)
+
+
+def _finite(run: Run) -> bool:
+    return all(bool(t.isfinite().all()) for t in run.outputs if t.is_floating_point() or t.is_complex())
+
+
+def _only(wanted: str, make: Callable[[torch.Tensor], torch.Tensor], name: str, leaf: torch.Tensor) -> torch.Tensor:
+    return make(leaf) if name == wanted else leaf
+
+
+def _emptied(start: int, length: int, tensor: torch.Tensor) -> torch.Tensor:
+    flat = tensor.clone().contiguous().view(-1)
+    flat[start : start + length] = 0
+    return flat.view(tensor.shape)
+
+
+def _leveled(tensor: torch.Tensor) -> torch.Tensor:
+    """The largest value everywhere."""
+    if not tensor.numel() or not tensor.is_floating_point():
+        return tensor
+    return tensor.flatten()[tensor.abs().argmax()].expand(tensor.shape).clone()
+
+
+def _rounded(digits: int, tensor: torch.Tensor) -> torch.Tensor:
+    return torch.round(tensor, decimals=digits) if tensor.is_floating_point() else tensor
+
+
+def _round(tensor: torch.Tensor) -> torch.Tensor:
+    """One digit of the largest value, and zeros."""
+    largest = float(tensor.abs().max()) if tensor.numel() and tensor.is_floating_point() else 0.0
+    if not 0.0 < largest < math.inf:
+        return tensor
+    return torch.round(tensor.double(), decimals=-math.floor(math.log10(largest))).to(tensor.dtype)
+
+
+# The simplest first.
+_PLAIN: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (torch.zeros_like, torch.ones_like, _leveled)
+_ROUND: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    _round,
+    *(partial(_rounded, digits) for digits in _DIGITS),
+)

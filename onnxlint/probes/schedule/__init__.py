@@ -1,0 +1,1 @@
+"""Which models are probed, when and where."""

@@ -1,0 +1,230 @@
+"""Runs probes, each in a process of its own, and yields results as they finish. Imports no torch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Lock
+from types import MappingProxyType, TracebackType
+from typing import IO
+
+import onnxlint
+from onnxlint.base.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.probes.live.snapshot import ENVIRONMENT
+from onnxlint.probes.process import process_ends
+from onnxlint.probes.process.isolate import Server, ServerFailedError, run_isolated
+from onnxlint.probes.process.process_ends import Death
+
+RUNNER = "onnxlint.probes.process.worker:run_probe"
+_PATIENCE = 10.0  # seconds for the server to end what models have left
+_HOME = str(Path(onnxlint.__file__).parent.parent)
+# `-P` and this order: nothing in the working directory, or beside onnxlint, may stand in for a module of Python's own.
+_START = (
+    "import sys; home = sys.argv[2]; sys.path.insert(0, home); import onnxlint.probes; sys.path.remove(home); "
+    "home in sys.path or sys.path.append(home); from onnxlint.probes import forkserver; forkserver.main()"
+)
+
+
+def environment() -> dict[str, str]:
+    """The variables that a model sees."""
+    return {**os.environ, **ENVIRONMENT}
+
+
+class ForkServer:
+    """The warm process that forks a child for every probe. `start` does not wait until it is warm."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._errors: IO[bytes] | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the server unless it is running. Raises ServerFailedError where processes cannot fork."""
+        if not hasattr(os, "fork"):
+            raise ServerFailedError("probing needs an operating system that can fork: Linux or macOS")
+        with self._lock:
+            self._start()
+
+    def _start(self) -> socket.socket:
+        if self._control is not None and self._process is not None and self._process.poll() is None:
+            return self._control
+        if self._closed:
+            raise ServerFailedError("the pool is closed")
+        self._forget()
+        ours, theirs = socket.socketpair()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, str(theirs.fileno()), _HOME, str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                pass_fds=(theirs.fileno(),),
+                env=environment(),
+                start_new_session=True,  # Ctrl-C reaches us alone; we end the server
+            )
+        self._control = ours
+        return ours
+
+    def fork(self, request: bytes, fds: Sequence[int]) -> None:
+        """Ask for a child that gets these descriptors, starting the server where there is none."""
+        self.start()
+        with self._lock:
+            try:
+                socket.send_fds(self._start(), [request], fds)
+            except BrokenPipeError:  # it has died since
+                self._forget()
+                socket.send_fds(self._start(), [request], fds)
+
+    def failure(self) -> str:
+        """Return what the server said last, in one line."""
+        if self._errors is None:
+            return "it was not started"
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else "it ended without a word"
+
+    def close(self) -> None:
+        """End the server and everything that it has started; returns at once if there is none."""
+        with self._lock:
+            self._closed = True
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._control is not None:
+            self._control.close()  # which the server sees, and ends what it has started
+        if self._process is not None:
+            try:
+                self._process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if self._errors is not None:
+            self._errors.close()
+        self._control = self._process = self._errors = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    model: str
+    name: str
+
+
+class ProbePool:
+    """A context manager that runs probes; leaving it ends every process that it has started."""
+
+    def __init__(self, runner: str = RUNNER, live: Mapping[str, Server] = MappingProxyType({})) -> None:
+        """`runner` is `module:function`, what the child calls with the probe and a way to publish partial results.
+
+        `live` are the processes that have live models, by the name that probes give in `Probe.live`.
+        """
+        self._runner = runner
+        self._live = live
+        self._server = ForkServer()
+        self._stop = Event()
+
+    def __enter__(self) -> ProbePool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._server.close()
+
+    def warm(self) -> None:
+        """Start the fork server in the background; returns at once. Probes wait for it, nothing else does."""
+        with contextlib.suppress(ServerFailedError):  # told with the first probe
+            self._server.start()
+
+    def run(
+        self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
+    ) -> Iterator[ProbeResult]:
+        """Yield the results alone, as `run_each` does."""
+        for _, result in self.run_each(probes, jobs=jobs, on_stage=on_stage):
+            yield result
+
+    def run_each(
+        self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
+    ) -> Iterator[tuple[Probe, ProbeResult]]:
+        """Yield every probe with its result as it finishes, `jobs` of them at a time.
+
+        `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the processes are ended, what is
+        known of the models that were running is yielded, and then KeyboardInterrupt is raised.
+        """
+        events: queue.SimpleQueue[_Stage | Future[str]] = queue.SimpleQueue()
+        executor = ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe")
+        waiting: dict[Future[str], Probe] = {}
+        try:
+            for probe in probes:
+                future = executor.submit(self._run_one, probe, jobs, events)
+                waiting[future] = probe
+                future.add_done_callback(events.put)
+            while waiting:
+                event = events.get()
+                if isinstance(event, Future):
+                    probe = waiting.pop(event)
+                    yield probe, _outcome(event, probe)
+                elif on_stage is not None:
+                    on_stage(event.model, event.name)
+        except KeyboardInterrupt:
+            self._stop.set()
+            executor.shutdown(wait=True, cancel_futures=True)
+            for future, probe in waiting.items():
+                if not future.cancelled():
+                    yield probe, _outcome(future, probe)
+            raise
+        finally:
+            if waiting:  # nobody wants the rest: the iterator was closed
+                self._stop.set()
+            executor.shutdown(wait=True, cancel_futures=True)
+
+    def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[_Stage | Future[str]]) -> str:
+        return run_isolated(
+            json.dumps(to_json(limited(probe, jobs))),
+            self._runner,
+            self._server if probe.live is None else self._live[probe.live],
+            lambda name: events.put(_Stage(probe.name, name)),
+            self._stop,
+        )
+
+
+def limited(probe: Probe, jobs: int) -> Probe:
+    """Give the probe a limit of memory if it has none."""
+    if probe.memory is not None:
+        return probe
+    from onnxlint.probes.process import memory  # here, because psutil comes with the `dynamic` extra
+
+    return replace(probe, memory=memory.default_limit(jobs))
+
+
+def _outcome(future: Future[str], probe: Probe) -> ProbeResult:
+    try:
+        return from_json(ProbeResult, json.loads(future.result()))
+    except (ServerFailedError, ModuleNotFoundError) as error:
+        return not_started(probe, error)
+    except Exception as error:  # noqa: BLE001 - a fault of ours, told with its probe, costs no other model its own
+        sentence = f"onnxlint's own watch of the process failed with {type(error).__name__}: {error}"
+        return process_ends.result_of(probe, None, Death(Outcome.CRASH, sentence, "", internal=True))
+
+
+def not_started(probe: Probe, error: Exception) -> ProbeResult:
+    """Say why there was no process to run a probe."""
+    reason = f"the process that runs probes could not start: {error}"
+    remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
+    declared = probe.asked_for
+    return ProbeResult(
+        ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared)
+    )

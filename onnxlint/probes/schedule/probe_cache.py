@@ -1,0 +1,128 @@
+"""Results of earlier probes: taken over where nothing that they hang on has changed. Runs in the main process."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from onnxlint.base.cache import Store, digest
+from onnxlint.base.records import Depends, ModelStatus, Outcome, Probe, ProbeResult, to_json
+from onnxlint.probes.common import stamps
+
+KIND = "probes"
+PLANS = "probed"
+_PASSING = {Outcome.TIMEOUT, Outcome.CRASH}  # the next run may have more time, memory or luck
+_LIBRARIES = ("TORCH", "ONNX", "ORT_", "OMP_", "MKL_", "PYTHON", "LD_")  # variables that these read before any model
+_PACKAGE = (".dist-info", ".egg-info", ".egg-link", ".pth")
+_result = msgspec.json.Decoder(ProbeResult)
+_keys = msgspec.json.Decoder(list[str])
+
+
+class Answers:
+    """The results in a store, and what they hang on, looked at once in a run. `environment` is that of the worker."""
+
+    def __init__(self, store: Store, environment: Mapping[str, str], where: str = "") -> None:
+        """`where` names the machines that probe, if it is not this one."""
+        self._store = store
+        self._environment = environment
+        self._where = where
+        self._stamps: dict[str, str] = {}
+
+    def get(self, probe: Probe) -> ProbeResult | None:
+        """The result of the same probe of the same model, or None."""
+        result = self._read(self._key(probe)) if self._store.usable else None
+        return result if result is not None and result.report.name == probe.name else None
+
+    def put(self, probe: Probe, result: ProbeResult) -> bool:
+        """Keep a result, unless it may change although nothing that was seen does; tell whether it is kept."""
+        depends = result.depends
+        if not self._store.usable or depends is None or depends.unseen or not _lasting(result):
+            return False
+        files = dict(depends.files)
+        for path in _proof(result, probe.root):
+            files[path] = stamps.of_file(path)
+        told = replace(result, depends=replace(depends, files=files))
+        try:
+            payload = msgspec.json.encode(told)
+        except UnicodeEncodeError:  # a path that is no text
+            return False
+        self._store.put(KIND, self._key(probe), payload)
+        return True
+
+    def all_there(self, plan: bytes) -> bool:
+        """Whether the last run with this plan kept all that it probed, and all of it still holds."""
+        payload = self._store.get(PLANS, plan) if self._store.usable else None
+        try:
+            keys = [bytes.fromhex(key) for key in _keys.decode(payload or b"")]
+        except ValueError:
+            return False
+        return all(self._read(key) is not None for key in keys)
+
+    def remember(self, plan: bytes, probes: Sequence[Probe]) -> None:
+        """Keep what was probed under this plan, for `all_there`."""
+        self._store.put(PLANS, plan, json.dumps([self._key(probe).hex() for probe in probes]).encode())
+
+    def _key(self, probe: Probe) -> bytes:
+        return digest(
+            json.dumps(to_json(probe), sort_keys=True), _surroundings(), self._where, *_settings(self._environment)
+        )
+
+    def _read(self, key: bytes) -> ProbeResult | None:
+        payload = self._store.get(KIND, key)
+        if payload is None:
+            return None
+        try:
+            result = _result.decode(payload)
+        except (msgspec.MsgspecError, RecursionError):
+            return None
+        return result if result.depends is not None and self._holds(result.depends) else None
+
+    def _holds(self, depends: Depends) -> bool:
+        return all(
+            stamps.of_variable(self._environment, name) == stamp for name, stamp in depends.environment.items()
+        ) and all(self._stamp(path) == stamp for path, stamp in depends.files.items())
+
+    def _stamp(self, path: str) -> str:
+        if path not in self._stamps:
+            self._stamps[path] = stamps.of_file(path)
+        return self._stamps[path]
+
+
+def _lasting(result: ProbeResult) -> bool:
+    outcomes = {cell.outcome for cell in result.report.exporters.values()}
+    done = not any(notice.level == "error" for notice in result.notices)  # not so: a runtime that is not there
+    return done and result.report.status is ModelStatus.PROBED and not outcomes & _PASSING
+
+
+def _proof(result: ProbeResult, root: str) -> Iterator[str]:
+    """The files of the counterexamples that a result names: a verdict without them is none."""
+    for evidence in result.evidence:
+        if evidence.repro is not None:
+            folder = Path(root, evidence.repro).parent
+            yield str(folder)
+            yield from (str(path) for path in sorted(folder.iterdir()) if path.is_file())
+
+
+def _settings(environment: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith(_LIBRARIES)]
+
+
+@cache
+def _surroundings() -> str:
+    """The machine, and every package that is installed, with its version."""
+    found: set[str] = set()
+    for folder in filter(stamps.installed, sys.path):
+        try:
+            found.update(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(_PACKAGE))
+        except OSError:  # on the path, and not there
+            continue
+    machine = (platform.system(), platform.release(), platform.machine(), *platform.libc_ver())
+    return "\n".join((*machine, *sorted(found)))  # platform.platform() starts `uname`, whichever PATH names

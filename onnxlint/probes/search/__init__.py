@@ -1,0 +1,1 @@
+"""Inputs that take another branch."""

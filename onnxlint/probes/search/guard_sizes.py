@@ -1,0 +1,71 @@
+"""Sizes that dynamo's guards rule out, which no variation tried: there a branch on a size takes its other arm.
+
+`if x.shape[1] < 512:` is not turned by 1, 3 and 5. Dynamo notes what it assumed of the sizes at such a line, so the
+next size on the other side is known, and a run of eager PyTorch and of each export there tells whether the arm matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import sympy
+
+from onnxlint.base.records import Probe
+from onnxlint.probes.common import stages
+from onnxlint.probes.common.costs import RUNS
+from onnxlint.probes.examples.examples import ProbeFailure
+from onnxlint.probes.examples.vary import example_sizes, resized
+from onnxlint.probes.exporters import Export, Guard
+from onnxlint.probes.observe.eager import Eager, execute
+
+_MOST = 4  # sizes of one model: each costs a run in eager and one of every exported file
+_LARGEST = 8192
+
+
+def try_other_sides(probe: Probe, eager: Eager, export: Export) -> None:
+    """Run eager on sizes for which a guard does not hold; those that it accepts join `eager.runs`."""
+    sizes = example_sizes(eager.example)
+    known = {tuple(sorted(run.sizes.items())) for run in (*eager.accepted, *eager.rejected)}
+    left = _MOST
+    for guard in export.guards:
+        if not guard.frames or any(guard.holds(run.leaves) is False for run in (*eager.accepted, *eager.rejected)):
+            continue
+        for dim, size in _beyond(guard, eager, sizes):
+            changed = {**sizes, dim: size}
+            key = tuple(sorted(changed.items()))
+            seconds = eager.pace * max(1.0, size / sizes[dim])
+            if key in known or left == 0 or seconds > eager.costs.left(RUNS):
+                continue
+            known.add(key)
+            left -= 1
+            stages.stage(f"running {dim}={size} in eager PyTorch")
+            try:
+                variation = resized(probe, eager.model, eager.example, changed, f"{dim}={size}")
+            except ProbeFailure:  # the user's own `vary` makes no inputs of this size
+                continue
+            model = eager.inference() if eager.mutated else eager.model
+            run = execute(model, eager.example, variation, probe.root)
+            if run.observation.error is None:
+                eager.runs.append(run)
+                break
+
+
+def _beyond(guard: Guard, eager: Eager, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """The dims that a guard speaks of, each with the sizes nearest to the example's for which it does not hold."""
+    dims: dict[Any, str] = {}
+    for symbol in guard.expression.free_symbols:
+        leaf, axis = guard.symbols.get(str(symbol), ("", 0))
+        dim = eager.example.dynamic.get(leaf, {}).get(axis)
+        if dim is None:
+            return
+        dims[symbol] = dim
+    for dim in sorted(set(dims.values())):
+        others = {symbol: sizes[d] for symbol, d in dims.items() if d != dim}
+        alone = guard.expression.subs(others)
+        mine = [symbol for symbol, d in dims.items() if d == dim]
+        numbers = {int(n) for n in alone.atoms(sympy.Integer)} | {sizes[dim]}
+        near = {n + step for n in numbers for step in (-1, 0, 1)}
+        for size in sorted((n for n in near if 0 < n <= _LARGEST), key=lambda n: (abs(n - sizes[dim]), n)):
+            if str(alone.subs(dict.fromkeys(mine, size))) == "False":
+                yield dim, size

@@ -1,0 +1,1 @@
+"""What several report formats share."""

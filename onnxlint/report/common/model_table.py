@@ -1,0 +1,148 @@
+"""The table models × exporters, and the models that were not probed, with the reason and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from onnxlint.base.records import EXPORTERS, ExporterResult, ModelReport, ModelStatus, Outcome
+from onnxlint.report.common import words
+
+_SHORT = 160  # cells of the reason why a model that nobody declared was not probed
+
+
+def model_table(models: Sequence[ModelReport], *, seconds: bool = True, latency: bool = True) -> Table:
+    """One row per probed model: `✓ ok` or `✗` what went wrong, the line at fault and the `seconds` of the export.
+
+    `latency` adds the runtime's over eager's, for each exporter in their order.
+    """
+    probed, exporters = _probed(models)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, border_style="dim")
+    table.add_column("model", overflow="fold", min_width=16)
+    for exporter in exporters:
+        table.add_column(words.exporter_name(exporter), overflow="fold", min_width=14)
+    latency &= any(_ratio(model, name) for model in probed for name in exporters)
+    if latency:
+        table.add_column("time / eager's", no_wrap=True)
+    for model in probed:
+        cells = [_cell(model, name, seconds) for name in exporters]
+        if latency:
+            cells.append(Text(" · ".join(_ratio(model, name) or "–" for name in exporters)))
+        table.add_row(Text(words.model_name(model)), *cells)
+    return table
+
+
+def slower(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """Each export that is slower than eager PyTorch, and what takes the time."""
+    for model in _probed(models)[0]:
+        for exporter, result in model.exporters.items():
+            if result.latency is None or not result.latency.slowest:
+                continue
+            parts = []
+            for nodes in result.latency.slowest:
+                at = nodes.location
+                place = f" ({words.clean(PurePath(at.path).name)}:{at.line})" if at is not None and at.path else ""
+                parts.append(f"{words.clean(nodes.operator)} {nodes.share:.0%}{place}")
+            line = Text(words.model_name(model), "bold").append(f", {words.exporter_name(exporter)}: ", "none")
+            yield line.append(
+                f"takes {result.latency.ratio:.2g} times as long as eager PyTorch: {', '.join(parts)}", "none"
+            )
+
+
+def _ratio(model: ModelReport, exporter: str) -> str:
+    result = model.exporters.get(exporter)
+    return "" if result is None or result.latency is None else f"{result.latency.ratio:.2f}×"
+
+
+def model_list(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """The same as a list, for where the table does not fit."""
+    probed, exporters = _probed(models)
+    for model in probed:
+        yield Text.styled(words.model_name(model), "bold")
+        for exporter in exporters:
+            yield Text(f"  {words.exporter_name(exporter):<11}  ").append_text(_cell(model, exporter))
+
+
+def model_line(model: ModelReport) -> Text:
+    """The same of one model in a line; why, where it was not probed."""
+    line = Text.styled(words.model_name(model), "bold")
+    if model.status is ModelStatus.NOT_PROBED:
+        return line.append(f"  – not probed: {words.clean(model.reason or '')}", style="yellow")
+    for exporter in (name for name in EXPORTERS if name in model.exporters):
+        line.append(f"  {words.exporter_name(exporter)} ").append_text(_cell(model, exporter))
+    return line
+
+
+def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """Each model that was not probed: the reason, then the lines of configuration that would let us."""
+    waiting = [model for model in models if model.status is ModelStatus.NOT_PROBED]
+    if not waiting:
+        return
+    yield Text.styled("Not probed", "bold yellow")
+    for model in waiting:
+        if model.assumed is not None:  # we tried, and nobody had asked: a line is enough
+            continue
+        head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
+        if model.path:
+            head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
+        yield head
+        yield Text("    " + words.clean(model.reason or "no reason was recorded"))
+        if model.remedy:
+            yield Text.styled("    to probe it:", "dim")
+            for line in model.remedy.splitlines():
+                yield Text.styled("      " + words.visible(line.rstrip()), "green")
+    quiet = [model for model in waiting if model.assumed is not None]
+    for model in quiet:
+        head = Text.styled("  – ", "yellow").append(words.model_name(model), style="bold")
+        head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
+        yield head.append("  " + words.cut(words.plain(model.reason or ""), _SHORT), style="dim")
+    if quiet:
+        yield Text.styled("    `onnxlint init` writes the configuration to start from", "dim")
+    yield Text("")
+
+
+def assumptions(models: Sequence[ModelReport]) -> Iterator[Text]:
+    """The inputs that nobody declared, as configuration would declare them."""
+    guessed = [m for m in models if m.status is ModelStatus.PROBED and m.assumed is not None and m.assumed.inputs]
+    if not guessed:
+        return
+    yield Text.styled("Assumed inputs", "bold").append(" (`onnxlint init` writes them as configuration)", style="dim")
+    for model in guessed:
+        assert model.assumed is not None
+        given = {**model.assumed.inputs, **{name: repr(value) for name, value in model.assumed.values.items()}}
+        line = Text("  ").append(words.model_name(model), style="bold")
+        yield line.append("  " + words.clean(", ".join(f"{name}: {spec}" for name, spec in given.items())))
+        if model.assumed.sizes:
+            sizes = (f"{dim} {', '.join(map(str, values))}" for dim, values in model.assumed.sizes.items())
+            yield Text.styled("    PyTorch takes also " + words.clean("; ".join(sizes)), "dim")
+    yield Text("")
+
+
+def _probed(models: Sequence[ModelReport]) -> tuple[list[ModelReport], list[str]]:
+    """The probed models and the exporters that any of them has a result for."""
+    probed = [model for model in models if model.status is ModelStatus.PROBED]
+    return probed, [name for name in EXPORTERS if any(name in model.exporters for model in probed)]
+
+
+def _cell(model: ModelReport, exporter: str, seconds: bool = True) -> Text:
+    result = model.exporters.get(exporter)
+    if result is None or result.outcome is Outcome.SKIPPED:
+        return Text.styled("– skipped", "dim")
+    label = words.OUTCOME_LABELS[result.outcome]
+    good = result.outcome is Outcome.OK
+    cell = Text.styled("✓ " if good else "✗ ", "bold green" if good else "bold red")
+    cell.append(label, style="green" if good else "red")
+    return cell.append(_where(result, seconds), style="dim")
+
+
+def _where(result: ExporterResult, seconds: bool) -> str:
+    parts = []
+    if result.location is not None and result.location.path:
+        parts.append(f"{words.clean(PurePath(result.location.path).name)}:{result.location.line}")
+    if seconds and result.seconds:
+        parts.append(words.seconds(result.seconds))
+    return "".join(f" · {part}" for part in parts)

@@ -1,0 +1,414 @@
+"""The words that several formats share: outcomes, amounts, the summary sentence; and text made safe to print."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from onnxlint.base.records import (
+    EXPORTERS,
+    Cause,
+    Evidence,
+    ExporterResult,
+    Finding,
+    ModelReport,
+    ModelStatus,
+    Outcome,
+    Report,
+    Safety,
+    Severity,
+    Sides,
+    VerdictKind,
+)
+
+LONGEST_DETAIL = 300  # characters of an exporter's own message
+_MOST_FILES = 3  # that one line names
+
+EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
+
+# What becomes of a model in one exporter, as a predicate of that exporter.
+OUTCOME_SENTENCES: Mapping[Outcome, str] = {
+    Outcome.OK: "exports, and agrees with PyTorch",
+    Outcome.WRONG_VALUES: "exports, wrong values on other inputs",
+    Outcome.SHAPE_ERROR: "exports, fails on other sizes",
+    Outcome.STATIC_DIM: "exports, but freezes a dynamic dimension",
+    Outcome.EXPORT_ERROR: "refuses to export",
+    Outcome.RUNTIME_ERROR: "exports a graph that ONNX Runtime refuses",
+    Outcome.NONDETERMINISTIC: "exports, different values on every run",
+    Outcome.TIMEOUT: "does not finish in time",
+    Outcome.CRASH: "crashes",
+    Outcome.EAGER_ERROR: "PyTorch itself fails before any export",
+    Outcome.SKIPPED: "was not run",
+}
+OUTCOME_LABELS: Mapping[Outcome, str] = {
+    Outcome.OK: "ok",
+    Outcome.WRONG_VALUES: "wrong values",
+    Outcome.SHAPE_ERROR: "fails on other inputs",
+    Outcome.STATIC_DIM: "frozen dimension",
+    Outcome.EXPORT_ERROR: "refused",
+    Outcome.RUNTIME_ERROR: "runtime error",
+    Outcome.NONDETERMINISTIC: "nondeterministic",
+    Outcome.TIMEOUT: "timeout",
+    Outcome.CRASH: "crash",
+    Outcome.EAGER_ERROR: "eager error",
+    Outcome.SKIPPED: "skipped",
+}
+VERDICT_WORDS: Mapping[VerdictKind, str] = {
+    VerdictKind.CONFIRMED: "confirmed",
+    VerdictKind.SUSPECTED: "suspected",
+    VerdictKind.NOT_REPRODUCED: "not reproduced",
+}
+
+_BY_SEVERITY = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+
+# What the search for an input that takes the other branch came to; it is told of eager PyTorch, and fails nobody.
+_SEARCH_SENTENCES: Mapping[Outcome, str] = {
+    Outcome.OK: "searched for the other branch",
+    Outcome.SKIPPED: "no input that takes the other branch was found",
+}
+
+# What a variation of the values is called; the label itself (`values[small#5]`) stays in the machine formats.
+MODES: Mapping[str, str] = {
+    "normal": "other random values",
+    "scaled": "larger values",
+    "negative": "negative values",
+    "positive": "positive values",
+    "small": "small values",
+    "zeros": "zeros",
+    "equal": "equal values",
+    "huge": "extreme values",
+    "constant": "one constant everywhere",
+    "edges": "first and last indices",
+    "full": "a full mask",
+    "empty": "an empty mask",
+    "ragged": "a ragged mask",
+}
+_LAYOUTS: Mapping[str, str] = {"strided": "inputs that are not contiguous", "expanded": "broadcast inputs"}
+
+_MODE = re.compile(r"values\[(\w+)#\d+\]")
+_LAYOUT = re.compile(r"layout\[(\w+)\]")
+_SEARCHED = re.compile(r"search\[([^\]]*)\]\S*")
+_LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")  # no width, or none to see
+_ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
+
+
+def hidden(finding: Finding) -> bool:
+    """Whether the finding shows only with `--show all`."""
+    return finding.severity is Severity.NOTE or finding.verdict is VerdictKind.NOT_REPRODUCED
+
+
+def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
+    """A key that sorts the worst first: what is confirmed, then by severity, then in source order."""
+    span = finding.span
+    confirmed = finding.verdict is VerdictKind.CONFIRMED
+    return not confirmed, _BY_SEVERITY.index(finding.severity), span.path, span.line, span.column, finding.code
+
+
+def exporters_of(finding: Finding) -> list[str]:
+    """Every exporter that the finding says something about, in the order of the tables."""
+    named = {*finding.effects, *(evidence.exporter for evidence in finding.evidence)}
+    return [name for name in (*EXPORTERS, "eager") if name in named] + sorted(named - {*EXPORTERS, "eager"})
+
+
+def exporter_name(exporter: str) -> str:
+    """How an exporter is written in a sentence."""
+    return EXPORTER_NAMES.get(exporter, clean(exporter))
+
+
+def outcome_of(finding: Finding, exporter: str) -> tuple[Outcome | None, bool]:
+    """The outcome in one exporter, and whether it was measured (else it is what the rule says)."""
+    measured = [evidence.symptom for evidence in finding.evidence if evidence.exporter == exporter]
+    if measured:
+        return next((symptom for symptom in measured if symptom is not Outcome.OK), measured[0]), True
+    return finding.effects.get(exporter), False
+
+
+def effect(finding: Finding, exporter: str) -> str:
+    """The outcome in one exporter as a predicate; wrong values on the example itself are said to be so."""
+    outcome, _ = outcome_of(finding, exporter)
+    if outcome is None:
+        return ""
+    if exporter == "eager" and outcome in _SEARCH_SENTENCES:
+        return _SEARCH_SENTENCES[outcome]
+    if outcome is Outcome.WRONG_VALUES and any(
+        e.exporter == exporter and e.symptom is outcome and e.variation == "example" for e in finding.evidence
+    ):
+        return "exports, wrong values on the example itself"
+    seen = [e.variation for e in finding.evidence if e.exporter == exporter and e.symptom is outcome]
+    if (
+        outcome is Outcome.SHAPE_ERROR
+        and seen
+        and all(_MODE.search(label) or _SEARCHED.search(label) for label in seen)
+    ):
+        return "exports, fails on other values"
+    seen_in = {e.runtime for e in finding.evidence if e.exporter == exporter and e.symptom is outcome}
+    named = seen_in.pop() if len(seen_in) == 1 else ""
+    return OUTCOME_SENTENCES[outcome].replace("ONNX Runtime", named or "ONNX Runtime")
+
+
+def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]:
+    """The failures of exporters that no finding accounts for: (model, exporter, result)."""
+    harmless = (Outcome.OK, Outcome.SKIPPED)
+    told = {(e.model, e.exporter) for f in report.findings for e in f.evidence if e.symptom not in harmless}
+    return [
+        (model, exporter, result)
+        for model in report.models
+        if model.status is ModelStatus.PROBED
+        for exporter, result in model.exporters.items()
+        if result.outcome not in harmless and not told & {(model.name, exporter), (model.name, "eager")}
+    ]
+
+
+def model_name(model: ModelReport) -> str:
+    """The name of a model, and in which way it is called where there is more than one."""
+    return clean(f"{model.name} ({model.way})" if model.way else model.name)
+
+
+def nothing(report: Report) -> str:
+    """What a report without a finding may say: nothing was found in what was looked at, which may not be all."""
+    rest = sum(model.status is ModelStatus.NOT_PROBED for model in report.models)
+    if unexplained(report):
+        return "No finding explains what failed."
+    if report.interrupted or any(diagnostic.level == "error" for diagnostic in report.diagnostics):
+        return "Nothing was found as far as the run got."
+    if rest == len(report.models):
+        return "Nothing was found in the source; no model was probed."
+    if rest:
+        return f"Nothing was found; {count(rest, 'model')} {'was' if rest == 1 else 'were'} not probed."
+    return "Nothing was found."
+
+
+def proven(report: Report) -> bool:
+    """Whether a report without a finding says that the models export well: all of them were probed, to the end."""
+    broken = report.interrupted or any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    return not broken and bool(report.models) and all(m.status is ModelStatus.PROBED for m in report.models)
+
+
+def failure_sentence(model: ModelReport, exporter: str, result: ExporterResult) -> str:
+    """What happened to a model in an exporter, in one sentence of plain text."""
+    told = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
+    return f"{model_name(model)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {told}"
+
+
+def error_size(evidence: Evidence) -> str:
+    """How far off the export was, or an empty string where no values were compared."""
+    parts = []
+    if evidence.max_abs is not None:
+        parts.append(f"max abs error {number(evidence.max_abs)}")
+    if evidence.max_rel is not None:
+        parts.append(f"relative {number(evidence.max_rel)}")
+    return ", ".join(parts)
+
+
+def variation(evidence: Evidence) -> str:
+    """On which input it was seen, in words; empty where that does not matter."""
+    told = re.sub(r"^example\b", "the example", evidence.variation)
+    told = re.sub(r"^all-sizes$", "other sizes of every dim", told)
+    told = re.sub(r"^small-sizes$", "short sizes of every dim", told)
+    told = re.sub(r"^equal-sizes$", "equal sizes of two dims", told)
+    told = _LAYOUT.sub(lambda found: _LAYOUTS.get(found[1], found[0]), told)
+    told = _SEARCHED.sub(r"an input that the search found for \1", told)
+    told = clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
+    told = f"{told} (reduced)" if evidence.reduced else told
+    return f"{told} in {evidence.runtime}" if evidence.runtime and told else told
+
+
+def observed(evidence: Evidence) -> str:
+    """What was seen, without terminal escapes; long numbers are rounded."""
+    return cut(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
+
+
+def sides(told: Sides) -> str:
+    """Who agrees with whom: `PyTorch | traced graph, ONNX Runtime`; those that refuse come last."""
+    groups = [clean(", ".join(folded(group))) for group in told.groups]
+    refusing = [f"{side} refuses" for side in folded(list(told.refused))]
+    return " | ".join([*groups, *refusing])
+
+
+def unknown_sides(told: Sides) -> str:
+    """Which sides could not be asked, and why."""
+    return "; ".join(f"{clean(side)} ({cut(plain(reason), 120)})" for side, reason in told.unknown.items())
+
+
+def folded(names: Sequence[str]) -> list[str]:
+    """Both ways to run one runtime as one."""
+    plainly = " without optimizations"
+    both = {name for name in names if f"{name}{plainly}" in names}
+    return [
+        f"{name} with and{plainly}" if name in both else name
+        for name in names
+        if name.removesuffix(plainly) not in both or name in both
+    ]
+
+
+def number(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:.3g}" if math.isfinite(value) else str(value)
+
+
+def seconds(value: float) -> str:
+    """A duration as a person says it: 0.4 s, 41 s, 2 min 5 s."""
+    if value < 9.95:
+        return f"{value:.1f} s"
+    whole = round(value)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def count(amount: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
+    """The one line at the end: what was found, what was looked at and, where `timed`, how long it took."""
+    shown = [finding for finding in report.findings if show_all or not hidden(finding)]
+    concealed = len(report.findings) - len(shown)
+    tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
+    found = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
+    if concealed:
+        found += f" ({count(concealed, 'note')} hidden, --show all)"
+    if report.known:
+        found += f" ({report.known} in the baseline)"
+    failures = len(unexplained(report))
+    if failures:
+        found += f", {count(failures, 'export')} failed without a finding"
+    took = f"; {seconds(report.seconds)}" if timed else ""
+    return f"{found} in {count(report.files, 'file')}; {_models(report)}{took}"
+
+
+def fixes(report: Report, *, show_all: bool) -> str:
+    """What was fixed, and what could be, in one line; empty where there is neither."""
+    mended = [f for f in report.findings if f.fix is not None and f.fix.edits and (show_all or not hidden(f))]
+    if report.captured:  # nothing but `check` fixes, and a cell of a notebook is no file
+        mended = [f for f in mended if os.path.isfile(f.span.path)]
+    safe = sum(f.fix is not None and f.fix.safety is Safety.SAFE for f in mended)
+    unsafe = len(mended) - safe
+    with_safe, with_unsafe = "--fix", "--fix --unsafe-fixes"
+    if report.captured:
+        files = sorted({shlex.quote(visible(f.span.path)) for f in mended})
+        named = " ".join(files) if len(files) <= _MOST_FILES else "…"
+        with_safe, with_unsafe = (f"`onnxlint check {flags} {named}`" for flags in (with_safe, with_unsafe))
+    parts = []
+    if report.fixed:
+        codes = ", ".join(f"{number} {code}" for code, number in sorted(report.fixed.items()))
+        parts.append(f"fixed {sum(report.fixed.values())} ({codes})")
+    if safe:
+        parts.append(f"{safe} {'fix' if safe == 1 else 'fixes'} available with {with_safe}")
+    if unsafe and parts:
+        parts.append(f"{unsafe} more with --unsafe-fixes")
+    elif unsafe:
+        parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with {with_unsafe}")
+    told = "; ".join(parts)
+    return told[:1].upper() + told[1:]
+
+
+def reproductions(report: Report, *, show_all: bool) -> str:
+    """How to see again what confirmed findings show, in one line; empty where no counterexample was kept."""
+    shown = [f for f in report.findings if f.verdict is VerdictKind.CONFIRMED and (show_all or not hidden(f))]
+    shown = [f for f in shown if any(e.repro for e in f.evidence)]
+    if not shown:
+        return ""
+    scripts = list(dict.fromkeys(e.repro for f in shown for e in most_telling(f.evidence) if e.repro))
+    kept = PurePath(scripts[0]).parent
+    where = (
+        "" if kept.parts[-3:-1] == (".onnxlint", "repro") else f" --repro-dir {shlex.quote(clean(str(kept.parent)))}"
+    )
+    verb = "has a reproduction" if len(shown) == 1 else "have reproductions"
+    more = f"; {len(scripts) - 1} more with `onnxlint repro`" if len(scripts) > 1 else ""
+    command = f"onnxlint repro {shlex.quote(clean(kept.name))}{where}"
+    return f"{count(len(shown), 'confirmed finding')} {verb}: `{command}`{more}"
+
+
+def _models(report: Report) -> str:
+    probed = sum(model.status is ModelStatus.PROBED for model in report.models)
+    rest = len(report.models) - probed
+    if not report.models:
+        return "no model probed"
+    told = f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
+    if report.unchanged:  # what it says was found out earlier: a reader who doubts it has to know
+        told += f" ({report.unchanged} unchanged since an earlier run)"
+    return told
+
+
+def clean(text: str) -> str:
+    """One line that is safe on a terminal: white space folded, escape sequences and control characters made visible."""
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    """The text with every character that could steer a terminal, or turn the line around, replaced by a visible one."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _harmless(c) else _picture(c) for c in text)
+
+
+def plain(text: str) -> str:
+    """One line without terminal escape sequences: for messages of other programs, which colour their output."""
+    return clean(_ANSI.sub("", text))
+
+
+def cut(text: str, limit: int) -> str:
+    """The text, at most `limit` characters long."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def sentence_of(finding: Finding) -> str:
+    """The finding in one paragraph of plain text, for formats that have no room for a frame."""
+    told = (f"{name}: {what}." for name, what in effects_of(finding))
+    return " ".join([clean(finding.message).rstrip(".") + ".", *told])
+
+
+def effects_of(finding: Finding) -> list[tuple[str, str]]:
+    """What became of it in each exporter of which something is known: the exporter's name, and a predicate."""
+    found = []
+    for exporter in exporters_of(finding):
+        outcome, measured = outcome_of(finding, exporter)
+        if outcome is None or (outcome is Outcome.OK and not measured):
+            continue
+        name = exporter_name(exporter) + ("" if measured else " (expected)")
+        found.append((name, effect(finding, exporter) + _measure(finding, exporter)))
+    return found
+
+
+def _measure(finding: Finding, exporter: str) -> str:
+    of_exporter = [evidence for evidence in finding.evidence if evidence.exporter == exporter]
+    if not of_exporter:
+        return ""
+    worst = most_telling(of_exporter)[0]
+    parts = [f"on {variation(worst)}" if worst.variation else "", error_size(worst)]
+    told = ", ".join(part for part in parts if part)
+    return f" ({told}, {clean(worst.model)})" if told else f" ({clean(worst.model)})"
+
+
+def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Failures first; among them what the exporter itself says, then the largest error, then what can be re-run."""
+    return sorted(
+        evidence,
+        key=lambda e: (e.symptom is Outcome.OK, e.cause is not Cause.REFUSED, -_size(e.max_abs), e.repro is None),
+    )
+
+
+def _size(value: float | None) -> float:
+    return -1.0 if value is None or math.isnan(value) else value
+
+
+def _harmless(char: str) -> bool:
+    # Some code points are for no character, ever; XML has no place for the last two of a plane.
+    if char >= "\ufdd0" and (ord(char) & 0xFFFE == 0xFFFE or char <= "\ufdef"):
+        return False
+    return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} and char not in _UNSEEN
+
+
+def _picture(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

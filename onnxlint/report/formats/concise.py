@@ -1,0 +1,39 @@
+"""One line per finding, in the form that editors' problem matchers read, then one summary line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint.base.records import ModelStatus, Report
+from onnxlint.report.common import words
+
+
+def concise(report: Report, whole: Report, *, show_all: bool, quiet: bool = False) -> str:
+    """`path:line:column: CODE message [verdict]`; diagnostics and models that were not probed likewise."""
+    return "".join(f"{line}\n" for line in _lines(report, whole, show_all=show_all, quiet=quiet))
+
+
+def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Iterator[str]:
+    for finding in report.findings:
+        at = place(finding.span.path, finding.span.line, finding.span.column)
+        yield f"{at}{finding.code} {words.clean(finding.message)} [{finding.verdict}]"
+    for model in report.models:
+        if model.status is ModelStatus.NOT_PROBED and (model.declared or not quiet):
+            at = place(model.path, model.line)
+            yield f"{at}note: {words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+    for model, exporter, result in words.unexplained(whole):
+        yield f"{place(model.path, model.line)}error: {words.failure_sentence(model, exporter, result)}"
+    for diagnostic in report.diagnostics:
+        yield f"{place(diagnostic.path, diagnostic.line)}{diagnostic.level}: {words.clean(diagnostic.message)}"
+    if not quiet:
+        told = words.summary(whole, show_all=show_all)
+        yield told[:1].upper() + told[1:]
+        yield from filter(None, (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all)))
+
+
+def place(path: str | None, line: int | None, column: int = 1) -> str:
+    """Where a line speaks of; in the log of GitHub Actions, two colons at its beginning would make it a command."""
+    if not path:
+        return ""
+    path = f"./{path}" if path.startswith("::") else path
+    return f"{words.visible(path)}:{line or 1}:{column}: "

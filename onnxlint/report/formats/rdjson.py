@@ -1,0 +1,91 @@
+"""reviewdog's diagnostic format, rdjson: findings with the lines that a fix replaces, as it posts them in reviews."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from onnxlint.base.records import Diagnostic, Finding, Location, ModelReport, ModelStatus, Report, Severity, Span, Step
+from onnxlint.report.common import words
+from onnxlint.report.common.checkout import as_text
+from onnxlint.report.common.hunks import hunks
+
+Sources = Callable[[str], list[str]] | None
+
+_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
+
+
+def rdjson(report: Report, whole: Report, sources: Sources) -> str:
+    """A `DiagnosticResult` as github.com/reviewdog/reviewdog describes it in proto/rdf."""
+    result = {
+        "source": {"name": "onnxlint"},
+        "diagnostics": [
+            *(_finding(finding, sources) for finding in report.findings),
+            *_unprobed(report.models),
+            *_failures(whole),
+            *(_diagnostic(diagnostic) for diagnostic in report.diagnostics),
+        ],
+    }
+    return json.dumps(result, indent=2, ensure_ascii=True) + "\n"
+
+
+def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "message": words.sentence_of(finding),
+        "location": {"path": as_text(finding.span.path), "range": _range(finding.span, sources)},
+        "severity": _SEVERITIES[finding.severity],
+        "code": {"value": finding.code},
+    }
+    if finding.trace:
+        told["related_locations"] = [_step(step) for step in finding.trace]
+    if sources is not None and finding.fix is not None and finding.fix.edits:
+        told["suggestions"] = [
+            {"range": {"start": {"line": hunk.first}, "end": {"line": hunk.last}}, "text": "\n".join(hunk.lines)}
+            for hunk in hunks(finding.fix, sources)
+            if hunk.path == finding.span.path  # a suggestion has no path of its own
+        ]
+    return told
+
+
+def _step(step: Step) -> dict[str, Any]:
+    place = {"path": as_text(step.path), "range": {"start": {"line": step.line}}}
+    return {"message": words.clean(step.message), "location": place}
+
+
+def _range(span: Span, sources: Sources) -> dict[str, Any]:
+    """Columns are bytes of UTF-8 there; without the source, which tells them, the range is whole lines."""
+    lines = sources(span.path) if sources is not None else []
+    if not 1 <= span.line <= span.end_line <= len(lines):
+        return {"start": {"line": max(1, span.line)}}
+    return {
+        "start": {"line": span.line, "column": _byte_column(lines[span.line - 1], span.column)},
+        "end": {"line": span.end_line, "column": _byte_column(lines[span.end_line - 1], span.end_column)},
+    }
+
+
+def _byte_column(line: str, column: int) -> int:
+    return len(line[: max(column, 1) - 1].encode("utf-8", "surrogatepass")) + 1
+
+
+def _unprobed(models: tuple[ModelReport, ...]) -> Iterator[dict[str, Any]]:
+    for model in models:
+        if model.status is ModelStatus.NOT_PROBED and model.path:
+            told = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+            yield _told("INFO", told, model.path, model.line)
+
+
+def _failures(whole: Report) -> Iterator[dict[str, Any]]:
+    for model, exporter, result in words.unexplained(whole):
+        where = result.location or Location(model.path, model.line)
+        yield _told("ERROR", words.failure_sentence(model, exporter, result), where.path, where.line)
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    severity = "ERROR" if diagnostic.level == "error" else "WARNING"
+    return _told(severity, words.clean(diagnostic.message), diagnostic.path or "", diagnostic.line or 1)
+
+
+def _told(severity: str, message: str, path: str, line: int) -> dict[str, Any]:
+    place = {"path": as_text(path), "range": {"start": {"line": max(1, line)}}} if path else {}
+    return {"message": message, "location": place, "severity": severity}

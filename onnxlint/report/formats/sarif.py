@@ -1,0 +1,183 @@
+"""SARIF 2.1.0 as GitHub code scanning reads it: rules with help, relative places, code flows, fingerprints, fixes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import PurePath
+from typing import Any
+
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.records import (
+    Diagnostic,
+    Edit,
+    Finding,
+    Fix,
+    Location,
+    ModelReport,
+    ModelStatus,
+    Report,
+    Severity,
+    Span,
+)
+from onnxlint.report.common import words
+from onnxlint.report.common.checkout import GITHUB, as_uri, in_checkout
+
+SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_MOST_RESULTS = 25_000  # what GitHub accepts in one run
+_MOST_STEPS = 1_000  # likewise, locations of one code flow
+
+
+def sarif(report: Report, whole: Report, catalogue: Mapping[str, Rule]) -> str:
+    """Render `report` as one run; rules are those that have a finding, notifications those of `whole`."""
+    codes = sorted({finding.code for finding in report.findings if finding.code in catalogue})
+    index = {code: i for i, code in enumerate(codes)}
+    driver = {
+        "name": "onnxlint",
+        "version": report.tool.get("onnxlint", "0"),
+        "rules": [_rule(catalogue[code]) for code in codes],
+    }
+    results = [_result(finding, index) for finding in report.findings[:_MOST_RESULTS]]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {
+            _ROOT: {"description": {"text": "The top of the checkout, else the directory that onnxlint ran in."}}
+        },
+        "invocations": [_invocation(report, whole)],
+        "results": results,
+    }
+    return json.dumps({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=True) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": "".join(part.capitalize() for part in rule.name.split("-")),
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": words.cut(" ".join(rule.what.split()), 1000)},
+        "defaultConfiguration": {"level": rule.severity.value},
+        "help": {"text": rule.text.strip(), "markdown": rule.text.strip()},
+        "properties": {"tags": ["onnx", "pytorch"], "precision": "high", "problem.severity": _problem(rule.severity)},
+    }
+
+
+def _problem(severity: Severity) -> str:
+    return "recommendation" if severity is Severity.NOTE else severity.value
+
+
+def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": finding.severity.value,
+        "message": {"text": words.sentence_of(finding)},
+        "locations": [_location(finding.span, symbol=finding.symbol)],
+        "partialFingerprints": {"onnxlint/v1": finding.fingerprint},
+        "properties": {"verdict": finding.verdict.value},
+    }
+    if finding.code in index:
+        result["ruleIndex"] = index[finding.code]
+    if finding.trace:
+        result["codeFlows"] = [_code_flow(finding)]
+    if finding.fix is not None and finding.fix.edits:
+        result["fixes"] = [_fix(finding.fix)]
+    return result
+
+
+def _code_flow(finding: Finding) -> dict[str, Any]:
+    steps = [
+        {"location": _location(Span(step.path, step.line, 1, step.line, 1), told=words.clean(step.message))}
+        for step in finding.trace[-(_MOST_STEPS - 1) :]
+    ]
+    last = {"location": _location(finding.span, told=words.clean(finding.message))}
+    return {"threadFlows": [{"locations": [*steps, last]}]}
+
+
+def _location(span: Span, *, symbol: str = "", told: str = "") -> dict[str, Any]:
+    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": _artifact(span.path), "region": _region(span)}}
+    if symbol:
+        location["logicalLocations"] = [{"fullyQualifiedName": symbol}]
+    if told:
+        location["message"] = {"text": told}
+    return location
+
+
+def _region(span: Span) -> dict[str, int]:
+    """The whole line if the span is empty."""
+    if (span.line, span.column) >= (span.end_line, span.end_column):
+        return {"startLine": max(1, span.line)}
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": max(1, span.end_column),
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """A URI relative to the checkout or the working directory; an absolute path becomes a file URI."""
+    pure = PurePath(in_checkout(path, GITHUB))
+    if pure.is_absolute():
+        return {"uri": "file://" + as_uri(pure.as_posix())}
+    return {"uri": as_uri(pure.as_posix()), "uriBaseId": _ROOT}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    def path(edit: Edit) -> str:
+        return edit.path
+
+    return {
+        "description": {"text": words.clean(fix.title)},
+        "artifactChanges": [
+            {"artifactLocation": _artifact(name), "replacements": [_replacement(edit) for edit in edits]}
+            for name, edits in groupby(sorted(fix.edits, key=path), key=path)
+        ],
+    }
+
+
+def _replacement(edit: Edit) -> dict[str, Any]:
+    """SARIF columns count from 1; a column 0 of ours means the same."""
+    region = {
+        "startLine": edit.start[0],
+        "startColumn": max(1, edit.start[1]),
+        "endLine": edit.end[0],
+        "endColumn": max(1, edit.end[1]),
+    }
+    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+
+
+def _invocation(report: Report, whole: Report) -> dict[str, Any]:
+    failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    told = [*_diagnostics(report.diagnostics), *_unprobed(report.models), *_failures(whole)]
+    if len(report.findings) > _MOST_RESULTS:
+        left = len(report.findings) - _MOST_RESULTS
+        told.append({"level": "warning", "message": {"text": f"{left} findings are left out of this file."}})
+    return {"executionSuccessful": not failed, "toolExecutionNotifications": told}
+
+
+def _diagnostics(diagnostics: Sequence[Diagnostic]) -> Iterable[dict[str, Any]]:
+    for diagnostic in diagnostics:
+        level = "error" if diagnostic.level == "error" else "warning"
+        yield _notification(level, diagnostic.message, diagnostic.path, diagnostic.line)
+
+
+def _unprobed(models: Sequence[ModelReport]) -> Iterable[dict[str, Any]]:
+    for model in models:
+        if model.status is ModelStatus.NOT_PROBED:
+            told = f"{model.name} was not probed: {model.reason or 'no reason was recorded'}"
+            yield _notification("note", told, model.path or None, model.line)
+
+
+def _failures(report: Report) -> Iterable[dict[str, Any]]:
+    for model, exporter, result in words.unexplained(report):
+        where = result.location or Location(model.path, model.line)
+        yield _notification("error", words.failure_sentence(model, exporter, result), where.path or None, where.line)
+
+
+def _notification(level: str, told: str, path: str | None, line: int | None) -> dict[str, Any]:
+    notification: dict[str, Any] = {"level": level, "message": {"text": words.clean(told)}}
+    if path:
+        notification["locations"] = [_location(Span(path, line or 1, 1, line or 1, 1))]
+    return notification

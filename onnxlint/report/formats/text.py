@@ -1,0 +1,303 @@
+"""The full text report: each finding with frame, trace, effects, evidence and remedy; the models; a summary line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import PurePath
+
+from rich.style import Style
+from rich.text import Text
+
+from onnxlint.base.catalogue import Rule
+from onnxlint.base.paths import package_path
+from onnxlint.base.records import (
+    Diagnostic,
+    Evidence,
+    Finding,
+    ModelStatus,
+    Outcome,
+    Report,
+    Severity,
+    Sides,
+    Step,
+    VerdictKind,
+)
+from onnxlint.report.common import words
+from onnxlint.report.common.console import Page
+from onnxlint.report.common.fix_diff import fix_diff
+from onnxlint.report.common.frames import GUTTER, code_frame, gutter_width, source_text
+from onnxlint.report.common.model_table import assumptions, model_list, model_table, slower, unprobed
+
+Sources = Callable[[str], list[str]]
+
+_COLOURS: Mapping[Severity, str] = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.NOTE: "bold cyan",
+}
+_VERDICT_COLOURS: Mapping[VerdictKind, str] = {
+    VerdictKind.CONFIRMED: "red",
+    VerdictKind.SUSPECTED: "yellow",
+    VerdictKind.NOT_REPRODUCED: "green",
+}
+_CERTAINTY = tuple(VerdictKind)  # most certain first
+_LABEL = 12  # the width of the column that names what a paragraph is about
+_MOST_EVIDENCE = 2  # observations of one exporter that are shown for one finding
+
+
+def text(
+    report: Report,
+    whole: Report,
+    *,
+    color: bool,
+    width: int,
+    show_all: bool,
+    sources: Sources | None,
+    catalogue: Mapping[str, Rule],
+    quiet: bool = False,
+    links: bool = False,
+) -> str:
+    """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included.
+
+    The files with the most certain findings come first.
+    """
+    width = max(60, min(width, 200))
+    console = Page(color=color, width=width)
+    page = _Page(console, width, sources or (lambda path: []), links=links)
+    files = [list(findings) for _, findings in groupby(report.findings, key=lambda finding: finding.span.path)]
+    for findings in sorted(files, key=lambda findings: min(_CERTAINTY.index(f.verdict) for f in findings)):
+        for finding in findings:
+            page.finding(finding, catalogue.get(finding.code))
+    if not quiet and any(model.status is ModelStatus.PROBED for model in report.models):
+        wide = console.options.update(max_width=1000)
+        columns = ((True, True), (False, True), (True, False), (False, False))  # what a narrow terminal goes without
+        tables = (model_table(report.models, seconds=seconds, latency=latency) for seconds, latency in columns)
+        table = next((t for t in tables if console.measure(t, options=wide).maximum <= width), None)
+        if table is not None:
+            console.print(table)
+        else:
+            page.lines(model_list(report.models))
+        page.lines(slower(report.models))
+        console.print()
+        page.lines(assumptions(report.models))
+        page.failures(whole)
+    page.lines(unprobed([model for model in report.models if model.declared or not quiet]))
+    for diagnostic in report.diagnostics:
+        page.lines(_diagnostic(diagnostic))
+    if report.diagnostics:
+        console.print()
+    if not quiet:
+        page.lines([_summary(whole, show_all=show_all)])
+        fixes = words.fixes(whole, show_all=show_all)
+        page.lines([Text(told) for told in (words.reproductions(whole, show_all=show_all), fixes) if told])
+    return console.drawn
+
+
+class _Page:
+    """Prints findings on a console, paragraph by paragraph."""
+
+    def __init__(self, console: Page, width: int, sources: Sources, *, links: bool = False) -> None:
+        self._links = links
+        self._console = console
+        self._width = width
+        self._sources = sources
+
+    def lines(self, lines: Sequence[Text] | Iterator[Text]) -> None:
+        """Print lines that are wrapped already."""
+        self._console.lines(lines)
+
+    def failures(self, report: Report) -> None:
+        """What went wrong in the table above and is in no finding: why, and where."""
+        told = words.unexplained(report)
+        for model, exporter, result in told:
+            head = Text.styled("✗ ", "bold red").append(words.model_name(model), "bold")
+            head.append(f" {words.exporter_name(exporter)}").append(f" {words.OUTCOME_LABELS[result.outcome]}", "red")
+            self.lines([head])
+            detail = words.cut(words.plain(result.detail), words.LONGEST_DETAIL)
+            if result.location is not None:
+                detail += f"  ({words.visible(result.location.path)}:{result.location.line})"
+            for line in self._wrap(Text(detail.strip()), self._width - 2):
+                self.lines([Text("  ").append_text(line)])
+        if told:
+            self._console.print()
+
+    def finding(self, finding: Finding, rule: Rule | None) -> None:
+        """One finding and the empty line after it."""
+        span = finding.span
+        source = self._sources(span.path)
+        colour = _COLOURS[finding.severity]
+        self.lines(_header(finding, rule if self._links else None))
+        self.lines(self._wrap(Text.styled(words.clean(finding.message), "bold"), self._width))
+        gutter = gutter_width(span.end_line, span.line + 1)
+        place = Text.styled(" " * gutter + "--> ", GUTTER)
+        place.append(f"{words.visible(span.path)}:{span.line}:{span.column}", style="none")
+        if finding.symbol:
+            place.append(f"  in {words.clean(_short(finding))}", style="dim")
+        self.lines([place])
+        label, steps = _label(finding, rule)
+        self.lines(code_frame(source, span, label, width=self._width, gutter=gutter, style=colour))
+        pad = gutter + 1
+        self.lines(self._why(steps, finding, pad))
+        self.lines(self._effects(finding, pad))
+        self.lines(self._help(finding, rule, pad))
+        self._console.print()
+
+    def _why(self, steps: Sequence[Step], finding: Finding, pad: int) -> Iterator[Text]:
+        label, before = "why", ""
+        shown = {(finding.span.path, line) for line in range(finding.span.line - 1, finding.span.end_line + 2)}
+        for step in steps:
+            where = f"line {step.line}" if step.path == before else f"{_shown(step.path)}:{step.line}"
+            body = Text.styled(where, "cyan").append(": ").append(words.clean(step.message), style="none")
+            yield from self._paragraph(label, body, pad)
+            code = source_text(self._sources(step.path), step.line)
+            if code and (step.path, step.line) not in shown:
+                line = Text.styled(code, "dim")
+                line.truncate(self._width - pad - _LABEL - 3, overflow="ellipsis")
+                yield self._indent(line, pad, 2)
+            shown.add((step.path, step.line))
+            label, before = "", step.path
+
+    def _effects(self, finding: Finding, pad: int) -> Iterator[Text]:
+        if finding.verdict is VerdictKind.NOT_REPRODUCED:
+            told = "✓ the line ran under the variations, and every export agreed with PyTorch on all of them"
+            yield from self._paragraph("evidence", Text.styled(told, "green"), pad)
+            return
+        for exporter in words.exporters_of(finding):
+            outcome, measured = words.outcome_of(finding, exporter)
+            if outcome is None:
+                continue
+            told = words.effect(finding, exporter)
+            yield from self._paragraph(words.exporter_name(exporter), _effect(outcome, told, measured=measured), pad)
+            evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
+            for observation in evidence[:_MOST_EVIDENCE]:
+                yield from self._observation(observation, finding, pad)
+            yield from self._sides(next((e.sides for e in evidence[:_MOST_EVIDENCE] if e.sides), None), pad)
+            for script in dict.fromkeys(e.repro for e in evidence[:_MOST_EVIDENCE] if e.repro):
+                again = Text.styled("re-run: ", "dim").append(f"python {words.clean(script)}", style="cyan")
+                yield self._indent(again, pad, 2)
+            if len(evidence) > _MOST_EVIDENCE:
+                more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
+                yield self._indent(Text.styled(f"and {more}", "dim"), pad, 2)
+
+    def _observation(self, evidence: Evidence, finding: Finding, pad: int) -> Iterator[Text]:
+        body = Text()
+        told = {(finding.span.path, line) for line in range(finding.span.line, finding.span.end_line + 1)}
+        told |= {(step.path, step.line) for step in finding.trace[-1:]}
+        if evidence.frames and (evidence.frames[0].path, evidence.frames[0].line) not in told:
+            body.append(f"{_shown(evidence.frames[0].path)}:{evidence.frames[0].line}", style="cyan").append(": ")
+        if evidence.variation:
+            body.append("on ").append(words.variation(evidence), style="bold").append(": ")
+        size = words.error_size(evidence)
+        detail = words.observed(evidence)
+        body.append(" – ".join(part for part in (size, detail) if part) or words.OUTCOME_LABELS[evidence.symptom])
+        body.append(f"  ({words.clean(evidence.model)})", style="dim")
+        for line in self._wrap(body, self._width - pad - _LABEL - 2):
+            yield self._indent(line, pad, 2)
+
+    def _sides(self, sides: Sides | None, pad: int) -> Iterator[Text]:
+        """Who agrees with whom, and what to do about it."""
+        if sides is None:
+            return
+        lines = [Text.styled("who agrees: ", "dim").append(words.sides(sides), "none")]
+        lines += [Text.styled("not known: ", "dim").append(words.unknown_sides(sides), "none")] if sides.unknown else []
+        lines.append(Text.styled("→ ", "bold").append(words.plain(sides.advice), "none"))
+        for body in lines:
+            for line in self._wrap(body, self._width - pad - _LABEL - 2):
+                yield self._indent(line, pad, 2)
+        if sides.issue:
+            told = Text.styled("to report it: ", "dim").append(words.clean(sides.issue), style="cyan")
+            yield self._indent(told, pad, 2)
+
+    def _help(self, finding: Finding, rule: Rule | None, pad: int) -> Iterator[Text]:
+        title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""
+        if title:
+            yield from self._paragraph("help", Text(words.clean(title)), pad, style="bold green")
+        if finding.fix is not None:
+            for line in fix_diff(finding.fix, self._sources):
+                yield self._indent(line, pad, 2)
+
+    def _paragraph(self, label: str, body: Text, pad: int, *, style: str = "bold") -> Iterator[Text]:
+        """`label  body`, the body wrapped beneath itself."""
+        for number, line in enumerate(self._wrap(body, self._width - pad - _LABEL - 1)):
+            head = Text.styled(" " * pad).append((label if number == 0 else "").ljust(_LABEL) + " ", style)
+            yield head.append_text(line)
+
+    def _indent(self, line: Text, pad: int, more: int) -> Text:
+        return Text(" " * (pad + _LABEL + 1 + more)).append_text(line)
+
+    def _wrap(self, body: Text, width: int) -> list[Text]:
+        width = max(20, width)
+        fits = body.cell_len <= width and not {"\n", "\t"} & set(body.plain)
+        lines = [body] if fits else body.wrap(self._console, width, overflow="fold")
+        for line in lines:
+            line.rstrip()
+        return list(lines)
+
+
+def _header(finding: Finding, rule: Rule | None) -> list[Text]:
+    """The first line; its code leads to the contract of the rule, if that is given."""
+    colour = _COLOURS[finding.severity]
+    head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", colour)
+    if rule is not None:
+        first = len(finding.severity) + 1
+        head.stylize(Style(link=rule.uri), first, first + len(finding.code))
+    head.append(f" {words.clean(finding.rule)}", style="bold")
+    head.append(" · ", style="dim")
+    return [head.append(words.VERDICT_WORDS[finding.verdict], style=_VERDICT_COLOURS[finding.verdict])]
+
+
+def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
+    """What stands behind the underline, and the steps of the trace but for one that is the finding's own place."""
+    span = finding.span
+    steps = finding.trace
+    if steps and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line:
+        steps = steps[:-1]
+    return (words.clean(rule.title) if rule else ""), steps
+
+
+def _shown(path: str) -> str:
+    return words.visible(package_path(path))
+
+
+def _short(finding: Finding) -> str:
+    """The symbol without its module, which the path tells."""
+    module = PurePath(finding.span.path).stem
+    module = PurePath(finding.span.path).parent.name if module == "__init__" else module
+    _, found, tail = f".{finding.symbol}".partition(f".{module}.")
+    return tail if found else finding.symbol
+
+
+def _first_sentence(markdown: str) -> str:
+    """The first sentence of the first paragraph; a full stop inside code does not end it."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", markdown.strip().split("\n\n")[0], maxsplit=1)[0]
+
+
+def _effect(outcome: Outcome, told: str, *, measured: bool) -> Text:
+    if outcome is Outcome.OK:
+        return Text(f"✓ {told}" if measured else "– is not affected", style="green" if measured else "dim")
+    if measured and outcome is Outcome.SKIPPED:
+        return Text.styled("? ", "yellow").append(told, style="none")
+    if measured:
+        return Text.styled("✗ ", "bold red").append(told, style="red")
+    return Text.styled("? ", "yellow").append("expected: ", style="dim").append(told, style="none")
+
+
+def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
+    severity = Severity.ERROR if diagnostic.level == "error" else Severity.WARNING
+    line = Text.styled(diagnostic.level, _COLOURS[severity])
+    line.append(": ", style="bold")
+    if diagnostic.path:
+        place = words.visible(diagnostic.path) + (f":{diagnostic.line}" if diagnostic.line else "")
+        line.append(f"{place}: ", style="cyan")
+    return [line.append(words.clean(diagnostic.message), style="none")]
+
+
+def _summary(report: Report, *, show_all: bool) -> Text:
+    told = words.summary(report, show_all=show_all)
+    loud = any(not words.hidden(finding) for finding in report.findings)
+    failed = bool(words.unexplained(report)) or any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    confirmed = any(finding.verdict is VerdictKind.CONFIRMED for finding in report.findings)
+    style = "bold red" if confirmed or failed else "bold yellow" if loud else "bold green"
+    return Text.styled(told[:1].upper() + told[1:], style)

@@ -1,0 +1,70 @@
+"""The progress display of a terminal: one line with the stage, one with the models in work."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from onnxlint.base.records import ModelReport
+from onnxlint.report.common.model_table import model_line
+from onnxlint.report.common.words import clean, cut
+
+_MOST_MODELS = 3  # named at once
+
+
+class Live:
+    """Draws while it is open and leaves nothing behind."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._bars = Bars(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", style="dim", markup=False),
+            console=Console(file=stream, stderr=True, markup=False, highlight=False, emoji=False),
+            transient=True,
+        )
+        self._task = self._bars.add_task("", total=None, note="", visible=False)
+        self._working: dict[str, str] = {}
+
+    def __enter__(self) -> Live:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Start a bar for the stage; one that only pulses if the total is not known."""
+        self._working.clear()
+        self._bars.reset(self._task, description=clean(name), total=total, visible=True, note="")
+
+    def advance(self, done: str = "") -> None:
+        """Move the bar on."""
+        self._bars.update(self._task, advance=1, note=self._note() or cut(clean(done), 40))
+
+    def model(self, name: str, stage: str) -> None:
+        """Name the model and what is being done with it."""
+        if stage:
+            self._working[name] = stage
+        else:
+            self._working.pop(name, None)
+        self._bars.update(self._task, note=self._note())
+
+    def probed(self, report: ModelReport) -> None:
+        """Say at once, and for good, what became of a model, where the report has to wait for others."""
+        if (self._bars.tasks[0].total or 0) > 1:
+            self._bars.console.print(model_line(report), soft_wrap=True)
+
+    def _note(self) -> str:
+        told = [f"{cut(clean(name), 40)}: {clean(stage)}" for name, stage in self._working.items()]
+        more = f" and {len(told) - _MOST_MODELS} more" if len(told) > _MOST_MODELS else ""
+        return ", ".join(told[:_MOST_MODELS]) + more

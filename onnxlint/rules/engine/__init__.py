@@ -1,0 +1,1 @@
+"""The libcst pass: parsing, metadata, the traversal, findings and fixes."""

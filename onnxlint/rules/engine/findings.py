@@ -1,0 +1,136 @@
+"""Findings of a run: what the rules say of each file, from the cache where neither it nor what was observed is new.
+
+libcst and the rules are imported only where there is something to look at: a run that knows all need not wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from onnxlint.base import workers
+from onnxlint.base.cache import Store, digest
+from onnxlint.base.catalogue import Rule as Contract
+from onnxlint.base.catalogue import speakers
+from onnxlint.base.records import Diagnostic, Finding, Outcome, Severity, Span
+from onnxlint.flow.state.observations import Observation
+
+KIND = "findings"
+WORTH_PROCESSES = 40  # files to look through before other processes are worth their start
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True):
+    """What the rules say of one file: each finding with the first line of its statement."""
+
+    findings: tuple[tuple[int, Finding], ...]
+    broken: tuple[Diagnostic, ...] = ()
+
+
+_said = msgspec.msgpack.Decoder(Said)
+_NOTHING = Store(None)
+
+
+def run_rules(
+    observations: Sequence[Observation],
+    catalogue: Mapping[str, Contract],
+    exporters: Sequence[str],
+    wanted: Callable[[str, str], bool],
+    text_of: Callable[[str], str | None],
+    store: Store = _NOTHING,
+    processes: int = 1,
+) -> tuple[tuple[Finding, ...], tuple[Diagnostic, ...]]:
+    """Run every wanted rule over what was observed. A rule that raises is a Diagnostic; the others go on.
+
+    `text_of(path)` is the text that was checked. What the rules said of a file is kept in `store` for the next run.
+    """
+    codes = sorted(code for code, contract in catalogue.items() if wanted(code, contract.name))
+    by_path: dict[str, list[Observation]] = {}
+    for observation in observations:
+        by_path.setdefault(observation.span.path, []).append(observation)
+    told: dict[str, Said] = {}
+    texts = {path: text_of(path) or "" for path in by_path}
+    keys: dict[str, bytes] = {}
+    asked = msgspec.msgpack.encode((codes, list(exporters)))
+    for path, own in by_path.items():
+        if store.usable:
+            keys[path] = _key(path, texts[path], asked, own)
+            known = _decoded(store.get(KIND, keys[path])) if keys[path] else None
+            if known is not None and all(f.span.path == path for _, f in known.findings):
+                told[path] = known
+    left = [path for path in by_path if path not in told]
+
+    def work(number: int) -> Said:
+        from onnxlint.rules.engine.look_through import look_through
+
+        path = left[number]
+        return Said(*look_through(path, texts[path], by_path[path], codes, catalogue, exporters))
+
+    worth = len(left) >= WORTH_PROCESSES
+    for number, result in workers.run(work, range(len(left)), processes if worth else 1):
+        path = left[number]
+        told[path] = result
+        if keys.get(path) and not result.broken:
+            store.put(KIND, keys[path], msgspec.msgpack.encode(result))
+    found = [pair for path in by_path for pair in told[path].findings]
+    broken = tuple(d for path in by_path for d in told[path].broken)
+    return tuple(sorted(_one_per_cause(found, catalogue), key=_order)), broken
+
+
+def _key(path: str, text: str, asked: bytes, observations: Sequence[Observation]) -> bytes:
+    """What the findings of a file hang on; b"" for a path that is no text."""
+    try:
+        return digest(path, text, asked, msgspec.msgpack.encode([(type(f).__name__, f) for f in observations]))
+    except UnicodeEncodeError:
+        return b""
+
+
+def _decoded(data: bytes | None) -> Said | None:
+    if data is None:
+        return None
+    try:
+        return _said.decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def _one_per_cause(found: Sequence[tuple[int, Finding]], catalogue: Mapping[str, Contract]) -> list[Finding]:
+    """Keep one finding for each chain of rules that speak for each other at a statement, but all of any other rule."""
+    spoken_for = {rule.spoken_for_by for rule in catalogue.values()}
+    best: dict[tuple[str, int, str], tuple[tuple[bool, int, int], Finding]] = {}
+    kept: list[Finding] = []
+    rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+    for statement, finding in found:
+        chain = speakers(catalogue[finding.code], catalogue)
+        if len(chain) == 1 and finding.code not in spoken_for:
+            kept.append(finding)
+            continue
+        mine = (finding.severity is Severity.NOTE, len(chain), rank[finding.severity])
+        key = (finding.span.path, statement, chain[0])
+        if key not in best or mine < best[key][0]:
+            best[key] = mine, finding
+    unique: dict[tuple[str, Span], Finding] = {}
+    for finding in _merged([*kept, *(finding for _, finding in best.values())], catalogue):
+        place = (finding.code, finding.span)
+        known = unique.get(place)
+        unique[place] = finding if known is None else replace(known, effects={**finding.effects, **known.effects})
+    return list(unique.values())
+
+
+def _merged(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list[Finding]:
+    """Make what begins where a finding of the rule that it is merged into begins a part of that one."""
+    into = {rule.code: rule.merged_into for rule in catalogue.values() if rule.merged_into is not None}
+    hosts = {(f.span.path, f.span.line, f.span.column, f.code): f for f in found if f.code in into.values()}
+    kept: dict[int, Finding] = {id(f): f for f in found}
+    for finding in found:
+        host = hosts.get((finding.span.path, finding.span.line, finding.span.column, into.get(finding.code, "")))
+        if host is not None:
+            del kept[id(finding)]
+            refused = {e: o for e, o in finding.effects.items() if o is Outcome.EXPORT_ERROR}
+            kept[id(host)] = replace(kept[id(host)], effects={**kept[id(host)].effects, **refused})
+    return list(kept.values())
+
+
+def _order(finding: Finding) -> tuple[str, int, int, str]:
+    return finding.span.path, finding.span.line, finding.span.column, finding.code

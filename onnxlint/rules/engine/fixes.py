@@ -1,0 +1,72 @@
+"""The fixes of findings: each written by its rule, on the tree that the finding stands in."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import libcst as cst
+
+from onnxlint.base.records import Diagnostic, Finding, Fix, described
+from onnxlint.rules.engine.registry import mending_rules
+from onnxlint.rules.engine.reparsed_pieces import check
+from onnxlint.rules.engine.rule import Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.rules.engine.source_page import LeftOut, Page
+
+log = logging.getLogger(__name__)
+
+
+def with_fixes(
+    findings: Iterable[Finding], text_of: Callable[[str], str | None], failures: list[Diagnostic] | None = None
+) -> tuple[Finding, ...]:
+    """The findings, each with the fix that its rule writes, if it writes one.
+
+    `text_of(path)` is the text that was checked, without a BOM; None where it cannot be had. An error of a rule is
+    added to `failures` and costs that fix only; without `failures` it is raised.
+    """
+    pages: dict[str, Page | None] = {}
+    rules = mending_rules()
+    told: list[Finding] = []
+    left_out: Counter[str] = Counter()
+    for finding in findings:
+        path = finding.span.path
+        rule = rules.get(finding.code)
+        if rule is not None and path not in pages:
+            text = text_of(path)
+            pages[path] = Page(path, text) if text is not None else None
+        page = pages.get(path)
+        fix = None
+        if rule is not None and page is not None:
+            try:
+                fix = _written(rule, finding, page)
+            except LeftOut:
+                left_out[path] += 1
+            except Exception as error:
+                if failures is None:
+                    raise
+                message = f"internal error in the fix of {finding.code}: {described(error)}; it is left out"
+                failures.append(Diagnostic("error", message, path, finding.span.line))
+        told.append(replace(finding, fix=fix) if fix is not None else finding)
+    for path, number in left_out.items():
+        if failures is None:
+            break
+        many = f"{number} fixes are" if number > 1 else "1 fix is"
+        message = f"{many} left out: the statements or functions to rewrite are too long"
+        failures.append(Diagnostic("warning", message, path))
+    return tuple(told)
+
+
+def _written(rule: Rule, finding: Finding, page: Page) -> Fix | None:
+    """The fix, if it fits and what it leaves parses; edits are of the finding's own file."""
+    try:
+        fix = rule.fix(Site(finding, page))
+        if fix is None or not fix.edits:
+            return None
+        check(page, fix, finding.span.line)
+    except (SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, ValueError, RecursionError) as error:
+        log.debug("no fix for %s at %s:%s: %s", finding.code, finding.span.path, finding.span.line, error)
+        return None
+    return fix

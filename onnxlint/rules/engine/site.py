@@ -1,0 +1,458 @@
+"""Where a finding stands, as a fix sees it: the libcst nodes around its span, and changes of these nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeGuard, TypeVar, cast
+
+import libcst as cst
+from libcst import matchers as m
+from libcst.helpers import parse_template_expression
+
+from onnxlint.base.records import Edit, Finding, Fix, Safety
+from onnxlint.rules.engine.cst_tree import Statement, Tree, children, walk
+from onnxlint.rules.engine.source_page import Page
+
+N = TypeVar("N", bound=cst.CSTNode)
+Kind = Callable[..., N]  # a class, as `type[N]` is, but an abstract one too, such as `cst.BaseExpression`
+
+_TORCH = re.compile(r"(?<![\w.])torch\.")
+# Expressions whose text may stand in front of a dot, or as an operand, without parentheses.
+_TIGHT = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.Set, cst.BaseNumber, cst.BaseString)
+
+_WEAK = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)
+_JOINS = (cst.Comparison, cst.ComparisonTarget, cst.BooleanOperation)  # which bind weaker than arithmetic
+# Nothing but an operand, or what is called or asked for a part, is a child of these.
+_HOLDS_OPERANDS = (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute, cst.Subscript, cst.Call, cst.Await)
+
+
+class Site:
+    """A finding and the tree it stands in."""
+
+    def __init__(self, finding: Finding, page: Page) -> None:
+        self.finding = finding
+        self.page = page
+        self.tree: Tree = page.region(finding.span.line).cst
+        self.start = finding.span.line, finding.span.column
+        self.end = finding.span.end_line, finding.span.end_column
+
+    def hint(self, name: str) -> str:
+        """What the rule passed along as text; empty where it did not."""
+        value = self.finding.hints.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> int | None:
+        """What the rule passed along as a number."""
+        value = self.finding.hints.get(name)
+        return value if isinstance(value, int) else None
+
+    # ------------------------------------------------------------------------------------------------- nodes
+
+    def at_span(self, kind: Kind[N]) -> N | None:
+        """The innermost node of a kind that begins and ends where the finding does."""
+        return next((n for n in reversed(self.tree.at(self.start, self.end)) if _is(n, kind)), None)
+
+    def inside(self, kind: Kind[N]) -> Iterator[N]:
+        """The nodes of a kind within the finding's span, in source order."""
+        return (n for n in self.tree.within(self.start, self.end) if _is(n, kind))
+
+    def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes that hold a node, innermost first."""
+        return self.tree.around(node)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node that holds a node; of an argument's value, an element or an index that is the `Arg`, `Element`."""
+        return self.tree.parents.get(node)
+
+    def holder(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
+        """The innermost node of these kinds around a node."""
+        return next((outer for outer in self.around(node) if isinstance(outer, kinds)), None)
+
+    def statement(self, node: cst.CSTNode) -> Statement | None:
+        """The statement that a node is, or stands in: a compound one, or one of those in a line."""
+        kinds = (cst.BaseSmallStatement, cst.BaseCompoundStatement)
+        return next((n for n in (node, *self.around(node)) if isinstance(n, kinds)), None)
+
+    def function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
+        """The function that a node stands in; a lambda is none."""
+        found = self.holder(node, cst.FunctionDef, cst.Lambda)
+        return found if isinstance(found, cst.FunctionDef) else None
+
+    def owner(self, node: cst.CSTNode) -> str | None:
+        """The name of the object whose method a node stands in (`self`); None outside of methods."""
+        function = self.function(node)
+        while function is not None and not isinstance(self._definer(function), cst.ClassDef):
+            function = self.function(function)
+        if function is None or any(
+            m.matches(d.decorator, m.Name("staticmethod") | m.Name("classmethod")) for d in function.decorators
+        ):
+            return None
+        first = [*function.params.posonly_params, *function.params.params][:1]
+        return first[0].name.value if first else None
+
+    def _definer(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The compound statement, or the module, in whose block a statement stands."""
+        kinds = (cst.BaseCompoundStatement, cst.Module)
+        return next((n for n in self.around(node) if isinstance(n, kinds)), None)
+
+    def block(self, statement: Statement) -> list[Statement]:
+        """The statements of the block that a statement stands in, those of one line each for itself."""
+        suite = self.holder(statement, cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module)
+        return flat(suite) if suite is not None else [statement]
+
+    def is_module(self, node: cst.CSTNode) -> bool:
+        """Whether the class around a node is given a `training` flag: an `nn.Module`, as far as its own text tells."""
+        cls = self.holder(node, cst.ClassDef)
+        return cls is not None and not any(self.tree.code(b.value).endswith("autograd.Function") for b in cls.bases)
+
+    def uses(self, root: cst.CSTNode, name: str) -> list[cst.Name]:
+        """Where a variable stands in a class or function, in source order; see `variables`."""
+        return self.tree.once(_names, root).get(name, [])
+
+    def bindings(self, root: cst.CSTNode, name: str) -> list[cst.CSTNode]:
+        """The assignments, loops and comprehensions of a function that bind a name, in source order."""
+        return self.tree.once(_bindings, root).get(name, [])
+
+    # -------------------------------------------------------------------------------------------------- text
+
+    def source(self, node: cst.CSTNode) -> str:
+        """The exact text of a node of the file, without parentheses of its own; of a node that was made, its code."""
+        try:
+            start, end = self.tree.range(node)
+        except KeyError:
+            return self.tree.code(node)
+        return self.page.text[self.page.lines.offset(start) : self.page.lines.offset(end)]
+
+    def operand(self, node: cst.BaseExpression) -> str:
+        """The text of an expression, in parentheses where it binds weaker than a call's receiver."""
+        text = self.source(node)
+        return (
+            text if isinstance(node, _TIGHT) or (text.startswith("(") and isinstance(node, cst.Tuple)) else f"({text})"
+        )
+
+    def indent(self, statement: cst.CSTNode) -> str:
+        """The white space in front of a statement; of one behind a semicolon, of its line."""
+        row = self.page.line(self.tree.range(statement)[0][0])
+        return row[: len(row) - len(row.lstrip())]
+
+    def comments(self, *nodes: cst.CSTNode) -> list[str]:
+        """The comments in some nodes, and above those that are statements."""
+        return [c.value for node in nodes for c in m.findall(node, m.Comment()) if isinstance(c, cst.Comment)]
+
+    def lines_of(self, body: Sequence[cst.CSTNode], beside: Statement) -> str:
+        """The code of statements as it is in the block of another, from their first word to the last."""
+        return "".join(self.tree.code(node, beside) for node in body).strip()
+
+    # ----------------------------------------------------------------------------------------------- changes
+
+    def expression(self, template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
+        """An expression from a template, such as `torch.where({test}, {one}, {other})`, with nodes for its names.
+
+        A part is put in as it is: `tight(part)` where it is an operand, or stands in front of a dot.
+        """
+        try:
+            return parse_template_expression(template, self.tree.module.config_for_parsing, **parts)
+        except ValueError as error:  # a fix that does not fit raises that too, and is left out without a word
+            raise TypeError(f"the template {template!r} does not name its parts") from error
+
+    def fitted(self, new: cst.BaseExpression, node: cst.BaseExpression) -> cst.BaseExpression:
+        """An expression to stand in the place of a node: in parentheses where what is around that binds tighter."""
+        parent = self.parent(node)
+        operand = isinstance(parent, _HOLDS_OPERANDS) or (isinstance(parent, _JOINS) and isinstance(new, _WEAK))
+        return tight(new) if operand and not node.lpar else new
+
+    def replace(self, node: cst.CSTNode, new: cst.CSTNode | str) -> Edit:
+        """Put a node in the place of another, which keeps its own parentheses. A text has to parse as one."""
+        start, end = (self.page.lines.offset(place) for place in self.tree.range(node))
+        return self._edit(start, end, self._code(new, node))
+
+    def replace_whole(self, node: cst.BaseExpression, new: cst.CSTNode | str) -> Edit:
+        """As `replace`, and what stood in parentheses for its operator alone loses them."""
+        start, end = self.tree.range(node)
+        text = self.page.text
+        low, high = self.page.lines.offset(start), self.page.lines.offset(end)
+        own = _own(node)
+        for opened, closed in zip(node.lpar[: len(node.lpar) - own][::-1], node.rpar[own:], strict=True):
+            before, after = self.tree.code(opened), self.tree.code(closed)
+            if not (text[:low].endswith(before) and text.startswith(after, high)):
+                break
+            low, high = low - len(before), high + len(after)
+        return self._edit(low, high, self._code(new, node))
+
+    def _edit(self, start: int, end: int, code: str) -> Edit:
+        """Change the text between two offsets, without the words at both ends that stay."""
+        text, place = self.page.text[start:end], self.page.lines.place
+        first = _shared(text, code)
+        while _splits(text, first) or _splits(code, first):
+            first -= 1
+        last = _shared(text[first:][::-1], code[first:][::-1])
+        while _splits(text, len(text) - last) or _splits(code, len(code) - last):
+            last -= 1
+        return self.splice(place(start + first), place(end - last), code[first : len(code) - last])
+
+    def splice(self, start: tuple[int, int], end: tuple[int, int], text: str) -> Edit:
+        """Put `text` in the place of what stands between two places (line and column, from 1)."""
+        return Edit(self.page.path, start, end, text.replace("\r\n", "\n"))
+
+    def insert_before(self, statement: Statement, text: str) -> Edit:
+        """A new statement in front of another, on a line of its own."""
+        line = self.tree.range(statement)[0][0]
+        return self.splice((line, 1), (line, 1), f"{self.indent(statement)}{self._code(text, statement)}\n")
+
+    def remove(self, statement: Statement) -> Edit:
+        """Take a statement out, with its lines if nothing else stands there; the last of a block becomes `pass`."""
+        if len(self.block(statement)) == 1:
+            return self.replace(statement, "pass")
+        start, end = self.whole(statement)
+        lines, text = self.page.lines, self.page.text
+        first, after = lines.start(start[0]), lines.start(end[0] + 1)
+        rest = text[lines.offset(end) : after].strip()
+        if text[first : lines.offset(start)].strip() or (rest and not rest.startswith("#")):
+            return self.replace(statement, "pass")
+        return self.splice(lines.place(first), lines.place(after), "")
+
+    def whole(self, statement: cst.CSTNode) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The places of a statement, of a decorated one from its first decorator."""
+        start, end = self.tree.range(statement)
+        for decorator in getattr(statement, "decorators", ())[:1]:
+            line, column = self.tree.range(decorator.decorator)[0]
+            start = line, column - 1
+        return start, end
+
+    def fix(self, title: str, safety: Safety, *changes: Edit) -> Fix:
+        """A fix made of these changes, in source order; what they write of `torch` is imported where it is not."""
+        edits = list(changes)
+        if any(_TORCH.search(edit.text) for edit in edits):
+            name = self.page.imports.get("torch")
+            if name is None:
+                edits.append(self.page.import_of_torch)
+            elif name != "torch":
+                edits = [replace(edit, text=_TORCH.sub(f"{name}.", edit.text)) for edit in edits]
+        return Fix(title, safety, tuple(sorted(edits, key=lambda e: (e.start, e.end))))
+
+    def _code(self, new: cst.CSTNode | str, old: cst.CSTNode) -> str:
+        if isinstance(new, cst.CSTNode):
+            if isinstance(new, cst.BaseExpression) and new.lpar is getattr(old, "lpar", None):
+                own = _own(new)
+                new = new.with_changes(lpar=new.lpar[len(new.lpar) - own :], rpar=new.rpar[:own])
+            code = self.tree.code(new, old)
+            return code.strip() if isinstance(new, (cst.SimpleStatementLine, cst.BaseCompoundStatement)) else code
+        if isinstance(old, cst.BaseExpression):
+            cst.parse_expression(f"({new}\n)")
+        else:
+            cst.parse_module(new + "\n")
+        return new
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _is(node: cst.CSTNode, kind: Kind[N]) -> TypeGuard[N]:
+    return isinstance(node, kind)  # type: ignore[arg-type]  # it is a class
+
+
+def _own(node: cst.BaseExpression) -> int:
+    """How many of its parentheses are within the range of a node: one pair of a tuple or a generator, as in `ast`."""
+    return int(isinstance(node, (cst.Tuple, cst.GeneratorExp)) and bool(node.lpar))
+
+
+def _splits(text: str, at: int) -> bool:
+    """Whether a place in a text is within a word, a dotted name or a newline."""
+    pair = text[at - 1 : at + 1] if at > 0 else ""
+    return pair == "\r\n" or (len(pair) == 2 and all(c.isalnum() or c in "_." for c in pair))
+
+
+def tight(node: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression that may stand in front of a dot or an operator: in parentheses where it binds weaker."""
+    if isinstance(node, _TIGHT) or node.lpar:
+        return node
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression without parentheses of its own, unless it needs them: a tuple does, and one of several lines."""
+    code = cst.Module([]).code_for_node(node)
+    needed = isinstance(node, (cst.Tuple, cst.GeneratorExp, cst.NamedExpr, cst.Yield)) or "\n" in code
+    return node if needed or not node.lpar else node.with_changes(lpar=(), rpar=())
+
+
+def ended(node: N) -> N:
+    """A line, block or compound statement up to its last word: without what is behind that, and comments below."""
+    changes: dict[str, object] = {"footer": ()} if hasattr(node, "footer") else {}
+    field = next(f for f in ("finalbody", "orelse", "handlers", "cases", "body") if getattr(node, f, None))
+    parts = getattr(node, field)
+    if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+        changes["trailing_whitespace"] = cst.TrailingWhitespace()
+        changes[field] = [*parts[:-1], parts[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)]
+    else:
+        changes[field] = ended(parts) if isinstance(parts, cst.CSTNode) else [*parts[:-1], ended(parts[-1])]
+    return node.with_changes(**changes)
+
+
+def continued(node: N, before: str, after: str) -> N:
+    """A statement whose lines behind a backslash are indented otherwise."""
+    spaces = m.SimpleWhitespace(m.MatchIfTrue(lambda text: "\n" in text))
+
+    def moved(space: cst.CSTNode, _: object) -> cst.SimpleWhitespace:
+        row = cst.ensure_type(space, cst.SimpleWhitespace).value
+        return cst.SimpleWhitespace(row.replace(f"\n{before}", f"\n{after}"))
+
+    return cast("N", m.replace(node, spaces, moved))
+
+
+def flat(suite: cst.CSTNode) -> list[Statement]:
+    """The statements of a block or a module, those of one line each for itself."""
+    found: list[Statement] = []
+    for node in getattr(suite, "body", ()):
+        found += node.body if isinstance(node, cst.SimpleStatementLine) else [node]
+    return found
+
+
+def body_of(node: cst.CSTNode) -> list[Statement]:
+    """The statements of a compound statement's body."""
+    return flat(node.body)  # type: ignore[attr-defined]  # of an `if`, `else`, loop, function, class, `with`
+
+
+def orelse_of(node: cst.CSTNode) -> list[Statement]:
+    """The statements of the `else` of an `if` or a loop, where an `elif` is an `if` of its own; none without one."""
+    orelse = getattr(node, "orelse", None)
+    if isinstance(orelse, cst.If):
+        return [orelse]
+    return flat(orelse.body) if orelse is not None else []
+
+
+def call_name(node: cst.CSTNode | None) -> str:
+    """The last word of what is called: `view` of `x.view(...)`; empty for no call by name."""
+    func = node.func if isinstance(node, cst.Call) else None
+    return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """The text of a name or a chain of attributes; empty for anything else."""
+    if isinstance(node, cst.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr.value}" if head else ""
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def literal(node: cst.CSTNode | None) -> int | None:
+    """The number that a literal is, negative ones included."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        inner = literal(node.expression)
+        return None if inner is None else -inner
+    return node.evaluated_value if isinstance(node, cst.Integer) else None
+
+
+def positional(call: cst.Call) -> list[cst.BaseExpression]:
+    """The values that a call gives by position; one given by `*` is left in, see `has_star`."""
+    return [a.value for a in call.args if a.keyword is None and a.star != "**"]
+
+
+def keywords(call: cst.Call) -> dict[str, cst.BaseExpression]:
+    """The values that a call gives by name; one under `**` is in none."""
+    return {a.keyword.value: a.value for a in call.args if a.keyword is not None}
+
+
+def argument(call: cst.Call, name: str, position: int | None = None) -> cst.BaseExpression | None:
+    """The value that a call gives an argument by name, or by position from 0 where no star stands before it."""
+    by_name = keywords(call).get(name)
+    if by_name is not None or position is None:
+        return by_name
+    front = [a for a in call.args if a.keyword is None and a.star != "**"][: position + 1]
+    return front[position].value if position < len(front) and not any(a.star for a in front) else None
+
+
+def has_star(call: cst.Call) -> bool:
+    """Whether a call gives arguments by `*` or `**`."""
+    return any(a.star for a in call.args)
+
+
+def elements(node: cst.CSTNode | None) -> list[cst.BaseExpression] | None:
+    """What a tuple or list display holds; None for anything else, and where a star is in it."""
+    if not isinstance(node, (cst.Tuple, cst.List)) or any(isinstance(e, cst.StarredElement) for e in node.elements):
+        return None
+    return [e.value for e in node.elements]
+
+
+def indices(node: cst.Subscript) -> list[cst.BaseExpression | cst.Slice]:
+    """What stands in the brackets of a subscript: expressions and slices."""
+    return [e.slice.value if isinstance(e.slice, cst.Index) else e.slice for e in node.slice]  # type: ignore[misc]
+
+
+def names_in(*nodes: cst.CSTNode) -> set[str]:
+    """The variables that occur in some nodes."""
+    return {n.value for node in nodes for n in variables(node)}
+
+
+def variables(node: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names in a node that stand for variables: not those of attributes, keywords and parameters."""
+    waiting = [node]
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, cst.Name):
+            if at.value not in ("True", "False", "None"):
+                yield at
+            continue
+        skipped: tuple[cst.CSTNode | None, ...] = ()
+        if isinstance(at, cst.Attribute):
+            skipped = (at.attr,)
+        elif isinstance(at, cst.Arg):
+            skipped = (at.keyword,)
+        elif isinstance(at, (cst.Param, cst.FunctionDef, cst.ClassDef)):
+            skipped = (at.name,)
+        waiting += [c for c in reversed(children(at)) if c not in skipped]
+
+
+def same(one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two expressions are the same, whatever their white space, comments and parentheses."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (cst.Name, cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString)):
+        return bool(one.value == other.value)  # type: ignore[attr-defined]  # they are of one type
+    if type(getattr(one, "operator", None)) is not type(getattr(other, "operator", None)):
+        return False
+    if isinstance(one, cst.Arg) and one.star != other.star:  # type: ignore[attr-defined]
+        return False
+    mine, theirs = children(one), children(other)
+    return len(mine) == len(theirs) and all(same(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def is_loaded(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether a variable, an attribute or an item is read here, not assigned, bound or deleted."""
+    at: cst.CSTNode = node
+    for outer in site.around(node):
+        if isinstance(outer, (cst.AssignTarget, cst.Del)):
+            return False
+        if isinstance(outer, (cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr)):
+            return outer.target is not at
+        if isinstance(outer, cst.AsName):
+            return False
+        if not isinstance(outer, (cst.Tuple, cst.List, cst.Element, cst.StarredElement)):
+            return True
+        at = outer
+    return True
+
+
+def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
+    found: dict[str, list[cst.Name]] = {}
+    for name in variables(root):
+        found.setdefault(name.value, []).append(name)
+    return found
+
+
+def _bindings(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
+    found: dict[str, list[cst.CSTNode]] = {}
+    for node in walk(root):
+        if isinstance(node, cst.Assign):
+            targets: list[cst.CSTNode] = [t.target for t in node.targets]
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr)):
+            targets = [node.target]
+        else:
+            continue
+        for name in names_in(*targets):
+            found.setdefault(name, []).append(node)
+    return found

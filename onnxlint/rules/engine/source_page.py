@@ -1,0 +1,183 @@
+"""A file as text, and the classes and functions in it that somebody asks for, parsed."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+
+import libcst as cst
+
+from onnxlint.base.edits import Lines, apply_edits
+from onnxlint.base.records import Edit
+from onnxlint.rules.engine.cst_tree import Tree
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+_HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
+_TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
+_IMPORT = re.compile(r"^(?:import\s[^\n]*|from\s[^\n(]*(?:\([^()]*\))?[^\n]*)", re.MULTILINE)
+
+
+class LeftOut(Exception):
+    """A fix is not written, since what it stands in is too long for that."""
+
+
+class Page:
+    """One file as text. What a finding stands in is parsed when it is looked at: a class, a function, or all of it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.lines = Lines(text)
+        self.parsed = 0  # characters that were parsed to see whether fixes fit
+        self._ascii = text.isascii()
+        self.sound: set[Edit] = set()  # edits that the file is known to parse after
+        self._regions: dict[int, Region] = {}  # by the head they begin with
+
+    def region(self, line: int) -> Region:
+        """The class or function at top level that holds a line. Raises SyntaxError, ValueError or RecursionError."""
+        head = bisect.bisect_left(self._heads, self.lines.start(line + 1))
+        known = self._regions.get(head)
+        if known is None or not known.first <= line <= known.last:
+            known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
+            self._regions[head] = known
+        return known
+
+    @cached_property
+    def _whole(self) -> Region:
+        return Region(1, len(self.lines), parsed(self.text), self.text, self.column)
+
+    @cached_property
+    def _heads(self) -> list[int]:
+        return [found.start() for found in _HEAD.finditer(self.text)]
+
+    def _cut(self, line: int, head: int) -> Region | None:
+        """The lines from the last `class` or `def` at the margin to the next thing there, if they parse alone."""
+        first = self.lines.place(head)[0]
+        found = _TOP.search(self.text, self.lines.start(first + 1))
+        end = found.start() if found else len(self.text)
+        last = self.lines.place(end - 1)[0]
+        if not first <= line <= last:
+            return None
+        try:
+            tree = parsed(self.text[head:end])
+        except SyntaxError:
+            return None  # the margin lies within a string, say
+        return Region(first, last, tree, self.text[head:end], self.column)
+
+    @cached_property
+    def import_of_torch(self) -> Edit:
+        """The line that imports torch, where libcst puts it: behind the docstring and `__future__`."""
+        from libcst.codemod import CodemodContext
+        from libcst.codemod.visitors import AddImportsVisitor  # which few files need
+
+        context = CodemodContext()
+        AddImportsVisitor.add_needed_import(context, "torch")
+        before = self.text.splitlines(keepends=True)
+        after = AddImportsVisitor(context).transform_module(cst.parse_module(self.text)).code
+        added = after.splitlines(keepends=True)
+        line = next((i for i, (old, new) in enumerate(zip(before, added, strict=False)) if old != new), len(before))
+        row = "".join(x.rstrip("\r\n") + "\n" for x in added[line : line + len(added) - len(before)])
+        place = self.lines.place(self.lines.start(line + 1))
+        edit = Edit(self.path, place, place, row)
+        parsed(apply_edits(self.text, [edit]))
+        self.sound.add(edit)
+        return edit
+
+    def offset(self, line: int, byte: int) -> int:
+        """The offset in the text of an `ast` position (line from 1, UTF-8 byte from 0)."""
+        start = self.lines.start(line)
+        if self._ascii:
+            return start + byte
+        row = self.text[start : self.lines.start(line + 1)]
+        return start + len(row.encode("utf-8", "surrogatepass")[:byte].decode("utf-8", "replace"))
+
+    def column(self, line: int, byte: int) -> int:
+        """The column, from 1 and in characters, of an `ast` position."""
+        return self.offset(line, byte) - self.lines.start(line) + 1
+
+    def range(self, node: ast.AST) -> tuple[int, int]:
+        """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
+        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
+        decorators = getattr(node, "decorator_list", ())
+        if decorators:
+            line, column = decorators[0].lineno, decorators[0].col_offset - 1
+        return self.offset(line, column), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def line(self, number: int) -> str:
+        """A line without its end; an empty one where there is none of that number."""
+        return self.text[self.lines.start(number) : self.lines.start(number + 1)].rstrip("\r\n") if number > 0 else ""
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """What the file imports at its top level, by full name: the name it is known by there."""
+        found: dict[str, str] = {}
+        for row in _IMPORT.findall(self.text):
+            try:
+                (node,) = parsed(row).body
+            except (SyntaxError, ValueError):
+                continue
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    found.setdefault(alias.name, alias.asname or alias.name)
+                    if alias.asname is None:
+                        head = alias.name.partition(".")[0]
+                        found.setdefault(head, head)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    found.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
+        return found
+
+
+class Region:
+    """A parsed piece of a file; its nodes get the lines of the file, though it was parsed without what is above."""
+
+    def __init__(self, first: int, last: int, tree: ast.Module, text: str, column: Callable[[int, int], int]) -> None:
+        self.first = first
+        self.last = last
+        self.tree = tree
+        self._text = text
+        self._functions: dict[ast.AST, Tree] = {}
+        self._column = column
+        ast.increment_lineno(tree, first - 1)
+
+    @cached_property
+    def cst(self) -> Tree:
+        """The same piece as a libcst tree. Raises libcst.ParserSyntaxError where libcst does not read it."""
+        return Tree(self._text, self.tree.body, self._column, self.first)
+
+    def around(self, line: int) -> Tree:
+        """The function at top level, or the method, that a line is of; else the whole piece. Raises as `cst` does."""
+        body: list[ast.stmt] = self.tree.body
+        while body:
+            node = next((n for n in body if first_line(n) <= line <= (n.end_lineno or 0)), None)
+            if isinstance(node, FunctionNode):
+                return self._function(node)
+            body = node.body if isinstance(node, ast.ClassDef) else []
+        return self.cst
+
+    def _function(self, node: FunctionNode) -> Tree:
+        if node not in self._functions:
+            lines = Lines(self._text)
+            first, last = first_line(node) - self.first + 1, (node.end_lineno or 0) - self.first + 1
+            text = self._text[lines.start(first) : lines.start(last + 1)]
+            self._functions[node] = Tree(text, [node], self._column, first_line(node))
+        return self._functions[node]
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Where a statement begins: at its first decorator, if it has one."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
+
+
+def parsed(text: str) -> ast.Module:
+    """Parse without warnings. Raises SyntaxError, ValueError or RecursionError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)

@@ -1,0 +1,126 @@
+"""The arms of a branch as one computation: which variables each sets, and `torch.where` of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from onnxlint.rules.engine.cst_tree import Statement
+from onnxlint.rules.engine.site import Site, body_of, ended, names_in, orelse_of
+from onnxlint.rules.helpers.value_kinds import Values, condition, fresh, may_reshape
+
+LONGEST = 100  # columns of a line that is written
+MOST = 190  # arms, one within the other: Python parses no more than 200 parentheses
+# `x <<= n` and `x ^= y` are left out.
+_OPERATORS = frozenset(("+=", "-=", "*=", "/=", "**=", "@=", "&=", "|=", "%=", "//="))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An `if` with its `elif`s: a condition and what is assigned under it, and what is assigned otherwise."""
+
+    tests: tuple[str, ...]
+    bodies: tuple[dict[str, str], ...]
+    otherwise: dict[str, str]
+    reads: frozenset[str]
+
+
+def chosen(site: Site, node: cst.If, values: Values) -> str | None:
+    """The statements that set what the `if` sets, without it; None where an arm does something else."""
+    branch = _branch(site, node, values)
+    if branch is None:
+        return None
+    arms = (*branch.bodies, branch.otherwise)
+    names = list(dict.fromkeys(name for arm in arms for name in arm))
+    if len(names) > 1 and branch.reads & set(names):
+        return None  # a later line would read what an earlier one has changed
+    if any(name not in arm and not values.is_tensor(cst.Name(name)) for name in names for arm in arms):
+        return None  # an arm leaves it unset
+    lines = site.comments(ended(node.with_changes(leading_lines=())))
+    tests = list(branch.tests)
+    function = site.function(node)
+    if len(names) > 1 and function is not None:  # said once, read for every variable
+        for at, test in enumerate(tests):
+            tests[at] = fresh(site, function, "test" if at == 0 else f"test_{at + 1}")
+            lines.append(f"{tests[at]} = {test}")
+    for name in names:
+        value = branch.otherwise.get(name, name)
+        for test, body in zip(reversed(tests), reversed(branch.bodies), strict=True):
+            value = where(test, body.get(name, name), value)
+        lines.append(broken(f"{name} = ", value, site.indent(node)))
+    return f"\n{site.indent(node)}".join(lines)
+
+
+def _branch(site: Site, node: cst.If, values: Values) -> Branch | None:
+    tests: list[str] = []
+    bodies: list[dict[str, str]] = []
+    reads: set[str] = set()
+    rest: Sequence[Statement] = [node]
+    while len(rest) == 1 and isinstance(branch := rest[0], cst.If):
+        test = condition(values, branch.test)
+        body = _assigned(site, body_of(branch), values)
+        if test is None or body is None or len(tests) == MOST:
+            return None
+        tests.append(test)
+        bodies.append(body)
+        reads |= names_in(branch.test) | _read(body_of(branch))
+        rest = orelse_of(branch)
+    otherwise = _assigned(site, rest, values)
+    if otherwise is None:
+        return None
+    return Branch(tuple(tests), tuple(bodies), otherwise, frozenset(reads | _read(rest)))
+
+
+def _read(body: Sequence[Statement]) -> set[str]:
+    return names_in(*(s.value for s in body if isinstance(s, (cst.Assign, cst.AugAssign))))
+
+
+def _assigned(site: Site, body: Sequence[Statement], values: Values) -> dict[str, str] | None:
+    """What a block assigns, as text by name; None where it does anything but set variables to tensors or numbers."""
+    texts: dict[str, str] = {}
+    for statement in body:
+        match statement:
+            case cst.Pass():
+                continue
+            case cst.Assign([cst.AssignTarget(cst.Name(name))], value):
+                text = site.source(value)
+            case cst.AugAssign(cst.Name(name) as target, operator, value):
+                sign = site.source(operator)
+                if sign not in _OPERATORS or not values.is_tensor(target):
+                    return None
+                text = f"{name} {sign.removesuffix('=')} {site.operand(value)}"
+            case _:
+                return None
+        if name in texts or names_in(value) & texts.keys():
+            return None
+        if "#" in text or not (values.is_tensor(value) or is_number(value)):
+            return None
+        if may_reshape(value) and name in names_in(value):
+            return None  # it has another shape afterwards: what there is to choose from does not fit together
+        texts[name] = text
+    return texts
+
+
+def is_number(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a literal number."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        node = node.expression
+    return isinstance(node, (cst.Integer, cst.Float))
+
+
+def where(test: str, one: str, other: str) -> str:
+    """Choose between two tensors."""
+    return f"torch.where({test}, {one}, {other})"
+
+
+def broken(head: str, value: str, indent: str) -> str:
+    """A statement, with the arguments of its call on lines of their own where it would be too long for one."""
+    fits = len(indent) + len(head) + len(value) <= LONGEST
+    call = None if fits or "\n" in value else cst.parse_expression(value)
+    if not isinstance(call, cst.Call):
+        return head + value
+    code = cst.Module([]).code_for_node
+    rows = "".join(f"{indent}    {code(a.with_changes(comma=cst.Comma()))}\n" for a in call.args)
+    return f"{head}{code(call.func)}(\n{rows}{indent})"

@@ -1,0 +1,45 @@
+"""What the fixes of export calls share: the call around a finding, its names, and its arguments left out."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from onnxlint.base.records import Fix, Safety
+from onnxlint.rules.engine.site import Site, call_name
+from onnxlint.rules.helpers.call_edits import drop_argument
+
+
+def export_call(site: Site) -> cst.Call | None:
+    """The call that the finding is, or is an argument of."""
+    nodes = site.tree.holding(site.start)
+    return next((n for n in nodes if isinstance(n, cst.Call) and "export" in call_name(n)), None)
+
+
+def keyword_at(site: Site, call: cst.Call) -> cst.Arg | None:
+    """The keyword argument that the finding underlines."""
+    return next((a for a in call.args if a.keyword is not None and site.tree.range(a)[0] == site.start), None)
+
+
+def leave_out(site: Site, safety: Safety) -> Fix | None:
+    """Take the argument that the finding underlines out of the call."""
+    call = export_call(site)
+    argument = keyword_at(site, call) if call is not None else None
+    if call is None or argument is None or argument.keyword is None:
+        return None
+    name = argument.keyword.value
+    new = drop_argument(call, name)
+    return site.fix(f"leave out `{name}`", safety, site.replace(call, new)) if new is not None else None
+
+
+def names(site: Site, hint: str) -> list[str] | None:
+    """Names that the rule passed along; None where they are not known."""
+    return None if hint not in site.finding.hints else [n for n in site.hint(hint).split(",") if n]
+
+
+def constant(site: Site, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """A literal, or what a variable is set to once, in the function or at the top of the same piece of the file."""
+    if not isinstance(node, cst.Name):
+        return node
+    assigned = [a for a in site.bindings(site.tree.module, node.value) if isinstance(a, cst.Assign)]
+    values = [a.value for a in assigned for t in a.targets if getattr(t.target, "value", None) == node.value]
+    return values[0] if len(values) == 1 else None

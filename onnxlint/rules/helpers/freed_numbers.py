@@ -1,0 +1,76 @@
+"""Variables that hold a Python number read out of a tensor: the tensor itself in their place, where that works."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from onnxlint.base.records import Edit
+from onnxlint.rules.engine.site import Site, call_name, is_loaded, variables
+from onnxlint.rules.helpers.value_kinds import Values, assigned, stripped
+
+
+def free_names(site: Site, expression: cst.BaseExpression) -> dict[str, Edit] | None:
+    """The edits that make tensors of the variables of an expression which hold numbers read out of tensors.
+
+    None where one of them cannot be made a tensor; empty where there is none.
+    """
+    edits: dict[str, Edit] = {}
+    for name in (n for n in variables(expression) if is_loaded(site, n)):
+        if site.hint(f"${name.value}") != "data" or name.value in edits:
+            continue
+        values = list(assigned(site, name))
+        function = site.function(name)
+        if len(values) != 1 or values[0] is None or function is None:
+            return None
+        inner = stripped(values[0])
+        if inner is values[0] or not Values(site).is_tensor(inner) or not only_computes(site, function, name.value):
+            return None
+        edits[name.value] = site.replace(values[0], site.source(inner))
+    return edits
+
+
+def only_computes(site: Site, function: cst.FunctionDef, name: str) -> bool:
+    """Whether a variable is only used where a zero-dimensional tensor does as well as a number."""
+    return all(takes_tensor(site, node) for node in site.uses(function, name) if is_loaded(site, node))
+
+
+_ORDERS = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual, cst.Equal, cst.NotEqual)
+
+
+def takes_tensor(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether a zero-dimensional tensor may stand where this expression stands: arithmetic, tests, torch operators."""
+    parent = site.parent(node)
+    match site.parent(parent) if isinstance(parent, (cst.Arg, cst.ComparisonTarget)) else parent:
+        case cst.UnaryOperation() as outer:
+            return takes_tensor(site, outer)
+        case cst.BinaryOperation() as outer:
+            other = outer.right if outer.left is node else outer.left
+            return not _is_text(outer) and (Values(site).is_tensor(other) or takes_tensor(site, outer))
+        case cst.Comparison(comparisons=comparisons):
+            return all(isinstance(c.operator, _ORDERS) for c in comparisons)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) as outer:
+            function = site.function(outer)
+            return function is not None and only_computes(site, function, name)
+        case cst.Call() as outer:
+            return isinstance(parent, cst.Arg) and not (parent.keyword or parent.star) and _takes_tensor(outer)
+        case cst.AugAssign() | cst.Return() | cst.IfExp() | cst.If():
+            return True
+    return False
+
+
+def _is_text(node: cst.BinaryOperation) -> bool:
+    return isinstance(node.operator, cst.Modulo) and isinstance(node.left, (cst.SimpleString, cst.ConcatenatedString))
+
+
+# Operators whose argument at this position may be a tensor with no axes where it may be a number.
+_TENSOR_ARGUMENTS = frozenset(
+    (
+        *("where", "maximum", "minimum", "clamp_min", "clamp_max", "clamp", "mul", "div", "add", "sub", "pow", "lerp"),
+        *("true_divide", "remainder", "fmod", "masked_fill", "eq", "ne", "lt", "le", "gt", "ge", "exp", "log", "sqrt"),
+    )
+)
+
+
+def _takes_tensor(call: cst.Call) -> bool:
+    names = _TENSOR_ARGUMENTS if isinstance(call.func, cst.Attribute) else ("float", "abs")
+    return call_name(call) in names

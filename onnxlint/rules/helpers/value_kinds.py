@@ -1,0 +1,293 @@
+"""What an expression is, as far as its tree and what the dataflow knew of the variables tell: a tensor, a size."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+import libcst as cst
+from libcst import matchers as m
+
+from onnxlint.rules.engine.cst_tree import walk
+from onnxlint.rules.engine.site import (
+    Site,
+    call_name,
+    elements,
+    has_star,
+    indices,
+    keywords,
+    names_in,
+    positional,
+    variables,
+)
+
+# Methods of a tensor that give a Python value, or something else that is no tensor.
+_NOT_TENSORS = frozenset(
+    (
+        *("size", "dim", "ndimension", "numel", "nelement", "item", "tolist", "numpy", "stride", "storage_offset"),
+        *("data_ptr", "element_size", "get_device", "is_contiguous", "is_floating_point", "type"),
+    )
+)
+_PLAIN_ATTRIBUTES = frozenset(("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda", "layout", "training"))
+_BUILTINS = frozenset(dir(builtins))
+_TRUTHS = frozenset(
+    (
+        *("any", "all", "isnan", "isinf", "isfinite", "isin", "eq", "ne", "lt", "le", "gt", "ge", "isclose"),
+        *("logical_and", "logical_or", "logical_not", "logical_xor", "signbit", "isneginf", "isposinf"),
+    )
+)
+_IDENTITY = (cst.Is, cst.IsNot, cst.In, cst.NotIn)
+_WHOLE = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
+
+
+class Values:
+    """Answers for the expressions of one site; `bound` adds variables that a fix itself knows to be tensors."""
+
+    def __init__(self, site: Site, bound: dict[str, bool] | None = None) -> None:
+        self.site = site
+        self.bound = bound if bound is not None else {}
+
+    def description(self, name: str) -> str:
+        """What the dataflow knew of a variable: see flow/known.py."""
+        return self.site.hint(f"${name}")
+
+    def is_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression gives a tensor, as far as can be told; what is not known is taken for none."""
+        match node:
+            case cst.Name():
+                if node.value in self.bound:
+                    return self.bound[node.value]
+                return self.description(node.value).startswith(("tensor", "weight", "made"))
+            case cst.BinaryOperation():
+                return self.is_tensor(node.left) or self.is_tensor(node.right)
+            case cst.UnaryOperation():
+                return not isinstance(node.operator, cst.Not) and self.is_tensor(node.expression)
+            case cst.Comparison(comparisons=[one]):
+                plain = not isinstance(one.operator, _IDENTITY)
+                return plain and (self.is_tensor(node.left) or self.is_tensor(one.comparator))
+            case cst.Subscript():
+                return self.is_tensor(node.value)
+            case cst.IfExp():
+                return self.is_tensor(node.body) and self.is_tensor(node.orelse)
+            case cst.Attribute():
+                return node.attr.value not in _PLAIN_ATTRIBUTES and self.is_tensor(node.value)
+        return isinstance(node, cst.Call) and self._call_gives_tensor(node)
+
+    def _call_gives_tensor(self, node: cst.Call) -> bool:
+        given = [a.value for a in node.args if not a.star]
+        if isinstance(node.func, cst.Attribute):
+            if node.func.attr.value in _NOT_TENSORS:
+                return False
+            if self.is_tensor(node.func.value):
+                return True
+        if isinstance(node.func, cst.Name) and node.func.value in _BUILTINS:
+            return node.func.value in ("sum", "abs", "pow") and any(map(self.is_tensor, given))
+        # A layer, an operator or a helper makes tensors of tensors.
+        return any(map(self.is_tensor, given))
+
+    def sizes(self, node: cst.BaseExpression) -> list[str] | None:
+        """The sizes of a variable that is a tensor, as flow/known.py writes them."""
+        return sizes_of(self.description(node.value)) if isinstance(node, cst.Name) else None
+
+    def is_size(self, node: cst.BaseExpression, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression is a whole number made of sizes and integers alone, by `+ - * // %`."""
+        match node:
+            case cst.Integer():
+                return True
+            case cst.BinaryOperation():
+                whole = isinstance(node.operator, _WHOLE)
+                return whole and self.is_size(node.left, seen) and self.is_size(node.right, seen)
+            case cst.UnaryOperation():
+                return isinstance(node.operator, cst.Minus) and self.is_size(node.expression, seen)
+            case cst.Subscript():
+                return is_shape(node.value) and not any(isinstance(i, cst.Slice) for i in indices(node))
+            case cst.Call(func=cst.Attribute()):
+                return call_name(node) == "size" and len(node.args) == 1 == len(positional(node))
+            case cst.Call():
+                return call_name(node) in ("len", "int")
+            case cst.Name() if node.value not in seen:
+                if self.description(node.value).startswith("dim:"):
+                    return True
+                values = list(assigned(self.site, node))
+                return bool(values) and all(
+                    v is not None and (v is SHAPE or self.is_size(v, seen | {node.value})) for v in values
+                )
+        return False
+
+
+SHAPE = cst.Name("shape")  # stands for what unpacking a shape, or looping over it, gives
+
+
+def assigned(site: Site, name: cst.Name) -> Iterator[cst.BaseExpression | None]:
+    """What a local variable is assigned in its function: SHAPE for a part of a shape, None for what cannot be told."""
+    function = site.function(name)
+    if function is None:
+        yield None
+        return
+    wanted = name.value
+    if wanted in parameters(function):
+        yield None
+    for node in site.bindings(function, wanted):
+        if isinstance(node, cst.Assign):
+            for target in node.targets:
+                yield from _bound(target.target, node.value, wanted)
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+            if isinstance(node.target, cst.Name) and node.target.value == wanted:
+                yield None if isinstance(node, cst.AugAssign) else node.value
+        elif isinstance(node, (cst.For, cst.CompFor)):
+            yield SHAPE if isinstance(node.target, cst.Name) and _is_shape_part(node.iter) else None
+
+
+def parameters(function: cst.FunctionDef) -> list[str]:
+    """The names of a function's parameters, without those under stars, in order."""
+    held = function.params
+    return [p.name.value for p in (*held.posonly_params, *held.params, *held.kwonly_params)]
+
+
+def _bound(target: cst.BaseExpression, value: cst.BaseExpression, name: str) -> Iterator[cst.BaseExpression | None]:
+    if isinstance(target, cst.Name):
+        if target.value == name:
+            yield value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        values = elements(value)
+        for position, item in enumerate(target.elements):
+            if isinstance(item.value, cst.Name) and item.value.value == name and isinstance(item, cst.Element):
+                if _is_shape_part(value):
+                    yield SHAPE
+                elif values is not None and len(values) == len(target.elements):
+                    yield values[position]
+                else:
+                    yield None
+            elif name in names_in(item):
+                yield None
+
+
+def is_shape(node: cst.BaseExpression) -> bool:
+    """True for `x.shape` and `x.size()`."""
+    return m.matches(node, m.Attribute(attr=m.Name("shape")) | m.Call(func=m.Attribute(attr=m.Name("size")), args=[]))
+
+
+def _is_shape_part(node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Subscript) and any(isinstance(i, cst.Slice) for i in indices(node)):
+        return is_shape(node.value)
+    return is_shape(node)
+
+
+def sizes_of(description: str) -> list[str] | None:
+    """The sizes in a description of a tensor; None where its rank is not known."""
+    head, colon, sizes = description.partition(":")
+    if not colon or head.partition("/")[0] not in ("tensor", "weight", "made", "guess"):
+        return None
+    return sizes.split(",") if sizes else []
+
+
+def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression without the conversions to a Python number around it: `float(t)`, `t.item()`, `.detach().cpu()`."""
+    while isinstance(node, cst.Call) and not keywords(node) and not has_star(node):
+        if isinstance(node.func, cst.Attribute) and not node.args:
+            if node.func.attr.value not in ("item", "detach", "cpu"):
+                break
+            node = node.func.value
+        elif isinstance(node.func, cst.Name) and node.func.value in ("float", "bool") and len(node.args) == 1:
+            node = node.args[0].value
+        else:
+            break
+    return node
+
+
+def condition(values: Values, test: cst.BaseExpression) -> str | None:
+    """The test as an expression whose value is a boolean tensor; None where it is not only about tensors."""
+    site = values.site
+    test = stripped(test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = condition(values, test.expression)
+        return None if inner is None else f"torch.logical_not({inner})"
+    if isinstance(test, cst.BooleanOperation):
+        left, right = condition(values, test.left), condition(values, test.right)
+        word = "torch.logical_and" if isinstance(test.operator, cst.And) else "torch.logical_or"
+        return None if left is None or right is None else f"{word}({left}, {right})"
+    if isinstance(test, cst.Comparison):
+        return _comparison(values, test)
+    if not values.is_tensor(test):
+        return None
+    if isinstance(test, cst.Call):
+        name = call_name(test)
+        if name == "equal" and len(test.args) == 2:
+            return f"({site.operand(test.args[0].value)} == {site.operand(test.args[1].value)}).all()"
+        if name == "allclose" and isinstance(test.func, cst.Attribute):
+            close = test.with_changes(func=test.func.with_changes(attr=cst.Name("isclose")), lpar=(), rpar=())
+            return f"{site.tree.code(close)}.all()"
+        if name in _TRUTHS:
+            return site.source(test)
+        if site.at_span(cst.Call) is test and site.hint("$").startswith("tensor/bool"):
+            return site.source(test)  # the dataflow knows what the function returns
+    if isinstance(test, cst.Name) and not values.description(test.value).startswith("tensor/bool"):
+        return None  # a flag under a tensor's name is likelier than a number that is asked for being other than zero
+    return f"{site.operand(test)} != 0"
+
+
+_WORDS = {
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+}
+
+
+def _comparison(values: Values, test: cst.Comparison) -> str | None:
+    site = values.site
+    if any(isinstance(c.operator, _IDENTITY) for c in test.comparisons):
+        return None
+    sides = [stripped(side) for side in (test.left, *(c.comparator for c in test.comparisons))]
+    code: str | None = None
+    for left, target, right in zip(sides, test.comparisons, sides[1:], strict=False):
+        if not (values.is_tensor(left) or values.is_tensor(right)):
+            return None
+        part = f"{_side(site, left)} {_WORDS[type(target.operator)]} {_side(site, right)}"
+        code = part if code is None else f"torch.logical_and({code}, {part})"
+    return code
+
+
+def _side(site: Site, node: cst.BaseExpression) -> str:
+    loose = isinstance(node, (cst.Comparison, cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr))
+    negated = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not)
+    return f"({site.source(node)})" if loose or negated else site.source(node)
+
+
+# What these give may have another shape than what they are given.
+_RESHAPES = frozenset(
+    (
+        *("view", "reshape", "flatten", "unflatten", "transpose", "permute", "t", "squeeze", "unsqueeze", "expand"),
+        *("repeat", "tile", "rearrange", "reduce", "einsum", "cat", "stack", "concat", "pad", "interpolate", "roll"),
+        *("sum", "mean", "max", "min", "amax", "amin", "prod", "any", "all", "gather", "index_select", "matmul"),
+        "movedim",
+    )
+)
+
+
+def may_reshape(node: cst.BaseExpression) -> bool:
+    """Whether an expression may have another shape than the tensors in it, as far as its outermost operator tells."""
+    if isinstance(node, cst.Subscript):
+        return True
+    if isinstance(node, cst.Call):
+        name = call_name(node)
+        if name in ("contiguous", "clone", "to", "float", "type_as") and isinstance(node.func, cst.Attribute):
+            return may_reshape(node.func.value)
+        return name in _RESHAPES
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.MatrixMultiply)
+
+
+def fresh(site: Site, function: cst.FunctionDef, wanted: str) -> str:
+    """A name like `wanted` that the function does not use."""
+    used = site.tree.once(_used, function)
+    name, number = wanted, 2
+    while name in used:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def _used(function: cst.FunctionDef) -> set[str]:
+    taken = {p.name.value for p in walk(function) if isinstance(p, cst.Param)}
+    return taken | {n.value for n in variables(function)}

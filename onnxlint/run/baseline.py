@@ -1,0 +1,167 @@
+"""The baseline: findings that a project has agreed to live with, kept in a file by fingerprint and count."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from onnxlint.base import files
+from onnxlint.base.atomic import replace_file
+from onnxlint.base.paths import keep_inside
+from onnxlint.base.records import Finding
+
+SCHEMA = "onnxlint-baseline/1"
+MAX_BYTES = 50_000_000
+_KEYS: Mapping[str, type] = {"path": str, "code": str, "symbol": str, "text": str, "count": int, "fingerprint": str}
+
+
+class BaselineError(Exception):
+    """A baseline cannot be read: the message says why, `line` where, if that is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`count` findings of one fingerprint. `path` is relative to the folder of the baseline, `line` is its own there.
+
+    Only `fingerprint` and `count` decide; the rest lets a person read the file, and says which runs could find it.
+    """
+
+    path: str
+    code: str
+    symbol: str
+    text: str
+    count: int
+    fingerprint: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a baseline makes of findings: those it does not know, how many it does, and its slack.
+
+    `slack` holds entries of which fewer findings occur than they allow, with the number that is too many.
+    """
+
+    new: tuple[Finding, ...]
+    known: int
+    slack: tuple[tuple[Entry, int], ...]
+
+
+def fingerprint(finding: Finding, folder: Path) -> str:
+    """Return the fingerprint that a finding has in a baseline in `folder`, wherever onnxlint is started."""
+    return replace(finding, span=replace(finding.span, path=_relative(finding.span.path, folder))).fingerprint
+
+
+def entries(findings: Iterable[Finding], folder: Path) -> list[Entry]:
+    """Return one entry for each fingerprint among the findings."""
+    first: dict[str, Finding] = {}
+    counts: Counter[str] = Counter()
+    for finding in findings:
+        key = fingerprint(finding, folder)
+        first.setdefault(key, finding)
+        counts[key] += 1
+    return [
+        Entry(_relative(f.span.path, folder), f.code, f.symbol, f.text, counts[key], key) for key, f in first.items()
+    ]
+
+
+def settle(
+    known: Sequence[Entry], findings: Sequence[Finding], folder: Path, judged: Callable[[Entry], bool]
+) -> Settled:
+    """Hold findings against a baseline. `judged(entry)` tells whether this run would have found what is still there.
+
+    Of more findings with one fingerprint than the baseline allows, the first ones of the file are taken as known.
+    """
+    left = Counter({entry.fingerprint: entry.count for entry in known})
+    new = []
+    for finding in sorted(findings, key=lambda f: (f.span.path, f.span.line, f.span.column, f.code)):
+        key = fingerprint(finding, folder)
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            new.append(finding)
+    slack = tuple((entry, left[entry.fingerprint]) for entry in known if left[entry.fingerprint] > 0 and judged(entry))
+    return Settled(tuple(new), len(findings) - len(new), slack)
+
+
+def merged(known: Sequence[Entry], found: Sequence[Entry], judged: Callable[[Entry], bool]) -> list[Entry]:
+    """Return what to write: what was found, and the entries that this run cannot speak about."""
+    fresh = {entry.fingerprint for entry in found}
+    return [*found, *(entry for entry in known if entry.fingerprint not in fresh and not judged(entry))]
+
+
+def without(known: Sequence[Entry], slack: Iterable[tuple[Entry, int]]) -> list[Entry]:
+    """Return the entries without their slack."""
+    spare = {entry.fingerprint: number for entry, number in slack}
+    kept = [replace(entry, count=entry.count - spare.get(entry.fingerprint, 0)) for entry in known]
+    return [entry for entry in kept if entry.count > 0]
+
+
+def read(file: Path) -> list[Entry]:
+    """Read a baseline. Raises BaselineError."""
+    try:
+        text = files.read_bytes(file, MAX_BYTES).decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise BaselineError("there is no baseline here; `--write-baseline` makes one") from error
+    except (files.NotAFile, files.TooLong) as error:
+        raise BaselineError(f"the baseline cannot be read: {error.strerror}; name another file") from error
+    except OSError as error:
+        raise BaselineError(f"the baseline cannot be read: {error.strerror}; check the path and the rights") from error
+    except UnicodeDecodeError as error:
+        raise BaselineError("the baseline is not UTF-8; write it anew with `--write-baseline`") from error
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BaselineError(f"the baseline is not JSON: {error.msg} at column {error.colno}", error.lineno) from error
+    except (RecursionError, ValueError) as error:  # such as an integer of a million digits
+        raise BaselineError(f"the baseline is not JSON that can be read: {error}") from error
+    return _entries(data, text)
+
+
+def write(file: Path, known: Iterable[Entry]) -> None:
+    """Write a baseline: one line for each entry, in an order that never changes. Raises OSError."""
+    ordered = sorted(known, key=lambda e: (e.path, e.code, e.symbol, e.text, e.fingerprint))
+    rows = [json.dumps({key: getattr(entry, key) for key in _KEYS}, ensure_ascii=False) for entry in ordered]
+    lines = ",\n".join(f"    {row}" for row in rows)
+    body = f"[\n{lines}\n  ]" if rows else "[]"
+    text = f'{{\n  "schema": "{SCHEMA}",\n  "findings": {body}\n}}\n'
+    keep_inside(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, text.encode("utf-8", "backslashreplace"))
+
+
+def _entries(data: Any, text: str) -> list[Entry]:
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("findings"), list):
+        raise BaselineError(f'this is no baseline: it lacks `"schema": "{SCHEMA}"` or the list `findings`')
+    rows = enumerate(text.split("\n"), 1)
+    lines = {key: number for number, row in rows for key in re.findall(r'"([0-9a-f]{16})"', row)}
+    read: dict[str, Entry] = {}
+    for number, row in enumerate(data["findings"], 1):
+        if not isinstance(row, dict) or set(row) != set(_KEYS):
+            raise BaselineError(f"entry {number} of the baseline does not have the keys {', '.join(_KEYS)}")
+        line = lines.get(row["fingerprint"]) if isinstance(row["fingerprint"], str) else None
+        for key, kind in _KEYS.items():
+            if type(row[key]) is not kind:
+                raise BaselineError(f"entry {number} of the baseline: `{key}` is not of type {kind.__name__}", line)
+        if line is None or row["count"] < 1:
+            fault = "`count` is below 1" if line is not None else "`fingerprint` is not 16 hexadecimal digits"
+            raise BaselineError(f"entry {number} of the baseline: {fault}", line)
+        entry = Entry(**row, line=line)
+        if entry.fingerprint in read:
+            raise BaselineError(f"entry {number} of the baseline occurs twice; leave one, with the sum of counts", line)
+        read[entry.fingerprint] = entry
+    return list(read.values())
+
+
+def _relative(path: str, folder: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()

@@ -1,0 +1,100 @@
+"""The counterexamples that runs have kept: which there are, which finding each belongs to, and how one is named."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnxlint.base import files
+from onnxlint.base.atomic import replace_file
+from onnxlint.base.records import Finding
+
+SCRIPT = "repro.py"
+WHOLE = "found.npz"  # beside a script whose input was made small: the input as it was found
+INDEX = "index.json"
+MAX_BYTES = 5_000_000
+_SHORTEST = 4  # characters of a fingerprint that name a finding
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One counterexample: the name of its folder, its script, what it shows, and the findings that it belongs to."""
+
+    name: str
+    script: Path
+    claim: str
+    fingerprints: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()  # `path:line` of the findings
+
+    @property
+    def whole(self) -> bool:
+        """Whether the input as it was found is there too."""
+        return (self.script.parent / WHOLE).is_file()
+
+
+def remember(findings: Sequence[Finding]) -> None:
+    """Write down, beside the counterexamples, which finding each belongs to. Raises OSError."""
+    by_folder: dict[Path, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
+    for finding in findings:
+        for evidence in finding.evidence:
+            if evidence.repro is not None:
+                folder = Path(evidence.repro).absolute().parent
+                place = f"{finding.span.path}:{finding.span.line}"
+                by_folder[folder.parent][folder.name].add((finding.fingerprint, place))
+    for folder, found in by_folder.items():
+        if not folder.is_dir():
+            continue  # the result came from the cache, and its counterexamples were thrown away
+        known = {name: told for name, told in _index(folder).items() if (folder / name / SCRIPT).is_file()}
+        table = {name: dict(sorted(told)) for name, told in sorted({**known, **found}.items())}
+        if (folder / INDEX).is_symlink():  # the checked tree's: it may lead anywhere
+            (folder / INDEX).unlink()
+        replace_file(folder / INDEX, (json.dumps(table, indent=1) + "\n").encode())
+
+
+def kept(folder: Path) -> list[Kept]:
+    """Every counterexample in a folder, by name; none where the folder is not there."""
+    index = _index(folder)
+    return [_kept(script, index.get(script.parent.name, ())) for script in sorted(folder.glob(f"*/{SCRIPT}"))]
+
+
+def _kept(script: Path, told: Iterable[tuple[str, str]]) -> Kept:
+    pairs = sorted(told)
+    places = tuple(dict.fromkeys(place for _, place in pairs))
+    return Kept(script.parent.name, script, _claim(script), tuple(found for found, _ in pairs), places)
+
+
+def named(all_kept: Sequence[Kept], wanted: str) -> list[Kept]:
+    """Those that are meant: one by its name, else all of a finding by the beginning of its fingerprint, or of names."""
+    exact = [k for k in all_kept if k.name == wanted]
+    if exact:
+        return exact
+    prints = [k for k in all_kept if len(wanted) >= _SHORTEST and any(f.startswith(wanted) for f in k.fingerprints)]
+    return prints or [k for k in all_kept if wanted and k.name.startswith(wanted)]
+
+
+def _index(folder: Path) -> dict[str, set[tuple[str, str]]]:
+    """Fingerprints with the places of their findings, by name; empty where the index is missing or is not ours."""
+    try:
+        table = json.loads(files.read_bytes(folder / INDEX, MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(table, dict):
+        return {}
+    return {
+        str(name): {(str(found), str(place)) for found, place in told.items()}
+        for name, told in table.items()
+        if isinstance(told, dict)
+    }
+
+
+def _claim(script: Path) -> str:
+    """The first line of what a script says it shows; empty where it cannot be read."""
+    try:
+        told = ast.get_docstring(ast.parse(files.read_bytes(script, MAX_BYTES)))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return (told or "").partition("\n")[0]

@@ -1,0 +1,58 @@
+"""Which of several fixes go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from onnxlint.base.edits import Lines
+from onnxlint.base.records import Finding
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Findings whose fixes go together, and those that have to wait for the next round."""
+
+    taken: tuple[Finding, ...]
+    left: tuple[Finding, ...]
+
+
+def choose(findings: Sequence[Finding], texts: Mapping[str, str]) -> Chosen:
+    """Take fixes in source order as long as none touches text that one before it changes; an equal edit is shared."""
+    lines = {path: Lines(text) for path, text in texts.items()}
+    taken: list[Finding] = []
+    left: list[Finding] = []
+    held: dict[str, dict[tuple[int, int], str]] = {}
+    for finding in sorted(findings, key=_order):
+        assert finding.fix is not None
+        wanted = [
+            (e.path, (lines[e.path].offset(e.start), lines[e.path].offset(e.end)), e.text) for e in finding.fix.edits
+        ]
+        if any(_collides(held.get(path, {}), where, text) for path, where, text in wanted):
+            left.append(finding)
+            continue
+        taken.append(finding)
+        for path, where, text in wanted:
+            held.setdefault(path, {})[where] = text
+    return Chosen(tuple(taken), tuple(left))
+
+
+def _order(finding: Finding) -> tuple[tuple[str, tuple[int, int]], str, str, tuple[tuple[tuple[int, int], str], ...]]:
+    """In source order, and in one order whatever the order in which the findings came."""
+    assert finding.fix is not None
+    first = min((e.path, e.start) for e in finding.fix.edits)
+    return first, finding.code, finding.text, tuple((e.end, e.text) for e in finding.fix.edits)
+
+
+def _collides(held: Mapping[Range, str], where: Range, text: str) -> bool:
+    if held.get(where) == text:
+        return False
+    start, end = where
+    for low, high in held:
+        if start < high and low < end:
+            return True
+        if (start == end or low == high) and low <= end and start <= high:
+            return True  # an insertion at, or beside, what is changed: which comes first would be chance
+    return False

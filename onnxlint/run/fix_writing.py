@@ -1,0 +1,152 @@
+"""Puts fixed text in the place of a file, if it is still what was read; and shows it as a unified diff."""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from onnxlint.base.atomic import FileChanged, replace_file
+from onnxlint.base.edits import Lines
+
+LONG = 2000  # lines from which on a file is compared piece by piece
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file before and after: `path` as reports write it, `target` where it lies, `before` the bytes as read."""
+
+    path: str
+    target: Path
+    before: bytes
+    old: str
+    new: str
+    encoding: str
+
+    @property
+    def after(self) -> bytes:
+        """The bytes to write; an encoding with a BOM writes it again. Raises UnicodeEncodeError."""
+        return self.new.encode(self.encoding)
+
+
+def unwritable(target: Path) -> str | None:
+    """Return why a file cannot be fixed, in one sentence, or None."""
+    try:
+        if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
+            return "the file is read-only"
+        folder = Path(os.path.realpath(target)).parent
+        return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} may not be written to"
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def write(change: Change) -> str | None:
+    """Put the new text in the place of the old; return why that cannot be done, in one sentence, or None."""
+    try:
+        replace_file(change.target, change.after, change.before)
+    except UnicodeEncodeError as error:
+        return f"the fix cannot be written in the file's encoding, {change.encoding}: {error.reason}"
+    except FileChanged as error:
+        return str(error.strerror)
+    except OSError as error:
+        return f"the file cannot be written: {error.strerror or error}"
+    return None
+
+
+def unified_diff(change: Change) -> Iterator[str]:
+    """The lines of a unified diff, each with its newline, as `patch` and `git apply` read them."""
+    name, old, new = _quoted(change.path), _lines(change.old), _lines(change.new)
+    rows = difflib.unified_diff(old, new, name, name) if len(old) < LONG else _long_diff(old, new, name)
+    for row in rows:
+        yield row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n"
+
+
+def _long_diff(old: list[str], new: list[str], name: str) -> Iterator[str]:
+    """As difflib does it, piece by piece: it takes quadratic time where lines repeat, and pieces are short."""
+    groups = list(_Anchored(None, old, new, autojunk=False).get_grouped_opcodes())
+    if groups:
+        yield from (f"--- {name}\n", f"+++ {name}\n")
+    for group in groups:
+        (_, first, _, start, _), (_, _, last, _, end) = group[0], group[-1]
+        yield f"@@ -{_extent(first, last)} +{_extent(start, end)} @@\n"
+        for tag, i, j, k, m in group:
+            if tag == "equal":
+                yield from (f" {row}" for row in old[i:j])
+            else:
+                yield from (f"-{row}" for row in old[i:j])
+                yield from (f"+{row}" for row in new[k:m])
+
+
+def _extent(first: int, last: int) -> str:
+    """Where lines stand, as a hunk says it: the first one and how many, or the line before none."""
+    return f"{first + 1 if last > first else first},{last - first}"
+
+
+class _Anchored(difflib.SequenceMatcher[str]):
+    """Compares what stands between the lines that occur once in both texts, in one order (a patience diff)."""
+
+    def __init__(self, isjunk: None, a: list[str], b: list[str], autojunk: bool) -> None:
+        super().__init__(isjunk, [], [], autojunk)  # which would index the whole texts
+        self.a, self.b = a, b
+
+    def get_opcodes(self) -> list[tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]]:
+        """See difflib.SequenceMatcher."""
+        codes: list[tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]] = []
+        i = k = 0
+        for j, m in (*_anchors(self.a, self.b), (len(self.a), len(self.b))):
+            piece = difflib.SequenceMatcher(None, self.a[i:j], self.b[k:m], autojunk=False).get_opcodes()
+            pieces = [(tag, i + p, i + q, k + r, k + s) for tag, p, q, r, s in piece]
+            if j < len(self.a) and m < len(self.b):
+                pieces.append(("equal", j, j + 1, m, m + 1))
+            for code in pieces:
+                if codes and codes[-1][0] == code[0] == "equal":
+                    code = ("equal", codes[-1][1], code[2], codes.pop()[3], code[4])
+                codes.append(code)
+            i, k = j + 1, m + 1
+        return codes
+
+
+def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Where the lines stand that occur once in both texts; of those that moved, the most that keep an order."""
+    once = {row for row, count in Counter(old).items() if count == 1} & {
+        row for row, count in Counter(new).items() if count == 1
+    }
+    place = {row: at for at, row in enumerate(new) if row in once}
+    pairs = [(at, place[row]) for at, row in enumerate(old) if row in once]
+    tops: list[int] = []  # of each length, where the increasing run of it ends that ends lowest
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, at) in enumerate(pairs):
+        length = bisect.bisect_left(tops, at)
+        before.append(ends[length - 1] if length else -1)
+        tops[length : length + 1] = [at]
+        ends[length : length + 1] = [number]
+    found = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _quoted(path: str) -> str:
+    """A path as git writes it in a diff: a name that would steer a terminal or end the line is quoted as in C.
+
+    A tab ends a name with spaces, since `patch` would take what follows the first space for a date.
+    """
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return f"{path}\t" if " " in path else path
+    plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return '"' + "".join(f"\\{char}" if char in ('"', "\\") else char for char in plain) + '"'
+
+
+def _lines(text: str) -> list[str]:
+    lines = Lines(text)
+    ends = [*(lines.start(n) for n in range(2, len(lines) + 1)), len(text)]
+    rows = [text[lines.start(n) : end] for n, end in enumerate(ends, 1)]
+    return rows if rows[-1] else rows[:-1]

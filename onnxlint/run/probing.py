@@ -1,0 +1,159 @@
+"""All probes of a run: what an earlier run knows of them, the others through the pool, in the order of the plan."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from onnxlint.base.cache import Store, digest
+from onnxlint.base.records import SYNTHESISED, ModelReport, ModelStatus, Probe, ProbeResult, to_json
+from onnxlint.config.settings import Settings
+from onnxlint.probes.schedule.cluster import Cluster
+from onnxlint.probes.schedule.plan import further
+from onnxlint.probes.schedule.pool import ProbePool, environment
+from onnxlint.probes.schedule.probe_cache import Answers
+
+
+class Watcher(Protocol):
+    """What a run tells while it works."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """A stage begins."""
+
+    def advance(self, done: str = "") -> None:
+        """One step of it is done."""
+
+    def model(self, name: str, stage: str) -> None:
+        """A model is at a stage of its probe; an empty stage means that it is finished."""
+
+    def probed(self, report: ModelReport) -> None:
+        """What the exporters made of a model is known."""
+
+
+def open_pool(settings: Settings) -> ProbePool | Cluster:
+    """Return what runs the probes: processes of this machine, or a Dask cluster."""
+    return ProbePool() if settings.scheduler is None else Cluster(settings.scheduler)
+
+
+def recalled(
+    store: Store, settings: Settings, probes: Sequence[Probe], overlay: Mapping[Path, bytes]
+) -> list[ProbeResult]:
+    """What earlier runs know of some probes, and of the further ways to call their models; nothing is probed.
+
+    What hangs on a file that is not on the disk as it is to be read (see `overlay`) is not known.
+    """
+    answers = Answers(store, environment(), settings.scheduler or "")
+    found: list[ProbeResult] = []
+    for probe in probes:
+        result = answers.get(probe)
+        if result is not None:
+            ways = (answers.get(further(probe, way)) for way in result.ways)
+            found += [result, *(way for way in ways if way is not None)]
+    return [result for result in found if not (overlay and _reads(result, overlay))]
+
+
+def _reads(result: ProbeResult, files: Mapping[Path, bytes]) -> bool:
+    return result.depends is not None and any(Path(os.path.realpath(path)) in files for path in result.depends.files)
+
+
+class Probing:
+    """Runs probes. `unchanged` counts those that an earlier run knew, `interrupted` tells that Ctrl-C ended it.
+
+    `over` names the further ways to call models that are more than `max_models`.
+    """
+
+    def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Watcher | None) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._progress = progress
+        self._answers = Answers(Store(None) if settings.debug else store, environment(), settings.scheduler or "")
+        self.unchanged = 0
+        self.interrupted = False
+        self.over: tuple[str, ...] = ()
+
+    def warm(self) -> None:
+        """Start what takes seconds before the probes are known, unless it looks as if none of them has to run."""
+        if not self._answers.all_there(self._plan()):
+            self._pool.warm()
+
+    def run(self, probes: Sequence[Probe]) -> list[ProbeResult]:
+        """Return the results in the order of the probes, each before the further ways to call its model.
+
+        On Ctrl-C it returns what is known by then.
+        """
+        if not probes:
+            return []
+        first = self._run("probing", probes)
+        ways = self._further(probes, first)
+        more = self._run("probing further ways to call models", [way for group in ways for way in group])
+        later = iter(more)
+        return [result for one, group in zip(first, ways, strict=True) for result in (one, *islice(later, len(group)))]
+
+    def _further(self, probes: Sequence[Probe], results: Sequence[ProbeResult]) -> list[list[Probe]]:
+        """The probes of further ways, by the probe that found them; as many on assumed inputs as there is room for."""
+        room = self._settings.max_models - sum(probe.source == SYNTHESISED for probe in probes)
+        found: list[list[Probe]] = []
+        over: list[str] = []
+        for probe, result in zip(probes, results, strict=True):
+            ways = [] if self.interrupted else [further(probe, way) for way in result.ways]
+            if probe.source == SYNTHESISED:
+                kept = max(min(room, len(ways)), 0)
+                over += [way.name for way in ways[kept:]]
+                room -= kept
+                ways = ways[:kept]
+            found.append(ways)
+        self.over = tuple(over)
+        return found
+
+    def _run(self, stage: str, probes: Sequence[Probe]) -> list[ProbeResult]:
+        if not probes:
+            return []
+        if self._progress is not None:
+            self._progress.stage(stage, len(probes))
+        found: dict[int, ProbeResult] = {}
+        for number, probe in enumerate(probes):
+            result = self._answers.get(probe)
+            if result is not None:
+                found[number] = result
+                self._done(result)
+        self.unchanged += len(found)
+        numbers = {id(probe): n for n, probe in enumerate(probes) if n not in found}  # two models may share a factory
+        kept = True
+        try:
+            for probe, result in self._pool.run_each(
+                [probe for probe in probes if id(probe) in numbers],
+                jobs=self._settings.jobs or min(2, os.cpu_count() or 1),
+                on_stage=self._progress.model if self._progress is not None else None,
+            ):
+                found[numbers[id(probe)]] = result
+                kept &= self._answers.put(probe, result)
+                self._done(result)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        if kept and not self.interrupted and not any(probe.way for probe in probes):
+            self._answers.remember(self._plan(), probes)
+        return [found.get(number) or _not_reached(probe) for number, probe in enumerate(probes)]
+
+    def _plan(self) -> bytes:
+        """What the probes of the declared models follow from, as far as it is known before anything is read."""
+        settings = self._settings
+        asked = [to_json(settings.models), settings.exporters, settings.opset, settings.runtimes, settings.latency]
+        asked += [settings.only_models]
+        return digest(json.dumps(asked), str(settings.root))
+
+    def _done(self, result: ProbeResult) -> None:
+        if self._progress is not None:
+            self._progress.model(result.report.name, "")
+            self._progress.probed(result.report)
+            self._progress.advance(result.report.name)
+
+
+def _not_reached(probe: Probe) -> ProbeResult:
+    reason = "the run was interrupted before its turn"
+    declared = probe.asked_for
+    report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, declared=declared)
+    return ProbeResult(report)

@@ -1,0 +1,269 @@
+"""`--fix`: fix, look again, undo what did not help, until nothing is left to fix; then put the files in place."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from onnxlint.base.edits import apply_edits, written_lines
+from onnxlint.base.paths import leads_out
+from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Severity
+from onnxlint.rules.engine.source_page import parsed
+from onnxlint.run import session
+from onnxlint.run.changed_lines import Base
+from onnxlint.run.fix_choice import choose
+from onnxlint.run.fix_proof import Proof, unhelpful
+from onnxlint.run.fix_writing import Change, unwritable
+from onnxlint.run.probing import Watcher
+from onnxlint.run.scopes import Scope
+from onnxlint.run.session import Session
+from onnxlint.source.parse import SourceFile, parse_source, read_source
+
+ROUNDS = 10  # each takes every fix that touches no other; what is nested in more than ten others is left
+
+Wanted = Callable[[Finding], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What became of a run with fixes: the session after them, what was fixed, and the files as they are to be.
+
+    `look` examines the files as they are by then, for a caller who could not write all of them.
+    """
+
+    session: Session
+    fixed: tuple[Finding, ...]
+    changes: tuple[Change, ...]
+    look: Callable[[], Session]
+
+    @property
+    def overlay(self) -> dict[Path, bytes]:
+        """The bytes of the fixed files, by resolved path."""
+        return {change.target: change.after for change in self.changes}
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The files as they are so far, what was fixed in them, and what was undone, with the reason."""
+
+    roots: Sequence[Path] | None = ()
+    given: Mapping[Path, bytes] = field(default_factory=dict)
+    sources: dict[str, SourceFile] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    fixed: list[Finding] = field(default_factory=list)
+    undone: dict[str, tuple[Finding, str]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def load(self, path: str) -> bool:
+        """Read a file that is to be fixed, once; False where it cannot be."""
+        if path in self.texts:
+            return True
+        if path in self.refused:
+            return False
+        data = self.given.get(Path(path).resolve())
+        source = read_source(Path(path)) if data is None else parse_source(Path(path), data, path)
+        if isinstance(source, Diagnostic):
+            self.refused[path] = source.message
+            return False
+        if self.roots is not None and data is None:
+            reason = leads_out(Path(path), self.roots) or unwritable(Path(path))
+            if reason is not None:
+                self.refused[path] = reason
+                return False
+        self.sources[path], self.texts[path] = source, source.text
+        return True
+
+    def changes(self) -> tuple[Change, ...]:
+        """The files that differ from what was read."""
+        found = []
+        for path, text in sorted(self.texts.items()):
+            source = self.sources[path]
+            if text != source.text:
+                before = source.text.encode(source.encoding)
+                found.append(Change(path, Path(path).resolve(), before, source.text, text, source.encoding))
+        return tuple(found)
+
+    def overlay(self) -> dict[Path, bytes]:
+        """The bytes of the files that are given or differ, by resolved path."""
+        return {**self.given, **{change.target: change.after for change in self.changes()}}
+
+
+def repair(
+    scopes: Sequence[Scope],
+    *,
+    unsafe: bool,
+    hidden: Callable[[Finding], bool],
+    progress: Watcher | None = None,
+    base: Base | None = None,
+    roots: Sequence[Path] | None = (),
+    given: Mapping[Path, bytes] = MappingProxyType({}),
+) -> Repaired:
+    """Fix what can be fixed in the files of `scopes`, in memory: nothing is written, though it may be meant to be.
+
+    `roots` are the paths to check: what a link leads to outside of them is not fixed. None where nothing is to be
+    written; then what cannot be written is fixed as well.
+
+    The bytes of a file that is `given`, by resolved path, are fixed in the place of those on the disk.
+    Fixes of findings that are `hidden`, and with `unsafe` False those that may change eager's output, are left.
+    """
+    ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
+
+    def visible(finding: Finding) -> bool:
+        return not hidden(finding)
+
+    before = session.run(scopes, progress=progress, base=base, overlay=given, shown=visible)
+    if before.report.interrupted:
+        raise KeyboardInterrupt
+    dismissed = {finding.fingerprint for finding in before.report.findings if hidden(finding)}
+
+    def wanted(finding: Finding) -> bool:
+        fix = finding.fix
+        return (
+            fix is not None
+            and bool(fix.edits)
+            and (fix.safety is Safety.SAFE or (unsafe and fix.safety is Safety.UNSAFE))
+            and not hidden(finding)
+            and finding.fingerprint not in dismissed
+            and all(os.path.realpath(edit.path) in ours for edit in fix.edits)
+        )
+
+    static = tuple(replace(s, settings=replace(s.settings, static_only=True)) for s in scopes)
+
+    def look(overlay: Mapping[Path, bytes]) -> Report:
+        return session.run(static, base=None, overlay=overlay, shown=visible).report
+
+    def drafted(undone: Mapping[str, tuple[Finding, str]]) -> _Draft:
+        return _converge(_Draft(roots, given, undone=dict(undone)), before.report, look, wanted)
+
+    draft, after = drafted({}), before
+    while draft.changes():
+        with Proof(draft.overlay()) as proof:
+            after = session.run(scopes, progress=progress, overlay=draft.overlay(), also=proof, shown=visible)
+            if after.report.interrupted:
+                raise KeyboardInterrupt
+        suspects = proof.changed(draft.fixed)
+        useless = unhelpful(draft.fixed, before.report, after.report)
+        if not suspects and not useless:
+            break
+        undone = {**draft.undone, **useless, **suspects}
+        for fingerprint in suspects if len(suspects) > 1 else ():
+            alone = drafted({key: told for key, told in undone.items() if key != fingerprint})
+            if _keeps_output(scopes, alone):
+                del undone[fingerprint]
+        if undone.keys() == draft.undone.keys():
+            undone |= suspects  # each alone is harmless, together they are not
+        draft, after = drafted(undone), before
+
+    def finished(after: Session) -> Session:
+        findings = after.report.findings
+        compared = before.report.diagnostics if base is not None else ()
+        if base is not None:  # lines have moved since the revision was compared
+            shown = {finding.fingerprint for finding in before.report.findings}
+            findings = tuple(f for f in findings if f.fingerprint in shown)
+        findings = tuple(_without_edits(f) if f.fingerprint in draft.undone else f for f in findings)
+        told = tuple(_undone(finding, reason) for finding, reason in draft.undone.values())
+        refused = tuple(
+            Diagnostic("error", f"{reason}; its findings are not fixed", path) for path, reason in draft.refused.items()
+        )
+        diagnostics = tuple(dict.fromkeys((*after.report.diagnostics, *compared, *refused, *told)))
+        return replace(after, report=replace(after.report, findings=findings, diagnostics=diagnostics))
+
+    def look_again() -> Session:
+        return finished(session.run(scopes, progress=progress, overlay=given, shown=visible))
+
+    return Repaired(finished(after), tuple(draft.fixed), draft.changes(), look_again)
+
+
+def _keeps_output(scopes: Sequence[Scope], draft: _Draft) -> bool:
+    """Whether eager gives with the fixed source what it gave before; nothing is exported."""
+    eager = tuple(replace(scope, settings=replace(scope.settings, exporters=())) for scope in scopes)
+    with Proof(draft.overlay()) as proof:
+        if session.run(eager, overlay=draft.overlay(), also=proof).report.interrupted:
+            raise KeyboardInterrupt
+    return not proof.changed(draft.fixed)
+
+
+def _converge(draft: _Draft, first: Report, look: Callable[[Mapping[Path, bytes]], Report], wanted: Wanted) -> _Draft:
+    """Fix round after round until nothing is left to fix, or a bound is reached."""
+    report = first
+    for _ in range(ROUNDS):
+        todo = [f for f in report.findings if wanted(f) and f.fingerprint not in draft.undone and _loaded(draft, f)]
+        taken = choose(todo, draft.texts).taken
+        if not taken:
+            break
+        report = _round(draft, report, taken, look)
+    return draft
+
+
+def _loaded(draft: _Draft, finding: Finding) -> bool:
+    assert finding.fix is not None
+    return all(draft.load(edit.path) for edit in finding.fix.edits)
+
+
+def _round(
+    draft: _Draft, report: Report, taken: Sequence[Finding], look: Callable[[Mapping[Path, bytes]], Report]
+) -> Report:
+    """Apply the fixes, look at what is found then, and do it again without those that did not help."""
+    start = dict(draft.texts)
+    held = list(taken)
+    while held:
+        for path, text in start.items():
+            edits = [e for f in held if f.fix is not None for e in f.fix.edits if e.path == path]
+            draft.texts[path] = apply_edits(text, edits)
+        broken = {path for path, text in draft.texts.items() if text != start[path] and not _parses(text)}
+        faults = {f.fingerprint: "the file no longer parses" for f in held if _touches(f, broken)}
+        after = look(draft.overlay()) if not faults else report
+        if not faults:
+            faults = _useless(held, report, after)
+        if not faults:
+            draft.fixed += held
+            return after
+        for finding in held:
+            if finding.fingerprint in faults:
+                draft.undone[finding.fingerprint] = finding, faults[finding.fingerprint]
+        held = [f for f in held if f.fingerprint not in faults]
+    draft.texts.update(start)
+    return report
+
+
+def _useless(held: Sequence[Finding], before: Report, after: Report) -> dict[str, str]:
+    """Which fixes left their finding, or made another one that nothing can fix: reasons by fingerprint."""
+    was = Counter(f.fingerprint for f in before.findings)
+    now = Counter(f.fingerprint for f in after.findings)
+    fixed = Counter(f.fingerprint for f in held)
+    faults = {print_: "the finding is still there" for print_ in fixed if now[print_] > was[print_] - fixed[print_]}
+    fresh = [f for f in after.findings if f.fingerprint not in was and f.severity is not Severity.NOTE]
+    fresh = [f for f in fresh if f.fix is None or not f.fix.edits]
+    for path in {f.span.path for f in fresh}:
+        edits = [(f, e) for f in held if f.fix is not None for e in f.fix.edits if e.path == path]
+        for (finding, _), (low, high) in zip(edits, written_lines([e for _, e in edits]), strict=True):
+            new = next((f for f in fresh if f.span.path == path and low <= f.span.line <= high), None)
+            if new is not None:
+                faults.setdefault(finding.fingerprint, f"what it writes has the finding {new.code}")
+    return faults
+
+
+def _touches(finding: Finding, paths: set[str]) -> bool:
+    return finding.fix is not None and any(edit.path in paths for edit in finding.fix.edits)
+
+
+def _parses(text: str) -> bool:
+    try:
+        parsed(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _without_edits(finding: Finding) -> Finding:
+    """The finding with the title of its fix as advice: nobody is to be offered what was undone."""
+    return finding if finding.fix is None else replace(finding, fix=Fix(finding.fix.title))
+
+
+def _undone(finding: Finding, reason: str) -> Diagnostic:
+    message = f"the fix of {finding.code} was undone: {reason}"
+    return Diagnostic("warning", message, finding.span.path, finding.span.line)

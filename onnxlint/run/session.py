@@ -1,0 +1,252 @@
+"""One run over several scopes: their reports become one, held against the baseline and against what changed."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from onnxlint.base.catalogue import Rule, load_catalogue
+from onnxlint.base.git import GitError
+from onnxlint.base.paths import display_path
+from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
+from onnxlint.config.settings import TYPED, Settings
+from onnxlint.probes.live.snapshot_client import Captured
+from onnxlint.run import baseline
+from onnxlint.run.changed_lines import Base
+from onnxlint.run.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
+from onnxlint.run.probing import Watcher
+from onnxlint.run.scopes import Scope
+from onnxlint.source.parse import SourceFile, read_source
+from onnxlint.source.statements import statement_at, statement_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A baseline file, what stands in it, the findings that belong to it, and which entries this run can judge."""
+
+    file: Path
+    known: Sequence[baseline.Entry]
+    findings: tuple[Finding, ...]
+    judged: Callable[[baseline.Entry], bool]
+
+    @property
+    def settled(self) -> baseline.Settled:
+        """Return what the baseline makes of the findings."""
+        return baseline.settle(self.known, self.findings, self.file.parent, self.judged)
+
+    def rewritten(self, counts: Callable[[Finding], bool]) -> list[baseline.Entry]:
+        """Return the entries to write so that every finding that counts is known."""
+        found = baseline.entries(filter(counts, self.findings), self.file.parent)
+        return baseline.merged(self.known, found, self.judged)
+
+    def pruned(self) -> list[baseline.Entry]:
+        """Return the entries without their slack."""
+        return baseline.without(self.known, self.settled.slack)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a run found: the report that is to be shown, and the baselines that it was held against."""
+
+    report: Report
+    ledgers: tuple[Ledger, ...] = ()
+
+
+def run(
+    scopes: Sequence[Scope],
+    *,
+    progress: Watcher | None = None,
+    base: Base | None = None,
+    overlay: Mapping[Path, bytes] = MappingProxyType({}),
+    fresh: bool = False,
+    also: Also | None = None,
+    shown: Callable[[Finding], bool] = lambda _: True,
+    captured: Captured | None = None,
+    recall: bool = False,
+) -> Session:
+    """Check every scope, and leave out what a baseline knows and what did not change.
+
+    With `fresh`, a baseline that is missing is an empty one, since it is to be written. `also`, `shown`, `captured` and
+    `recall`: see run_check.
+    """
+    catalogue = load_catalogue()
+    parts: list[Report] = []
+    ledgers: list[Ledger] = []
+    checked: list[tuple[Scope, Report]] = []
+    by_file: dict[Path | None, list[tuple[Scope, Report]]] = {}
+    for scope in scopes:
+        report = run_check(
+            (),
+            scope.settings,
+            progress=progress,
+            found=scope.found,
+            overlay=overlay,
+            also=also,
+            shown=shown,
+            captured=captured,
+            recall=recall,
+        )
+        report = replace(report, diagnostics=(*scope.diagnostics, *report.diagnostics))
+        checked.append((scope, report))
+        by_file.setdefault(scope.settings.baseline, []).append((scope, report))
+        if report.interrupted:
+            break
+    for file, runs in by_file.items():
+        report = _merged([report for _, report in runs])
+        if file is not None:
+            report, ledger = _held_against(file, report, [scope for scope, _ in runs], catalogue, fresh)
+            ledgers += [ledger] if ledger is not None else []
+        parts.append(report)
+    report = _merged(parts)
+    if base is not None:
+        report = _on_changed(report, base, {ledger.file for ledger in ledgers}, lambda: _made(checked, base, overlay))
+    return Session(report, tuple(ledgers))
+
+
+def _merged(reports: Sequence[Report]) -> Report:
+    if len(reports) == 1:
+        return reports[0]
+    findings: dict[tuple[str, Span], Finding] = {}
+    for report in reports:
+        for finding in report.findings:
+            known = findings.get((finding.code, finding.span))
+            if known is None or len(finding.evidence) > len(known.evidence):
+                findings[finding.code, finding.span] = finding
+    return Report(
+        findings=tuple(findings.values()),
+        models=tuple(model for report in reports for model in report.models),
+        diagnostics=tuple(dict.fromkeys(d for report in reports for d in report.diagnostics if _holds(d, reports))),
+        files=sum(report.files for report in reports),
+        tool={name: version for report in reports for name, version in report.tool.items()},
+        seconds=sum(report.seconds for report in reports),
+        known=sum(report.known for report in reports),
+        unchanged=sum(report.unchanged for report in reports),
+        interrupted=any(report.interrupted for report in reports),
+        captured=any(report.captured for report in reports),
+    )
+
+
+def _holds(diagnostic: Diagnostic, reports: Sequence[Report]) -> bool:
+    """Tell whether what one scope says holds for all: a model that it does not know may be that of another."""
+    return not diagnostic.message.endswith(UNKNOWN_MODEL) or all(diagnostic in r.diagnostics for r in reports)
+
+
+def _held_against(
+    file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Rule], fresh: bool
+) -> tuple[Report, Ledger | None]:
+    try:
+        known = [] if fresh and not file.exists() else baseline.read(file)
+    except baseline.BaselineError as error:
+        fault = Diagnostic("error", str(error), display_path(file), error.line)
+        return replace(report, diagnostics=(*report.diagnostics, fault)), None
+    ledger = Ledger(file, known, report.findings, _judge(file.parent, report, scopes, catalogue))
+    settled = ledger.settled
+    wanted = scopes[0].settings.selection.matches(UNUSED, catalogue[UNUSED].name)
+    slack = [_slack(file, entry, number, catalogue[UNUSED]) for entry, number in settled.slack] if wanted else []
+    return replace(report, findings=(*settled.new, *slack), known=settled.known), ledger
+
+
+def _slack(file: Path, entry: baseline.Entry, number: int, rule: Rule) -> Finding:
+    gone = "occurs no more" if number == entry.count else f"occurs {entry.count - number} times, not {entry.count}"
+    place = f"{entry.code} in {entry.path}" + (f" at `{entry.text}`" if entry.text else "")
+    message = f"the baseline allows {place}, which {gone}; `--prune-baseline` mends it"
+    span = Span(display_path(file), entry.line, 1, entry.line, 1)
+    return Finding(rule.code, rule.name, Severity.WARNING, message, span, text=entry.fingerprint)
+
+
+def _judge(
+    folder: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Rule]
+) -> Callable[[baseline.Entry], bool]:
+    """Make the test whether this run would have found what an entry allows: the file was read, and the rule ran."""
+    settings_of = {os.path.abspath(file): scope.settings for scope in scopes for file in scope.found.files}
+    unread = {os.path.abspath(d.path) for d in report.diagnostics if d.path}
+    unprobed = any(model.declared and model.status is not ModelStatus.PROBED for model in report.models)
+
+    def judged(entry: baseline.Entry) -> bool:
+        path = os.path.abspath(folder / entry.path)
+        gone = not os.path.lexists(path)
+        settings = settings_of.get(path) or (scopes[0].settings if gone else None)
+        if settings is None or path in unread:
+            return False
+        rule = catalogue.get(entry.code)
+        if rule is None or gone:
+            return True  # no run finds it again
+        return _could_speak(rule, settings, unprobed) and not settings.file_ignores.ignores(path, rule.code, rule.name)
+
+    return judged
+
+
+def _could_speak(rule: Rule, settings: Settings, unprobed: bool) -> bool:
+    if not settings.selection.matches(rule.code, rule.name) or settings.origins.get("exporters") == TYPED:
+        return False
+    if not rule.code.startswith("ONX7"):
+        return True
+    return not (settings.static_only or settings.only_models or unprobed or missing_packages(settings))
+
+
+def _on_changed(
+    report: Report, base: Base, always: set[Path], made: Callable[[], Counter[tuple[str, str, str]]]
+) -> Report:
+    """Keep the findings that a change touches or has `made`, and the slack of the baselines, which a change made."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    kept: list[Finding] = []
+    others: list[Finding] = []
+    shown = {display_path(file) for file in always}
+    paths = {finding.span.path: None for finding in report.findings}
+    changed = base.changed(paths, (step.path for finding in report.findings for step in finding.trace))
+    for finding in report.findings:
+        path = finding.span.path
+        if path not in spans:
+            source = read_source(Path(path)) if changed.ranges(path) and os.path.isfile(path) else None
+            spans[path] = statement_spans(source.tree if isinstance(source, SourceFile) else ast.Module([], []))
+        touched = path in shown or changed.concerns(finding, *statement_at(spans[path], finding.span.line))
+        (kept if touched else others).append(finding)
+    diagnostics = [*report.diagnostics, *changed.diagnostics]
+    if others:
+        try:
+            more = made()
+        except GitError as error:
+            told = f"--changed-since: {error}; findings at lines that did not change are not compared"
+            more = Counter(map(_known_by, others))
+            diagnostics.append(Diagnostic("error", told))
+        more.subtract(map(_known_by, kept))
+        for finding in others:
+            if more[_known_by(finding)] > 0:
+                more[_known_by(finding)] -= 1
+                kept.append(finding)
+    chosen = set(map(id, kept))
+    return replace(
+        report, findings=tuple(f for f in report.findings if id(f) in chosen), diagnostics=tuple(diagnostics)
+    )
+
+
+def _made(
+    checked: Iterable[tuple[Scope, Report]], base: Base, overlay: Mapping[Path, bytes]
+) -> Counter[tuple[str, str, str]]:
+    """What the static pass finds that it did not find in the files as they were: an import can change what a line does.
+
+    Raises GitError.
+    """
+    made: Counter[tuple[str, str, str]] = Counter()
+    before = base.before()
+    for scope, report in checked if before else ():
+        now = report if scope.settings.static_only else _static(scope, overlay)
+        made.update(map(_known_by, now.findings))
+        made.subtract(map(_known_by, _static(scope, {**overlay, **before}).findings))
+    return +made
+
+
+def _static(scope: Scope, overlay: Mapping[Path, bytes]) -> Report:
+    """What the static pass alone says of a scope."""
+    settings = replace(scope.settings, static_only=True)
+    return run_check((), settings, found=scope.found, overlay=overlay, shown=lambda _: False)
+
+
+def _known_by(finding: Finding) -> tuple[str, str, str]:
+    """What a finding keeps where lines move and names change: its rule, its file and its text."""
+    return finding.code, finding.span.path, finding.text

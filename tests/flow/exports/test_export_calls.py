@@ -1,0 +1,256 @@
+"""Calls of torch.onnx.export: what the observations say of the model, its mode, its inputs and its axes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysing import PRELUDE, analysed, facts_of, project_of, written
+
+from onnxlint.base.records import DimSpec, TensorSpec
+from onnxlint.flow.state.candidates import Candidate
+from onnxlint.flow.state.observations import ExportCall
+
+MODELS = """
+class M(nn.Module):
+    def __init__(self, size=3):
+        super().__init__()
+        self.conv = nn.Conv2d(3, size, 1)
+    def forward(self, x, mask=None):
+        return self.conv(x)
+def build():
+    model = M()
+    model.eval()
+    return model
+def load(flag):
+    model = M()
+    if flag:
+        model = build()
+    return model
+"""
+
+
+def export(body: str, before: str = "") -> ExportCall:
+    """The one export call of a function with this body."""
+    source = PRELUDE + MODELS + before + "def main():\n" + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
+    (observation,) = [f for f in facts_of(project_of(source)) if isinstance(f, ExportCall)]
+    return observation
+
+
+IMAGE = "torch.randn(1, 3, 8, 8)"
+MODES = {
+    "a model as it was made": (f"torch.onnx.export(M(), {IMAGE}, 'm.onnx')", "train"),
+    "a model in eval mode": (f"torch.onnx.export(M().eval(), {IMAGE}, 'm.onnx')", "eval"),
+    "a model put in eval mode before": (f"m = M()\nm.eval()\ntorch.onnx.export(m, {IMAGE}, 'm.onnx')", "eval"),
+    "train(False)": (f"m = M()\nm.train(False)\ntorch.onnx.export(m, {IMAGE}, 'm.onnx')", "eval"),
+    "train mode after eval mode": (f"m = M()\nm.eval()\nm.train()\ntorch.onnx.export(m, {IMAGE}, 'm.onnx')", "train"),
+    "a model that a function built": (f"torch.onnx.export(build(), {IMAGE}, 'm.onnx')", "eval"),
+    "a model moved to a device": (f"torch.onnx.export(M().to('cpu').eval(), {IMAGE}, 'm.onnx')", "eval"),
+    "a model of a file": (f"torch.onnx.export(torch.load('m.pt'), {IMAGE}, 'm.onnx')", None),
+}
+
+
+@pytest.mark.parametrize(("body", "mode"), MODES.values(), ids=MODES.keys())
+def test_the_mode_of(body: str, mode: str | None) -> None:
+    assert export(body).mode == mode
+
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "nothing but the model": ("", {"dynamo": True, "has_dynamic_axes": False, "has_dynamic_shapes": False}),
+    "dynamo=False": ("dynamo=False", {"dynamo": False, "exporters": ("torchscript",)}),
+    "dynamo=True": ("dynamo=True", {"dynamo": True, "exporters": ("dynamo",)}),
+    "dynamo by a variable": ("dynamo=flag()", {"dynamo": None, "exporters": ("torchscript", "dynamo")}),
+    "names": (
+        "input_names=['x'], output_names=['y']",
+        {"input_names": ("x",), "output_names": ("y",), "parameters": ("x", "mask")},
+    ),
+    "axes by dict": (
+        "dynamic_axes={'x': {0: 'batch'}}",
+        {"has_dynamic_axes": True, "axes_known": True, "axes": (("x", (0,)),)},
+    ),
+    "axes by list": ("dynamic_axes={'x': [0, 2]}", {"has_dynamic_axes": True, "axes": (("x", (0, 2)),)}),
+    "axes by dict()": ("dynamic_axes=dict(x={0: 'batch'})", {"axes": (("x", (0,)),)}),
+    "axes from a function": ("dynamic_axes=axes()", {"has_dynamic_axes": True, "axes_known": False}),
+    "no axes": ("dynamic_axes=None", {"has_dynamic_axes": False}),
+    "shapes": (
+        "dynamic_shapes={'x': {0: torch.export.Dim('batch')}}",
+        {"has_dynamic_axes": False, "has_dynamic_shapes": True, "axes": (("x", (0,)),)},
+    ),
+    "options in a dict": ("**{'opset_version': 17}", {"opset": 17, "has_dynamic_axes": False}),
+    "options of which nothing is known": (
+        "**options()",
+        {"dynamo": None, "has_dynamic_axes": True, "axes_known": False},
+    ),
+    "an opset": ("opset_version=17", {"opset": 17}),
+    "training mode": ("training=torch.onnx.TrainingMode.TRAINING", {"training": "TRAINING"}),
+    "an axis that a layer fixes": (
+        "input_names=['x'], dynamic_axes={'x': {1: 'channels', 2: 'height'}}",
+        {"fixed_axes": (("x", 1, "Conv2d takes 3 channels"),)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "expected"), CALLS.values(), ids=CALLS.keys())
+def test_an_export_with(options: str, expected: dict[str, Any]) -> None:
+    observation = export(f"torch.onnx.export(build(), ({IMAGE},), 'm.onnx', {options})")
+    assert {name: getattr(observation, name) for name in expected} == expected
+
+
+FORMS = {
+    "by position": f"torch.onnx.export(build(), {IMAGE}, 'm.onnx')",
+    "by name": f"torch.onnx.export(model=build(), args=({IMAGE},), f='m.onnx')",
+    "from torch import onnx": f"from torch import onnx\nonnx.export(build(), {IMAGE}, 'm.onnx')",
+    "import torch.onnx as": f"import torch.onnx as onnx\nonnx.export(build(), {IMAGE}, 'm.onnx')",
+    "under no_grad": f"with torch.no_grad():\n    torch.onnx.export(build(), {IMAGE}, 'm.onnx')",
+    "in a try": f"try:\n    torch.onnx.export(build(), {IMAGE}, 'm.onnx')\nexcept RuntimeError:\n    pass",
+    "in a loop": f"for name in 'ab':\n    torch.onnx.export(build(), {IMAGE}, name)",
+    "bound before": f"options = dict(input_names=['x'])\ntorch.onnx.export(build(), {IMAGE}, 'm.onnx', **options)",
+}
+
+
+@pytest.mark.parametrize("body", FORMS.values(), ids=FORMS.keys())
+def test_an_export_is_seen(body: str) -> None:
+    observation = export(body)
+    assert (observation.model, observation.mode, observation.api) == ("M", "eval", "torch.onnx.export")
+
+
+def test_axes_that_grow_before_the_call() -> None:
+    observation = export(
+        f"axes = {{'x': {{0: 'b'}}}}\naxes['y'] = {{0: 'b'}}\ntorch.onnx.export(M(), {IMAGE}, 'f', dynamic_axes=axes)"
+    )
+    assert observation.axes == (("x", (0,)), ("y", (0,)))
+
+
+def test_a_model_that_another_file_builds(tmp_path: Path) -> None:
+    files = {
+        "models.py": PRELUDE + MODELS,
+        "export.py": "import torch\nfrom models import build\n\n"
+        f"if __name__ == '__main__':\n    torch.onnx.export(build(), {IMAGE}, 'm.onnx')\n",
+    }
+    (observation,) = facts_of(written(files, tmp_path))
+    assert isinstance(observation, ExportCall)
+    assert (observation.model, observation.mode, Path(observation.span.path).name, observation.span.line) == (
+        "M",
+        "eval",
+        "export.py",
+        5,
+    )
+
+
+def test_the_export_of_another_library_is_none() -> None:
+    assert facts_of("import onnx_graph\ndef main():\n    onnx_graph.export(nn.Linear(3, 3), 'onnx')\n") == ()
+
+
+def test_a_span_for_every_argument() -> None:
+    observation = export(f"torch.onnx.export(build(), {IMAGE}, 'm.onnx', dynamic_axes={{'x': {{0: 'batch'}}}})")
+    assert set(observation.argument_spans) == {"model", "args", "f", "dynamic_axes"}
+    assert set(observation.axes_spans) == {"x"}
+
+
+MADE = """
+from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    width: int = 4
+    names: tuple = ("a",)
+
+class Net(nn.Module):
+    def __init__(self, settings, heads=2, *, bias=True):
+        super().__init__()
+        self.body = nn.Linear(settings.width, heads, bias=bias)
+    def forward(self, x, lengths=None, scaled=False):
+        return self.body(x)
+"""
+
+
+def candidate(body: str, before: str = MADE) -> Candidate:
+    """The one model that a script exports which begins like this."""
+    found = analysed(before + textwrap.dedent(body)).candidates
+    (exported,) = [c for c in found if c.source == "call-site"]
+    return exported
+
+
+def test_an_exported_model_is_built_with_the_arguments_that_the_script_gives() -> None:
+    found = candidate("torch.onnx.export(Net(Settings(8), 3, bias=False), torch.randn(1, 8), 'm.onnx')")
+    assert found.factory == "model:Net"
+    assert found.arguments == {
+        "settings": {"_target_": "model:Settings", "width": 8},
+        "heads": 3,
+        "bias": False,
+    }
+    assert found.reason is None
+
+
+def test_arguments_that_the_source_does_not_tell_leave_the_model_unbuilt() -> None:
+    found = candidate("import json\ntorch.onnx.export(Net(Settings(**json.load(open('s')))), torch.randn(1, 8), 'm')")
+    assert found.reason == "its constructor is given arguments that the source does not tell"
+
+
+def test_a_number_that_has_no_spelling_is_not_taken_over() -> None:
+    assert candidate("torch.onnx.export(Net(Settings(1e999)), torch.randn(1, 8), 'm.onnx')").reason is not None
+    call = "torch.onnx.export(Net(Settings()), (torch.randn(1, 4), torch.tensor([1e999, 2.0])), 'm.onnx')"
+    found = candidate(call)
+    assert isinstance(found.inputs, Mapping)
+    assert found.inputs["lengths"].values == ()
+
+
+def test_numbers_that_the_call_writes_out_are_the_example() -> None:
+    call = "torch.onnx.export(Net(Settings()), (torch.randn(2, 4), torch.tensor([[5], [3]]), True), 'm.onnx')"
+    found = candidate(call)
+    assert isinstance(found.inputs, Mapping)
+    assert found.inputs["x"].values == ()
+    assert found.inputs["lengths"] == TensorSpec("int64", (DimSpec(None, 2), DimSpec(None, 1)), (5, 3))
+    assert found.values == {"scaled": True}
+    assert found.reason is None
+
+
+def test_a_script_that_defines_what_it_exports_names_the_class_once() -> None:
+    body = """
+    def main():
+        torch.onnx.export(Net(Settings()), torch.randn(1, 4), "m.onnx")
+    if __name__ == "__main__":
+        main()
+    """
+    assert candidate(body).factory == "model:Net"
+
+
+HEEDS = {
+    "dropout": "nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1))",
+    "batch norm": "nn.BatchNorm1d(4)",
+    "a module of its own that asks": "Asks()",
+    "what nobody knows": "make_layer()",
+}
+HEEDS_NOT = {
+    "layers without a mode": "nn.Sequential(nn.Conv1d(4, 4, 1), nn.GroupNorm(1, 4), nn.GELU())",
+    "modules in a list": "nn.ModuleList([nn.Linear(4, 4), Plain()])",
+}
+ASKS = """
+from elsewhere import make_layer
+class Asks(nn.Module):
+    def forward(self, x):
+        return x * 2 if self.training else x
+class Plain(nn.Module):
+    def forward(self, x):
+        return x * 2
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 4
+        self.inner = {}
+    def forward(self, x):
+        return self.inner(x)
+"""
+
+
+@pytest.mark.parametrize("inner", HEEDS.values(), ids=HEEDS.keys())
+def test_the_mode_matters_to(inner: str) -> None:
+    assert export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters
+
+
+@pytest.mark.parametrize("inner", HEEDS_NOT.values(), ids=HEEDS_NOT.keys())
+def test_the_mode_does_not_matter_to(inner: str) -> None:
+    assert not export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters

@@ -1,0 +1,319 @@
+"""No export meets these, so no observation: wrappers that train, runners of exports, draws for training, devices."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import facts_of, findings_of, told
+
+HEAD = """\
+class M(nn.Module):
+    def __init__(self, net=None, p=0.5):
+        super().__init__()
+        self.p = p
+        self.net = nn.Linear(4, 4)
+        self.backend = net
+"""
+DRAW = "noise = torch.rand(x.shape[0], 1)\n"
+
+
+def model(body: str, parameters: str = "x", more: str = "") -> str:
+    """A model whose forward has these parameters and this body, after other methods."""
+    return (
+        HEAD
+        + textwrap.indent(textwrap.dedent(more), "    ")
+        + f"    def forward(self, {parameters}):\n"
+        + textwrap.indent(textwrap.dedent(body).strip(), " " * 8)
+        + "\n"
+    )
+
+
+def kinds(source: str) -> list[str]:
+    """The kinds of the observations of a source."""
+    return [text.split()[0].strip(":") for text in told(source)]
+
+
+WRAPPERS = {
+    "a loss": model(DRAW + "return F.mse_loss(self.net(x * noise), x)"),
+    "a loss by its name": model(DRAW + "recon_loss = (self.net(x) * noise).mean()\nreturn recon_loss / 2"),
+    "a loss with what it was made of": model(DRAW + "loss = self.net(x * noise).mean()\nreturn loss, (x, noise)"),
+    "a dict of losses": model(DRAW + 'loss = self.net(x * noise).mean()\nreturn {\n    "loss": loss, "x": x,\n}'),
+    "a loss, or an embedding where a flag asks for it": model(
+        "if embed:\n    return self.net(x)\n" + DRAW + "return F.mse_loss(self.net(x * noise), x)", "x, embed=False"
+    ),
+    "a loss of another method": model(
+        "return self.rollout(x)", more="def rollout(self, x):\n    noise = torch.rand(2)\n    return x.mean_loss()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", WRAPPERS.values(), ids=WRAPPERS.keys())
+def test_nothing_in_a_forward_that_gives(source: str) -> None:
+    assert told(source) == []
+
+
+MODELS = {
+    "a result beside a loss": model(DRAW + "loss = (x * noise).mean()\nreturn x * noise, loss"),
+    "a loss only where labels come": model(
+        DRAW + "if labels is not None:\n    return F.mse_loss(x * noise, labels)\nreturn x * noise", "x, labels=None"
+    ),
+    "an embedding where a flag is on": model(
+        "noise = torch.rand(2)\nif embed:\n    return self.net(x * noise)\nreturn F.mse_loss(x, x)", "x, embed=True"
+    ),
+    "something lossless": model(DRAW + "lossless = x * noise\nreturn lossless"),
+}
+
+
+@pytest.mark.parametrize("source", MODELS.values(), ids=MODELS.keys())
+def test_a_forward_is_exported_that_gives(source: str) -> None:
+    assert kinds(source) == ["OpCall"]
+
+
+def test_an_augmentation_that_only_a_training_wrapper_uses_is_never_exported() -> None:
+    augment = "class Augment(nn.Module):\n    def forward(self, x):\n        return x + torch.rand(1)\n\n\n"
+    wrapper = model("return F.mse_loss(self.net(Augment()(x)), x)")
+    assert told(augment + wrapper) == []
+    assert kinds(augment + wrapper + "\n\naugment = Augment()\n") == ["OpCall"]
+
+
+TRAINED = {
+    "and": "p = np.random.uniform(0, 1)\nskip = self.training and (p < self.p)\nreturn x if skip else self.net(x)",
+    "if": "p = torch.rand([])\nif self.training and p < self.p:\n    return x\nreturn self.net(x)",
+    "a ternary": "p = random.random()\nreturn x * (p if self.training else 1.0)",
+}
+
+
+@pytest.mark.parametrize("body", TRAINED.values(), ids=TRAINED.keys())
+def test_no_draw_that_only_training_reads_by(body: str) -> None:
+    assert told(model(body)) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "p = random.random()\nif p < self.p and self.training:\n    return x\nreturn self.net(x)",
+        "p = random.random()\nif self.training:\n    x = x * p\nreturn x + p",
+    ],
+    ids=["read before the mode is asked", "read after the branch as well"],
+)
+def test_a_draw_that_inference_reads(body: str) -> None:
+    assert "OpCall" in kinds(model(body))
+
+
+QUIET = {
+    "a device that nobody exports on": 'if x.device.type == "mps":\n    x = x + torch.rand(1)\nreturn x',
+    "one of several such devices": 'if x.device.type in ("mps", "npu"):\n    x = x + torch.rand(1)\nreturn x',
+    "the rank, then the form": "if x.ndim == 3 and x.shape[0] == 4:\n    return x[1:]\nreturn x",
+    "contiguous() alone": "if x.shape[0] >= 64:\n    x = x.contiguous()\nreturn self.net(x)",
+}
+
+
+@pytest.mark.parametrize("body", QUIET.values(), ids=QUIET.keys())
+def test_no_branch_that_tells_an_export_apart_by(body: str) -> None:
+    assert told(model(body)) == []
+
+
+LOUD = {
+    "the batch": "if x.ndim == 3 and x.shape[0] == 1:\n    return x[0]\nreturn x",
+    "more than contiguous()": "if x.shape[0] >= 64:\n    x = x.contiguous() * 2\nreturn self.net(x)",
+}
+
+
+@pytest.mark.parametrize("body", LOUD.values(), ids=LOUD.keys())
+def test_a_branch_on_a_size_by(body: str) -> None:
+    assert kinds(model(body)) == ["Branch"]
+
+
+def test_a_dict_by_its_annotation_is_no_tensor() -> None:
+    more = "def inner(self, x, cache: dict[str, Tensor] | None = None):\n    cache = cache or {}\n    return x\n"
+    assert told(model("return self.inner(x, x * 2)", more=more)) == []
+
+
+def test_a_tensor_made_here_expands_to_any_number() -> None:
+    body = "ids = torch.arange(4).view(1, -1).expand(3, -1)\nreturn x + ids[0]"
+    assert told(model(body)) == []
+
+
+def test_a_write_into_a_result_that_is_returned_is_not_lost() -> None:
+    body = "y = torch.matmul(x.permute(1, 0), x)\ny = y.permute(1, 0)\ny += 1\nreturn y.type_as(x)"
+    assert told(model(body)) == []
+
+
+def test_nothing_in_a_function_that_computes_a_loss() -> None:
+    more = "def balance_loss(self, x):\n    return x * torch.rand(1)\n"
+    assert told(model("return self.net(x), self.balance_loss(x)", more=more)) == []
+    assert kinds(model("return self.net(x), self.lossless(x)", more=more.replace("balance_loss", "lossless"))) == [
+        "OpCall"
+    ]
+
+
+def test_a_draw_after_the_mode_is_denied_is_read_in_training_only() -> None:
+    body = "p = random.random()\nif not self.training or p > self.p:\n    x = self.net(x)\nreturn x"
+    assert told(model(body)) == []
+
+
+NARROWED = {
+    "isinstance and": "if isinstance(x, dict) and all(v.ndim == 4 for v in x.values()):\n    return x\nreturn x + 1",
+    "both in an if": "if isinstance(x, list) and flag:\n    return [self.net(v) for v in x]\nreturn self.net(x)",
+}
+
+
+@pytest.mark.parametrize("body", NARROWED.values(), ids=NARROWED.keys())
+def test_what_a_condition_says_of_a_name_holds_in_the_rest_of_it(body: str) -> None:
+    assert told(model(body, "x: Tensor, flag: bool = False")) == []
+
+
+def test_a_condition_says_nothing_of_what_comes_after() -> None:
+    body = "if isinstance(x, dict) and flag:\n    return x\nif x.sum() > 0:\n    return x * 2\nreturn self.net(x)"
+    assert kinds(model(body, "x: Tensor, flag: bool = False")) == ["Branch"]
+
+
+PIECES = """\
+if x.shape[0] > 64:
+    return torch.cat([self.net(part) for part in x.split(64)])
+else:
+    return self.net(x)
+"""
+
+
+def test_work_that_is_split_to_save_memory_is_the_same_work() -> None:
+    assert [k for k in kinds(model(PIECES)) if k == "Branch"] == []
+    assert "Branch" in kinds(model(PIECES.replace("return self.net(x)", "return self.backend(x)")))
+
+
+def test_a_loop_over_one_row_for_each_module_of_the_model() -> None:
+    body = "for i, row in enumerate(x):\n    total = self.parts[i](row)\nreturn total"
+    assert told(model(body)) == []
+    assert kinds(model(body.replace("self.parts[i](row)", "self.net(row)"))) == ["Loop"]
+
+
+def test_state_that_forward_empties_first_is_not_carried_over() -> None:
+    more = "def {name}(self):\n    self.last = None\n\n"
+    body = "self.{name}()\nif self.last is not None:\n    x = x + self.last\nself.last = self.net(x)\nreturn self.last"
+    assert told(model(body.format(name="clear"), more=more.format(name="clear"))) == []
+    assert kinds(model(body.replace("self.{name}()\n", ""))) == ["StateWrite"]
+
+
+COUNTS = {
+    "lengths": ("lengths // 2", []),
+    "lengths less one": ("(lengths - 1) // 2", []),
+    "a length between two places": ("(lengths - positions) // 2", []),
+    "a difference of each with each": ("(positions[:, None] - positions[None]) // 2", ["OpCall"]),
+}
+
+
+@pytest.mark.parametrize(("quotient", "expected"), COUNTS.values(), ids=COUNTS.keys())
+def test_a_quotient_of(quotient: str, expected: list[str]) -> None:
+    body = f"lengths, positions = x.long(), y.long()\nreturn self.net({quotient})"
+    assert kinds(model(body, "x, y")) == expected
+
+
+STATE = """\
+if self.last is None:
+    self.last = self.net(x)
+elif self.last is not None and x.sum() > 0:
+    x = x + self.last.repeat_interleave(x.shape[0], dim=0)
+return x
+"""
+
+
+def test_an_arm_for_the_state_of_an_earlier_call_is_not_that_of_a_fresh_model() -> None:
+    start = model(STATE, more="def other(self):\n    return self.last\n").replace(
+        "self.p = p", "self.p = p\n        self.last = None"
+    )
+    assert sorted(set(kinds(start))) == ["Branch", "StateWrite"]
+    assert "SizeHazard" in kinds(start.replace("self.last is not None and x.sum()", "x.sum()"))
+
+
+SIZES = {
+    "how many outputs there are": "outputs = self.net(x)\nif len(outputs) > 1:\n    x = x + 1\nreturn x",
+    "whether there are elements": "y = x[:, 1:]\nif y.shape[1] != 0:\n    x = x + 1\nreturn x",
+    "whether there are items": "n = len(x[1:])\nif n > 0:\n    x = x + 1\nreturn x",
+    "rank and size": "if x.ndim == 3 and x.shape[0] == y.shape[0] + 1:\n    x = x[1:]\nreturn x + y",
+    "pieces": "if x.numel() <= 64:\n    return self.net(x)\nreturn torch.cat([self.net(part) for part in x.split(64)])",
+}
+
+
+@pytest.mark.parametrize("body", SIZES.values(), ids=SIZES.keys())
+def test_no_branch_on_a_size_that_asks_for(body: str) -> None:
+    assert [k for k in kinds(model(body, "x, y")) if k == "Branch"] == []
+
+
+def test_a_flag_that_holds_in_training_only() -> None:
+    assert told(model("drop = self.p > 0 and self.training\nif drop:\n    x = x * torch.rand(1)\nreturn x")) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "exporters"),
+    [
+        ("math.ceil(x.shape[0] / 4)", ("torchscript",)),
+        ("math.floor(x.shape[0] / 4)", ("torchscript",)),
+        ("int(math.ceil(x.shape[0] / 4))", ("torchscript", "dynamo")),
+        ("math.ceil(math.log2(x.shape[0]))", ("torchscript", "dynamo")),
+    ],
+)
+def test_dynamo_keeps_the_symbol_of_a_size_that_is_rounded(number: str, exporters: tuple[str, ...]) -> None:
+    found = findings_of(model(f"return self.net(x[: {number}])"))
+    assert {(code, hit) for code, _, hit in found} == {("ONX202", exporters)}
+
+
+def test_a_size_that_one_exporter_has_as_a_tensor_is_a_size() -> None:
+    size = "torch.tensor(x.shape[1]) if torch.jit.is_tracing() else x.shape[1]"
+    body = f"n = {size}\npad = (4 - n % 4) % 4\npadded = pad > 0 or pad > 1\nreturn x[:, : n + padded]"
+    assert "BoolOperator" not in kinds(model(body))
+    assert "BoolOperator" in kinds(model(body.replace("torch.tensor(x.shape[1])", "x.sum().long()")))
+
+
+CHOSEN = """\
+def chosen(cls):
+    inner = cls.forward
+    def forward(self, x):
+        return INTERFACE.get(self.p, inner)(self, x)
+    cls.forward = forward
+    return cls
+
+{decorator}class M(nn.Module):
+    def forward(self, x):
+        if x.shape[1] > 4:
+            return x + x.sum().item()
+        if x.sum() > 0:
+            return x * 2
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "expected"),
+    [("", {("Branch", True), ("Escape", False)}), ("@chosen\n", {("Branch", False), ("Escape", False)})],
+    ids=["always", "by a setting"],
+)
+def test_what_an_export_meets_for_certain(decorator: str, expected: set[tuple[str, bool]]) -> None:
+    observations = facts_of(CHOSEN.format(decorator=decorator))
+    assert {(type(f).__name__, f.certain) for f in observations if "shape" not in f.text} == expected
+
+
+FORMS = {
+    "the shape of a mask": "if mask.shape == (x.shape[0], x.shape[1]):\n    x = x * 2\nreturn x",
+    "the length of a mask": "if mask is not None and mask.shape[1] == x.shape[1]:\n    x = x * 2\nreturn x",
+    "kinds of positions": "if position_ids.shape[0] == 4:\n    x = x * 2\nreturn x",
+}
+
+
+@pytest.mark.parametrize("body", FORMS.values(), ids=FORMS.keys())
+def test_no_branch_that_tells_forms_of_an_input_apart_by(body: str) -> None:
+    assert told(model(body, "x: Tensor, mask: Tensor, position_ids: Tensor")) == []
+
+
+def test_what_is_not_a_list_in_a_ternary_on_it_may_be_anything() -> None:
+    body = "h = x[0].shape[0] if isinstance(x, list) else int(x[0])\nreturn torch.zeros(h)"
+    assert told(model(body, "x: Tensor")) == []
+
+
+def test_the_values_of_a_dict_that_an_annotation_calls_a_tensor() -> None:
+    assert told(model("return sum(v for v in x.values())", "x: Tensor")) == []
+
+
+def test_a_literal_one_in_a_view_adds_an_axis() -> None:
+    body = "return y.view(x.shape[0], 1, x.shape[1], x.shape[1]) + x"
+    assert [k for k in kinds(model(body, "x: Tensor, y: Tensor")) if k == "ShapeLiteral"] == []

@@ -1,0 +1,432 @@
+"""Calls that no graph can hold, or that a graph holds wrongly: what is seen, and the near misses that are not."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysing import told
+
+MODEL = """\
+import datetime
+import pickle
+import time
+
+import flash_attn
+from flash_attn import flash_attn_func
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+LOG = []
+STATE = {}
+LAST = None
+
+
+@torch.library.custom_op("lib::twice", mutates_args=())
+def twice(x: Tensor) -> Tensor:
+    return x * 2 if x.sum() > 0 else x
+
+
+@torch.compile
+def swish(x):
+    return x * torch.sigmoid(x)
+
+
+@torch.jit.script
+def scripted(x):
+    return x * torch.sigmoid(x)
+
+
+class M(nn.Module):
+    steps = 0
+
+    def __init__(self, fast=False):
+        super().__init__()
+        self.fast = fast
+        self.lin = nn.Linear(4, 4)
+        self.rnn = nn.GRU(4, 4)
+        self.normed = torch.nn.utils.weight_norm(nn.Linear(4, 4))
+        self.limited = nn.Embedding(9, 4, max_norm=1.0)
+        self.history = []
+        self.kept = {}
+        self.register_buffer("turn", torch.polar(torch.ones(4), torch.ones(4)))
+
+    def reset(self):
+        self.kept = {}
+
+    def forward(self, x: Tensor, mask: Tensor, lengths: Tensor):
+"""
+
+
+def forward(body: str) -> str:
+    """A model whose forward has this body."""
+    return MODEL + textwrap.indent(textwrap.dedent(body).strip(), " " * 8) + "\n"
+
+
+FOUND = {
+    "a Fourier transform": ("return torch.fft.rfft(x).abs()", ["OpCall complex: torch.fft.rfft(x)"]),
+    "a pair of channels as a complex number, and back": (
+        "z = torch.view_as_complex(x)\nreturn torch.view_as_real(z * self.turn)",
+        ["OpCall complex: torch.view_as_complex(x)", "OpCall complex: torch.view_as_real(z * self.turn)"],
+    ),
+    "the exponential of a complex number": (
+        "z = torch.complex(x, x)\nreturn z.exp().abs()",
+        ["OpCall complex: torch.complex(x, x)", "OpCall complex: z.exp()"],
+    ),
+    "a complex number of Python": ("return (x * 2j).abs()", ["OpCall complex: x * 2j"]),
+    "a power of a complex number": (
+        "z = torch.complex(x, x)\nreturn (z**2).real",
+        ["OpCall complex: torch.complex(x, x)", "OpCall complex: z**2"],
+    ),
+    "a row of complex numbers": ("return x * self.turn[None].real", ["OpCall complex: self.turn[None]"]),
+    "a gradient": (
+        "x = x.detach().requires_grad_()\nreturn torch.autograd.grad(x.sum(), x)[0]",
+        ["OpCall gradient: torch.autograd.grad(x.sum(), x)"],
+    ),
+    "backward": ("x.sum().backward()\nreturn x.grad", ["OpCall gradient: x.sum().backward()"]),
+    "the gradient of a function": (
+        "return torch.func.grad(lambda v: v.sum())(x)",
+        ["OpCall transform: torch.func.grad(lambda v: v.sum())"],
+    ),
+    "vmap": ("return torch.vmap(lambda v: v * 2)(x)", ["OpCall transform: torch.vmap(lambda v: v * 2)"]),
+    "autocast on a CPU": (
+        'with torch.autocast("cpu", dtype=torch.bfloat16):\n    return self.lin(x)',
+        ['OpCall autocast: torch.autocast("cpu", dtype=torch.bfloat16)'],
+    ),
+    "autocast on a GPU": (
+        "with torch.cuda.amp.autocast():\n    return self.lin(x)",
+        ["OpCall autocast: torch.cuda.amp.autocast()?"],
+    ),
+    "a packed sequence": (
+        "packed = pack_padded_sequence(x, lengths)\ny, _ = self.rnn(packed)\nreturn pad_packed_sequence(y)[0]",
+        ["OpCall packed: pack_padded_sequence(x, lengths)"],
+    ),
+    "a tensor in a file": (
+        'torch.save(x * 2, "x.pt")\nreturn x * 2',
+        ['OpCall file: torch.save(x * 2, "x.pt")'],
+    ),
+    "a tensor in a dict in a file": (
+        'with open("x", "wb") as f:\n    pickle.dump({"x": x}, f)\nreturn x * 2',
+        ['OpCall file: pickle.dump({"x": x}, f)'],
+    ),
+    "an operator of one's own": ("return torch.ops.lib.twice(x)", ["OpCall custom: torch.ops.lib.twice(x)"]),
+    "an operator of one's own by its function": ("return twice(x)", ["OpCall custom: twice(x)"]),
+    "a kernel of a package": ("return flash_attn_func(x, x, x)", ["OpCall custom: flash_attn_func(x, x, x)"]),
+    "a compiled function": ("return swish(x)", ["OpCall compiled: torch.compile"]),
+    "a layer called past its hooks": (
+        "return self.normed.forward(x)",
+        ["OpCall bypassed-hooks: self.normed.forward(x)"],
+    ),
+    "the clock": ("return x * time.time()", ["OpCall clock: time.time()"]),
+    "the date, by way of a name": (
+        "second = datetime.datetime.now().second\nreturn x * second",
+        ["OpCall clock: datetime.datetime.now()"],
+    ),
+    "data of an input": ("return x.data * 2", ["OpCall data: x.data"]),
+    "data of a weight": ("return x @ self.lin.weight.data", ["OpCall data: self.lin.weight.data"]),
+    "a write through data": ("y = x * 2\ny.data[0] = 0\nreturn y", ["OpCall data: y.data"]),
+    "a sparse product": ("return torch.sparse.mm(x, x)", ["OpCall sparse: torch.sparse.mm(x, x)"]),
+    "a sparse tensor": ("return x.to_sparse().sum()", ["OpCall sparse: x.to_sparse()"]),
+    "the floor of a half difference": (
+        "return (lengths[:, None] - lengths[None]) // 2",
+        ["OpCall floor-division: (lengths[:, None] - lengths[None]) // 2"],
+    ),
+    "the floor of what a layer gives": ("return self.lin(x) // 1", ["OpCall floor-division: self.lin(x) // 1"]),
+    "the floor of a negative": ("return -lengths // 2", ["OpCall floor-division: -lengths // 2"]),
+    "a difference shifted right": (
+        "d = lengths[:, None] - lengths[None]\nreturn d >> 1",
+        ["OpCall floor-division: d >> 1"],
+    ),
+    "a difference floored by a function": (
+        "a = lengths.unsqueeze(1)\nb = lengths.unsqueeze(0)\nd = a - b\nreturn torch.floor_divide(d, 2)",
+        ["OpCall floor-division: torch.floor_divide(d, 2)"],
+    ),
+    "a boolean mask in fused attention": (
+        "m = mask.bool()\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)",
+        ["OpCall masked-rows: F.scaled_dot_product_attention(x, x, x, attn_mask=m)"],
+    ),
+    "an input with another rank": ("x.unsqueeze_(0)\nreturn x * 2", ["OpCall input-reshaped: x.unsqueeze_(0)"]),
+    "the divisor of a pool": (
+        "return F.avg_pool2d(x, 2, divisor_override=1)",
+        ["OpCall wrong: F.avg_pool2d(x, 2, divisor_override=1)"],
+    ),
+    "windows along an axis counted from the back": (
+        "y = torch.ones(3, 8) * x.sum()\nreturn y.unfold(-1, 2, 2)",
+        ["OpCall wrong: y.unfold(-1, 2, 2)"],
+    ),
+    "windows along an axis counted from the back, by name": (
+        "y = torch.ones(3, 8) * x.sum()\nreturn y.unfold(step=2, size=2, dimension=-2).sum(-1)",
+        ["OpCall wrong: y.unfold(step=2, size=2, dimension=-2)"],
+    ),
+    "windows along an axis of nobody knows which size": (
+        "return self.lin(x).unfold(-2, 2, 2)",
+        ["OpCall wrong: self.lin(x).unfold(-2, 2, 2)?"],
+    ),
+    "windows along a dynamic axis counted from the back, which are refused": (
+        "y = torch.ones(x.shape[0], 4) * x.sum()\nreturn y.unfold(-2, 2, 2)",
+        ["SizeHazard window: y.unfold(-2, 2, 2)"],
+    ),
+    "a distance that is not Euclid's": (
+        "return torch.cdist(x, x, p=1.0)",
+        ["OpCall unsupported: torch.cdist(x, x, p=1.0)", "OpCall wrong: torch.cdist(x, x, p=1.0)"],
+    ),
+    "a distance that is not Euclid's, by position": (
+        "return torch.cdist(x.new_zeros(2, 30, 3), x.new_zeros(2, 30, 3), 1.0)",
+        [
+            "OpCall unsupported: torch.cdist(x.new_zeros(2, 30, 3), x.new_zeros(2, 30, 3), 1.0)",
+            "OpCall wrong: torch.cdist(x.new_zeros(2, 30, 3), x.new_zeros(2, 30, 3), 1.0)",
+        ],
+    ),
+    "a distance of few from few": (
+        "a = torch.ones(4, 25, 3)\nreturn torch.cdist(a * x.sum(), a)",
+        ["OpCall unsupported: torch.cdist(a * x.sum(), a)"],
+    ),
+    "a distance of a batch from few": (
+        "a = torch.ones(8, 4)\nb = torch.ones(x.shape[0], 4) * x.sum()\nreturn torch.cdist(b, a)",
+        ["OpCall unsupported: torch.cdist(b, a)?"],
+    ),
+    "a distance without a product": (
+        "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a, a, compute_mode='donot_use_mm_for_euclid_dist')",
+        ["OpCall unsupported: torch.cdist(a, a, compute_mode='donot_use_mm_for_euclid_dist')"],
+    ),
+    "a distance of matrices from one": (
+        "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a[None], a)",
+        ["OpCall unsupported: torch.cdist(a[None], a)"],
+    ),
+    "an embedding with bounded rows": ("return self.limited(lengths)", ["OpCall wrong: self.limited(lengths)"]),
+    "a sum into repeated places": (
+        "return torch.zeros(4).index_put((lengths,), x, accumulate=True)",
+        ["OpCall wrong: torch.zeros(4).index_put((lengths,), x, accumulate=True)"],
+    ),
+    "one before the first, of several indices": (
+        "y = self.lin(x)\nlast = mask.int().argmax(-1) - 1\nreturn y[torch.arange(y.shape[0]), last]",
+        ["OpCall wrong: y[torch.arange(y.shape[0]), last]"],
+    ),
+    "one before each, of several indices": (
+        "rows = torch.arange(x.shape[0])\nreturn self.lin(x)[rows, rows - 1]",
+        ["OpCall wrong: self.lin(x)[rows, rows - 1]"],
+    ),
+    "a mask before a column": (
+        "y = x * 2\ny[x[:, 0] > 0, 2] = 1.0\nreturn y",
+        ["OpCall wrong: y[x[:, 0] > 0, 2]"],
+    ),
+    "a mask before a slice": (
+        "y = torch.zeros(x.shape[0], 4)\nrows = x.sum(-1) > 0\ny[rows, :2] += x[rows, :2]\nreturn y",
+        ["OpCall wrong: y[rows, :2]"],
+    ),
+    "a mask behind a slice": (
+        "y = x * 2\ny[:, x[0] > 0] = 1.0\nreturn y",
+        ["OpCall unsupported: y[:, x[0] > 0]"],
+    ),
+    "a mask behind an ellipsis": (
+        "y = x * 2\ny[..., x[0] > 0] = 1.0\nreturn y",
+        ["OpCall unsupported: y[..., x[0] > 0]"],
+    ),
+    "positions modulo a size": (
+        "places = torch.arange(x.shape[0]) % x.shape[0]\nreturn x + places[:, None]",
+        ["OpCall unsupported: torch.arange(x.shape[0]) % x.shape[0]"],
+    ),
+    "a search modulo a size, by its function": (
+        "return x + torch.remainder(x.argmax(-1), x.shape[0])[:, None]",
+        ["OpCall unsupported: torch.remainder(x.argmax(-1), x.shape[0])"],
+    ),
+    "a power of a size": ("return x ** x.shape[0]", ["OpCall unsupported: x ** x.shape[0]"]),
+    "the second write through a slice": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn y",
+        ["ViewWrite: left *= 2"],
+    ),
+    "the second write through one of two slices": (
+        "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright.mul_(2)\nright.add_(1)\nreturn y",
+        ["ViewWrite: right.add_(1)"],
+    ),
+    "two writes through a slice, in a chain": (
+        "y = self.lin(x)\nleft = y[:, :2]\nleft.mul_(2).square_()\nreturn y",
+        ["ViewWrite: left.mul_(2).square_()"],
+    ),
+    "a global": ("global LAST\ny = x if LAST is None else x - LAST\nLAST = x\nreturn y", ["StateWrite global: LAST"]),
+    "a list of the file": (
+        "LOG.append(x)\nreturn torch.stack(LOG).sum(0)",
+        ["StateWrite global: LOG"],
+    ),
+    "a dict of the file": (
+        'y = x + STATE.get("last", 0)\nSTATE["last"] = x\nreturn y',
+        ["StateWrite global: STATE"],
+    ),
+    "an attribute of the class": ("M.steps += 1\nreturn x * M.steps", ["StateWrite class: M.steps"]),
+    "an attribute of the class by the object": (
+        "type(self).steps = x.sum()\nreturn x * self.steps",
+        ["StateWrite class: type(self).steps"],
+    ),
+    "a list of the model": (
+        "self.history.append(x)\nreturn torch.stack(self.history).sum(0)",
+        ["StateWrite container: self.history"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), FOUND.values(), ids=FOUND.keys())
+def test_seen(body: str, expected: list[str]) -> None:
+    assert told(forward(body)) == expected
+
+
+SILENT = {
+    "complex numbers that no input is part of": "return x * torch.polar(torch.ones(4), torch.arange(4.0)).real",
+    "a slice of complex numbers": "return x * self.turn[:2].real",
+    "a gradient in training": "if self.training:\n    torch.autograd.grad(x.sum(), x)\nreturn x * 2",
+    "autocast that is off": 'with torch.autocast("cuda", enabled=False):\n    return self.lin(x)',
+    "autocast to single precision": "with torch.autocast(x.device.type, torch.float32):\n    return self.lin(x)",
+    "no_grad": "with torch.no_grad():\n    return self.lin(x)",
+    "a kernel behind a setting": "if self.fast:\n    return flash_attn_func(x, x, x)\nreturn x * 2",
+    "a kernel behind a try": "try:\n    return flash_attn_func(x, x, x)\nexcept RuntimeError:\n    return x * 2",
+    "a constant of a kernel package": "return x * flash_attn.version(3)",
+    "an operator of torch's own library": "return torch.ops.aten.relu(x)",
+    "a scripted function": "return scripted(x)",
+    "a layer with hooks, called": "return self.normed(x)",
+    "a layer without hooks, by its forward": "return self.lin.forward(x)",
+    "the last of each by its length, of several indices": "y = self.lin(x)\n"
+    "return y[torch.arange(y.shape[0]), lengths - 1]",
+    "one before the first, counted from the end": "y = self.lin(x)\nlast = mask.int().argmax(-1) - 1\n"
+    "last = torch.where(last < 0, last + y.shape[1], last)\nreturn y[torch.arange(y.shape[0]), last]",
+    "one before the first, of one index": "return self.lin(x)[:, x.argmax(-1) - 1]",
+    "a mask alone": "y = x * 2\ny[x > 0] = 1.0\nreturn y",
+    "a mask before an ellipsis": "y = x * 2\ny[x[:, 0] > 0, ...] = 1.0\nreturn y",
+    "a mask behind a number": "y = x * 2\ny[0, x[0] > 0] = 1.0\nreturn y",
+    "a mask before a column, read": "y = x * 2\nreturn y * y[x[:, 0] > 0, 2].sum()",
+    "positions modulo a number": "return x + (torch.arange(x.shape[0]) % 4)[:, None]",
+    "floats modulo a size": "return self.lin(x) % x.shape[0]",
+    "one write through each of two slices": "y = self.lin(x)\nleft, right = y[:, :2], y[:, 2:]\nleft += 1\nright *= 2\n"
+    "return y",
+    "two writes into slices of the tensor": "y = self.lin(x)\ny[:, :2] += 1\ny[:, :2] *= 2\nreturn y",
+    "two writes through a slice that is all": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft *= 2\nreturn left",
+    "a slice of another tensor by the same name": "y = self.lin(x)\nleft = y[:, :2]\nleft += 1\nleft = x[:, :2] * 2\n"
+    "left *= 2\nreturn y.sum() + left",
+    "the clock in a message": "start = time.time()\ny = x * 2\nprint(time.time() - start)\nreturn y",
+    "a branch on the clock": "start = time.time()\nif time.time() - start > 5:\n    print('slow')\nreturn x * 2",
+    "the shape of data": "return x.view(x.data.shape[0], -1)",
+    "the dtype of data": "return mask.to(self.lin.weight.data.dtype)",
+    "detach": "return x.detach() * 2",
+    "a setting in a file": 'pickle.dump(self.fast, open("f", "wb"))\nreturn x * 2',
+    "the floor of lengths": "return (lengths - 1) // 2 + 1",
+    "the floor of a length between two places": "return (lengths - mask) // 2",
+    "the floor of indices": "return x.argmax(-1) // 3 + torch.arange(9) // 3 + x.topk(2).indices // 3",
+    "the floor of a distance": "return (lengths[:, None] - lengths[None]).abs() // 2",
+    "the floor of a remainder": "return ((lengths[:, None] - lengths[None]) % 8) // 2",
+    "the floor of a bounded difference": "return (lengths[:, None] - lengths[None]).clamp(min=0) // 2",
+    "a floor that rounds down": 'return torch.div(lengths - mask, 2, rounding_mode="floor")',
+    "a remainder": "return (lengths - mask) % 2",
+    "a distance of many from few": "a = torch.ones(4, 26, 3) * x.sum()\nreturn torch.cdist(a, a[:, :5])",
+    "a distance of many, by its number": "a = torch.ones(30, 3) * x.sum()\nreturn torch.cdist(a, a, p=2)",
+    "a distance with a product": (
+        "a = torch.ones(4, 3) * x.sum()\nreturn torch.cdist(a, a, 2.0, 'use_mm_for_euclid_dist')"
+    ),
+    "a distance of a batch from many": (
+        "b = torch.ones(x.shape[0], 4) * x.sum()\nreturn torch.cdist(b, torch.ones(64, 4))"
+    ),
+    "a distance of nobody knows how many": "return torch.cdist(x, x)",
+    "a distance of nobody knows which kind": "a = torch.ones(4, 3) * x.sum()\nreturn torch.cdist(a, a, p=self.fast)",
+    "a causal mask in fused attention": (
+        "m = torch.ones(4, 4, dtype=torch.bool).tril()\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
+    ),
+    "a bias in fused attention": "return F.scaled_dot_product_attention(x, x, x, attn_mask=self.lin(mask))",
+    "a mask with a way out in fused attention": (
+        "m = mask.bool()\nm = m | ~m.any(-1, keepdim=True)\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
+    ),
+    "a mask with an open column in fused attention": (
+        "m = F.pad(mask.bool(), (1, 0), value=True)\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)"
+    ),
+    "another rank for a tensor of forward's own": "y = x * 2\ny.unsqueeze_(0)\nreturn y",
+    "a pool with its own divisor": "return F.avg_pool2d(x, 2)",
+    "windows along an axis counted from the front": "return x.new_zeros(2, 8).unfold(1, 2, 2) + x.sum()",
+    "windows along an axis of nobody knows which sign": "return self.lin(x).unfold(self.fast, 2, 2)",
+    "blocks of an image": "return F.unfold(x, 2)",
+    "a write into one place": "return torch.zeros(4).index_put((lengths,), x)",
+    "a list of forward's own": "out = []\nout.append(x)\nreturn torch.stack(out)",
+    "a list that nobody reads": "LOG.append(1)\nreturn x * 2",
+    "a list of the model that nobody reads": "self.history.append(x)\nreturn x * 2",
+    "a dict of the model that is made anew": 'self.kept["x"] = x\nreturn self.kept["x"] * 2',
+    "a setting kept in a global list": "LOG.append(self.fast)\nreturn x * len(LOG)",
+}
+
+
+@pytest.mark.parametrize("body", SILENT.values(), ids=SILENT.keys())
+def test_silent_about(body: str) -> None:
+    assert told(forward(body)) == []
+
+
+def test_a_part_that_is_compiled_or_scripted_by_itself() -> None:
+    source = """
+        class Part(nn.Module):
+            def forward(self, x):
+                return x * 2
+        def helper(x):
+            return x * 2
+        class M(nn.Module):
+            def __init__(self, fast=False):
+                super().__init__()
+                self.a = torch.jit.script(Part())
+                self.b = torch.jit.trace(Part(), torch.ones(2))
+                self.c = torch.compile(helper)
+                self.d = torch.jit.script(helper)
+                if fast:
+                    self.a = torch.compile(self.a)
+            def forward(self, x):
+                return self.a(x)
+    """
+    assert told(source) == [
+        "OpCall compiled: torch.compile(helper)",
+        "OpCall compiled: torch.jit.script(Part())",
+        "OpCall compiled: torch.jit.trace(Part(), torch.ones(2))",
+    ]
+
+
+def test_a_model_that_a_script_compiles_is_no_part() -> None:
+    source = """
+        class M(nn.Module):
+            def forward(self, x):
+                return x * 2
+        def main():
+            model = torch.compile(M())
+            torch.onnx.export(model, (torch.ones(2),), "m.onnx")
+    """
+    assert not any("OpCall" in observation for observation in told(source))
+
+
+COUNTING = """\
+class Pool(nn.Module):
+    def __init__(self, flag=False):
+        super().__init__()
+        self.flag = flag
+        self.times = None
+    def start(self, x):
+{start}
+        return x
+    def step(self, x):
+        self.times *= 2
+        return x * self.times
+
+class M(nn.Module):
+    def __init__(self, flag=False):
+        super().__init__()
+        self.flag = flag
+        self.pool = Pool(flag)
+    def forward(self, x: Tensor):
+{first}
+        for _ in range(3):
+            x = self.pool.step(x)
+        return x
+"""
+ANEW = "self.times = 1"
+CALLED = "x = self.pool.start(x)"
+STARTS = {
+    "set at the start of each run": (ANEW, CALLED, []),
+    "set in an arm": (f"if self.flag:\n    {ANEW}", CALLED, ["StateWrite"]),
+    "set after a return": (f"if self.flag:\n    return x\n{ANEW}", CALLED, ["StateWrite"]),
+    "set by a call in an arm": (ANEW, f"if self.flag:\n    {CALLED}", ["StateWrite"]),
+    "set to what it was": ("self.times = self.times or 1", CALLED, ["StateWrite"]),
+    "never set": ("pass", CALLED, ["StateWrite"]),
+}
+
+
+@pytest.mark.parametrize(("start", "first", "expected"), STARTS.values(), ids=STARTS.keys())
+def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
+    source = COUNTING.format(start=textwrap.indent(start, " " * 8), first=textwrap.indent(first, " " * 8))
+    assert [observation.split()[0] for observation in told(source)] == expected

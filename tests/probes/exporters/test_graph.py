@@ -1,0 +1,182 @@
+"""Canonical graphs: what is the same, what differs, of which kind, and at which line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import onnx
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from observed import HERE, Branchy, Counted, Crossed, Gate, Reshape, line, scale
+from onnx import TensorProto, helper
+
+from onnxlint.probes.exporters.graph import Difference, Node, canonical_jit, canonical_onnx, diff, tensor_text
+
+
+def traced(model: torch.nn.Module, *args: torch.Tensor) -> tuple[Node, ...]:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return canonical_jit(torch.jit.trace(model, args, check_trace=False).inlined_graph)
+
+
+def exported(model: torch.nn.Module, *args: torch.Tensor, dynamo: bool) -> tuple[Node, ...]:
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        if dynamo:
+            return canonical_onnx(torch.onnx.export(model, args, dynamo=True, verbose=False).model_proto)
+        buffer = io.BytesIO()
+        torch.onnx.export(
+            model, args, buffer, dynamo=False, verbose=True, dynamic_axes={"x": {0: "n"}}, input_names=["x"]
+        )
+        return canonical_onnx(onnx.load_from_string(buffer.getvalue()))
+
+
+def told(found: Sequence[Difference]) -> list[tuple[Any, ...]]:
+    return [(d.kind, d.location and d.location.line, d.other_location and d.other_location.line) for d in found]
+
+
+UP, DOWN = torch.ones(2, 4), -torch.ones(2, 4)
+
+
+@pytest.mark.parametrize("model", [Gate(), Branchy(), Reshape()], ids=lambda model: type(model).__name__)
+def test_two_traces_of_one_path_are_the_same_graph(model: torch.nn.Module) -> None:
+    assert diff(traced(model, UP), traced(model, UP * 2)) == ()
+
+
+def test_a_baked_size_is_one_constant_at_the_line_of_the_reshape() -> None:
+    model = Reshape()
+    (found,) = diff(traced(model, torch.ones(2, 4)), traced(model, torch.ones(3, 4)))
+    assert told([found]) == [("constant", line("reshape"), line("reshape"))]
+    assert "[4, 2] against [6, 2]" in found.detail
+    assert found.frames[0].path == HERE
+
+
+def test_the_other_arm_of_a_branch_is_a_difference_in_topology_with_both_lines() -> None:
+    found = diff(traced(Branchy(), UP), traced(Branchy(), DOWN))
+    assert told(found) == [("topology", line("tanh"), line("sigmoid"))]
+    assert found[0].detail == "aten::tanh against aten::sigmoid"
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, factor: torch.Tensor) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.factor.to(x.dtype)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn", "complex64", "uint16", "bool"])
+def test_constants_of_every_type_are_compared(kind: str) -> None:
+    if kind == "bool":
+        a, b = torch.tensor([True, True]), torch.tensor([True, False])
+    else:
+        a, b = (torch.tensor(v).to(getattr(torch, kind)) for v in ([1.0, 2.0], [1.0, 3.0]))
+    texts = [tensor_text(a), tensor_text(b)]
+    assert texts[0] == tensor_text(a.clone()) != texts[1]
+    assert all(text.startswith(f"{kind} 2 [") for text in texts)
+
+
+def test_a_constant_that_numpy_has_no_type_for_ends_no_comparison() -> None:
+    x = torch.ones(2, dtype=torch.bfloat16)
+    one, other = (traced(Scaled(torch.tensor([1.5, v], dtype=torch.bfloat16)), x) for v in (2.0, 3.0))
+    (found,) = diff(one, other)
+    assert found.kind == "constant"
+    assert "bfloat16 2 [1.5, 2.0] against bfloat16 2 [1.5, 3.0]" in found.detail
+
+
+def test_an_unrolled_loop_is_a_difference_in_topology() -> None:
+    short, long = (traced(Counted(), UP, torch.tensor(steps)) for steps in (2, 4))
+    assert {d.kind for d in diff(short, long)} == {"topology"}
+
+
+def test_equal_operators_that_are_wired_otherwise_are_not_equal_graphs() -> None:
+    straight, crossed = (traced(Crossed(swapped), UP, DOWN) for swapped in (False, True))
+    assert diff(straight, straight) == ()
+    assert {(d.kind, d.location.line) for d in diff(straight, crossed) if d.location} == {("topology", line("crossed"))}
+
+
+@pytest.mark.parametrize("dynamo", [False, True], ids=["torchscript", "dynamo"])
+def test_onnx_of_either_exporter_carries_the_lines_and_the_differing_constant(dynamo: bool) -> None:
+    model = Reshape().eval()
+    two, three = (exported(model, torch.ones(n, 4), dynamo=dynamo) for n in (2, 3))
+    assert diff(two, two) == ()
+    assert {(d.kind, d.location.line) for d in diff(two, three) if d.location} >= {("constant", line("reshape"))}
+    # the linear layer runs in torch: its line is that of its call, in the user's code
+    assert {node.location.line for node in two if node.location} == {
+        line("reshape") - 1,
+        line("reshape"),
+        line("reshape") + 1,
+    }
+
+
+def test_the_body_of_a_scripted_branch_is_part_of_the_graph() -> None:
+    class Scripted(torch.nn.Module):
+        def __init__(self, factor: int) -> None:
+            super().__init__()
+            self.factor = factor
+            self.arm = torch.jit.script(scale)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.arm(x, self.factor)
+
+    (found,) = diff(traced(Scripted(2), UP), traced(Scripted(3), UP))
+    assert found.kind == "constant"
+    assert "2 against 3" in found.detail
+    assert found.location is not None
+    assert found.location.line == line("scaled")
+
+
+@st.composite
+def models(draw: st.DrawFn) -> onnx.ModelProto:
+    """Chains of operators over an input, constants of any size, and each other's outputs; names drawn too."""
+    prefix = draw(st.sampled_from(["a", "v_", "node/"]))
+    values, nodes = ["x"], []
+    for k in range(draw(st.integers(1, 12))):
+        operator = draw(st.sampled_from(["Add", "Mul", "Relu", "Constant"]))
+        name = f"{prefix}{k}"
+        if operator == "Constant":
+            size = draw(st.sampled_from([1, 3, 40]))
+            tensor = helper.make_tensor("t", TensorProto.FLOAT, [size], [draw(st.integers(0, 2))] * size)
+            nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            inputs = [draw(st.sampled_from(values)) for _ in range(1 if operator == "Relu" else 2)]
+            nodes.append(helper.make_node(operator, inputs, [name]))
+        values.append(name)
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info(values[-1], TensorProto.FLOAT, None)],
+    )
+    return helper.make_model(graph)
+
+
+def renamed(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same graph with other names for all its values."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for node in copy.graph.node:
+        node.input[:] = [f"other_{name}" for name in node.input]
+        node.output[:] = [f"other_{name}" for name in node.output]
+    for value in (*copy.graph.input, *copy.graph.output):
+        value.name = f"other_{value.name}"
+    return copy
+
+
+@given(models())
+def test_a_graph_does_not_differ_from_itself_under_other_names(model: onnx.ModelProto) -> None:
+    assert diff(canonical_onnx(model), canonical_onnx(renamed(model))) == ()
+
+
+@given(models(), models())
+def test_difference_is_symmetric_and_empty_only_for_equal_graphs(one: onnx.ModelProto, other: onnx.ModelProto) -> None:
+    a, b = canonical_onnx(one), canonical_onnx(other)
+    assert bool(diff(a, b)) == bool(diff(b, a)) == (a != b)

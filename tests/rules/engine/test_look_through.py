@@ -1,0 +1,51 @@
+"""The libcst pass over a file that libcst does not read, or that an error of our own meets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onnxlint.base.records import Report
+from onnxlint.config.settings import Settings
+from onnxlint.rules.engine.metadata import ObservationProvider
+from onnxlint.run.pipeline import run_check
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return -x
+        return x
+"""
+
+
+def checked(text: str, folder: Path) -> Report:
+    (folder / "model.py").write_text(text)
+    return run_check([folder], Settings(root=folder, static_only=True, cache=False))
+
+
+@pytest.mark.parametrize("before", ["    def", "        if"])
+def test_a_finding_is_kept_where_libcst_does_not_read_the_function(before: str, tmp_path: Path) -> None:
+    report = checked(MODEL.replace(before, f"\x0c{before}", 1), tmp_path)
+    assert report.diagnostics == ()
+    (finding,) = report.findings
+    assert (finding.code, finding.span.line) == ("ONX101", 7)
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+
+
+def test_an_error_of_our_own_is_reported_beside_the_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: ObservationProvider) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ObservationProvider, "by_node", fails)
+    report = checked(MODEL, tmp_path)
+    assert [(d.level, d.message, d.line) for d in report.diagnostics] == [
+        ("error", "internal error before the rules: ZeroDivisionError: ", 7)
+    ]
+    assert [f.code for f in report.findings] == ["ONX101"]

@@ -1,0 +1,141 @@
+"""What a rule is: its handlers, the operators that it watches, and the example of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+import pytest
+
+from onnxlint.base.catalogue import load_catalogue, read_rule, watched
+from onnxlint.base.records import Finding, Fix, Safety
+from onnxlint.config.settings import Settings
+from onnxlint.flow.state.observations import Branch, OpCall
+from onnxlint.rules.engine import registry
+from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.engine.site import Site
+from onnxlint.run.pipeline import run_check
+
+ROOT = Path(__file__).resolve().parents[3]
+MODEL = """\
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def forward(self, x):
+        y = torch.std(x)  # a function
+        z = x.std(dim=1)
+        return y + z.mean()
+"""
+
+
+def example() -> type[Rule]:
+    """The class in CONTRIBUTING.md, as it is written there."""
+    text = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
+    names: dict[str, Any] = {"Rule": Rule, "cst": cst, "OpCall": OpCall, "Iterator": Iterator, "Objection": Objection}
+    exec(textwrap.dedent(code), names)
+    return names["SomeName"]  # type: ignore[no-any-return]
+
+
+def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    """What one rule says of the model, under the contract of another."""
+    (folder / "model.py").write_text(MODEL)
+    monkeypatch.setattr(rule, "code", "ONX404")
+    catalogue = load_catalogue()
+    watching = {**catalogue, "ONX404": replace(catalogue["ONX404"], operators=("torch.std",), fix=None)}
+    monkeypatch.setattr("onnxlint.run.pipeline.load_catalogue", lambda: watching)
+    monkeypatch.setattr("onnxlint.rules.engine.look_through.all_rules", lambda: {"ONX404": rule()})
+    return list(run_check([folder], Settings(root=folder, static_only=True, cache=False)).findings)
+
+
+def test_the_example_of_contributing_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = findings(example(), tmp_path, monkeypatch)
+    assert [(f.span.line, f.message) for f in found] == [
+        (7, "`std` stands here: `torch.std(x)`"),
+        (8, "`std` stands here: `x.std(dim=1)`"),
+    ]
+
+
+def test_a_handler_is_given_the_node_that_was_observed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes: list[cst.CSTNode] = []
+
+    class Calls(Rule):
+        code = "ONX499"
+
+        def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+            nodes.append(node)
+            yield Objection("m", "a")
+
+    findings(Calls, tmp_path, monkeypatch)
+    assert [cst.Module([]).code_for_node(node) for node in nodes] == ["torch.std(x)", "x.std(dim=1)"]
+
+
+def test_nothing_is_watched_that_no_rule_asks_for() -> None:
+    assert watched(load_catalogue()) == frozenset()
+    assert set(registry.all_rules()) <= set(load_catalogue())
+
+
+def test_operators_stand_in_the_front_matter_of_a_contract(tmp_path: Path) -> None:
+    contract = next((ROOT / "rules").glob("ONX404-*.md"))
+    text = contract.read_text()
+    (tmp_path / contract.name).write_text(text.replace("\n---\n", "\noperators: torch.std, torch.var\n---\n", 1))
+    assert watched({"ONX404": read_rule(tmp_path / contract.name)}) == {"torch.std", "torch.var"}
+
+
+def declared(**names: Any) -> None:
+    type("Odd", (Rule,), {"code": "ONX499", "__module__": __name__, **names})
+
+
+def fix(self: Rule, site: Site) -> Fix | None:
+    return None
+
+
+def on_branch(self: Rule, node: cst.CSTNode, seen: Branch) -> Iterator[Objection]:
+    yield from ()
+
+
+def on_anything(self: Rule, node: cst.CSTNode, seen: int) -> Iterator[Objection]:
+    yield from ()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"fix": fix}, "needs a `safety` if and only if it has a `fix`"),
+        ({"safety": Safety.SAFE}, "needs a `safety` if and only if it has a `fix`"),
+        ({"fix": fix, "safety": Safety.SAFE, "changes_output": True}, "it is not safe"),
+        ({"on_anything": on_anything}, "no kind of observation"),
+        ({"on_branch": on_branch, "on_fork": on_branch}, "two methods for Branch"),
+    ],
+)
+def test_a_class_that_contradicts_itself_is_refused(names: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        declared(**names)
+
+
+MACHINERY = {"page", "pieces", "site", "tree"}  # which align libcst's trees with those of `ast`, and text with both
+RULES = sorted(path for path in (ROOT / "onnxlint" / "rules").glob("*.py") if path.stem not in MACHINERY)
+
+
+@pytest.mark.parametrize("path", RULES, ids=[path.stem for path in RULES])
+def test_a_rule_works_on_libcst_nodes_alone(path: Path) -> None:
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert not imported & {"ast", "tokenize", "re"}
