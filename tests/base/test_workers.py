@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux 
 # One process is at work for a minute, one has nothing left to do; both write their number first.
 BUSY = """
 import os, sys, time
-from onnxlint import workers
+from onnxlint.base import workers
 
 def work(number):
     os.write(1, b"%d\\n" % os.getpid())  # a line at once, in one piece
