@@ -11,7 +11,6 @@ from functools import cache
 from onnxlint.base.records import Safety
 from onnxlint.rules.engine.rule import Rule
 
-
 OUR_RULES = "onnxlint.rules"  # found by name, as a plug-in is: the engine knows none of them
 
 
