@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from onnxlint.base.git import Git, GitError, Repository, repository_around, repository_of
 from onnxlint.base.paths import display_path, package_path
 from onnxlint.base.records import Diagnostic, Finding
+from onnxlint.run.git import Git, GitError, Repository, repository_around, repository_of
 from onnxlint.source.parse import given_lines, read_bytes
 
 Lines = Sequence[tuple[int, int]]

@@ -11,13 +11,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from onnxlint.base.catalogue import Rule, load_catalogue
-from onnxlint.base.git import GitError
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.run import baseline
 from onnxlint.run.changed_lines import Base
+from onnxlint.run.git import GitError
 from onnxlint.run.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
 from onnxlint.run.probing import Watcher
 from onnxlint.run.scopes import Scope

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint.base.git import repository_around
 from onnxlint.base.records import Finding, Severity, Span, Step
 from onnxlint.run.changed_lines import Base, Changed, ChangedError, changed_since
+from onnxlint.run.git import repository_around
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 

@@ -202,7 +202,7 @@ def _part(paths: Sequence[Path], root: Path) -> str:
 
 def _root(paths: Sequence[Path]) -> Path:
     """The top of the repository: git's, or the folder that GitHub Actions checked it out to."""
-    from onnxlint.base.git import repository_of
+    from onnxlint.run.git import repository_of
 
     repository = repository_of(paths)
     return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()) if repository is None else repository.top

@@ -358,7 +358,7 @@ def test_the_modules_that_start_processes_are_known() -> None:
         ):
             starting.add(file.relative_to(ROOT / "onnxlint").as_posix())
     assert starting - {f for f in starting if f.startswith("probes/")} == {
-        "base/git.py",
+        "run/git.py",
         "base/lifetimes.py",  # what removes a temporary folder, with this interpreter
         "cli/commands/repro.py",  # a counterexample that was named, with this interpreter
         "cli/commands/view.py",  # our own worker, on a graph that was named
