@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from itertools import groupby
@@ -31,6 +32,7 @@ PAGES = {
     "rules/": "rules/index.md",
     ".github/CONTRIBUTING.md": "contributing.md",
     ".github/SECURITY.md": "security.md",
+    ".docs/pages/own-rules.md": "own-rules.md",
 }
 
 
@@ -54,7 +56,7 @@ def _linked(text: str, folder: Path) -> str:
     """Text of the repository in which links lead to pages; what is no page is named, not linked."""
 
     def target(found: re.Match[str]) -> str:
-        path = (folder / found[2]).as_posix()
+        path = posixpath.normpath((folder / found[2]).as_posix())
         page = PAGES.get(path) or PAGES.get(path + "/")
         rule = re.fullmatch(r"rules/(ONX\d+)-[\w-]+\.md", path)
         if rule:

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from onnxlint.testing import PRELUDE
+
 RULES = Path(__file__).resolve().parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad?", "Bad", "Good", "Fix", "How it is confirmed")
 HEADER_KEYS = ("code", "name", "severity", "fix", "torchscript", "dynamo")
@@ -21,17 +23,6 @@ LINK_KEYS = (
     "merged-into",
     "operators",
 )
-PRELUDE = """\
-import math
-import random
-
-import numpy as np
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-"""
-_MARK = re.compile(r"#\s*(expect|dynamic|ok|todo):\s*(ONX\d{3}(?:\s*,\s*ONX\d{3})*)")
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -92,16 +83,6 @@ def _with_code(text: str) -> str:
 def contracts() -> tuple[Contract, ...]:
     """Every contract, by code."""
     return tuple(read_contract(path) for path in sorted(RULES.glob("ONX*.md")))
-
-
-def marks(source: str, kind: str = "expect") -> set[tuple[str, int]]:
-    """The (code, line) pairs that comments of this `kind` (`expect`, `dynamic`, `ok`) promise in a file."""
-    found = set()
-    for number, line in enumerate(source.splitlines(), start=1):
-        for label, codes in _MARK.findall(line):
-            if label == kind:
-                found |= {(code.strip(), number) for code in codes.split(",")}
-    return found
 
 
 @dataclass(frozen=True)

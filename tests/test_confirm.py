@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contracts import Contract, contracts, marks, probe_options, write_case
+from contracts import Contract, contracts, probe_options, write_case
 
 from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Probe, ProbeResult
 from onnxlint.probes.schedule.pool import ProbePool
+from onnxlint.testing import marks
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")

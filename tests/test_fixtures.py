@@ -12,13 +12,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from contracts import PROBE_VARY, marks
+from contracts import PROBE_VARY
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Probe, Report, Severity
 from onnxlint.config.settings import load_settings
 from onnxlint.probes.schedule.pool import ProbePool
 from onnxlint.run.pipeline import run_check
+from onnxlint.testing import marks
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 FOLDERS = ("control_flow", "shapes", "mode", "escapes", "export_calls")

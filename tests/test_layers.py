@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("rules",),
     ("report", "verdicts", "probes"),
     ("run",),
-    ("api",),
+    ("api", "testing"),
     ("integrations",),
     ("cli",),
     ("__main__", "__init__"),
@@ -103,6 +103,7 @@ OPENERS = {
     "onnxlint.cli.commands.review": "the event that GitHub Actions names",
     "onnxlint.flow.tables.operator_table": "its own package",
     "onnxlint.integrations.server.start": "standard input and output",
+    "onnxlint.base.plugins": "what is installed beside it",
     "onnxlint.report.html": "its own package",
 }
 READS = {"open", "read_text", "read_bytes", "fdopen", "fromfile"}

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from contracts import HEADER_KEYS, LINK_KEYS, RULES, SECTIONS, Contract, contracts, marks, probe_options, write_case
+from contracts import HEADER_KEYS, LINK_KEYS, RULES, SECTIONS, Contract, contracts, probe_options, write_case
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Finding, Outcome, Safety, Severity
 from onnxlint.config.settings import ModelConfig, Settings
 from onnxlint.rules.engine.registry import all_rules
 from onnxlint.run.pipeline import run_check
+from onnxlint.testing import marks
 
 FOUND_BY_RUNNING = ("ONX7",)  # dynamic evidence: a contract, and no check
 ABOUT_THE_SIZE = ("ONX711", "ONX712", "ONX713")  # the export is right, and larger than it had to be

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from onnxlint.base.plugins import CODE, Plugin, PluginError, installed
 from onnxlint.base.records import EXPORTERS, Cause, Outcome, Safety, Severity
 
 E = TypeVar("E", Severity, Safety, Outcome, Cause)
 
-_FILE_NAME = re.compile(r"(?P<code>ONX\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
+_FILE_NAME = re.compile(r"(?P<code>ONX[A-Z]*\d{3})-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _KEYS = ("code", "name", "severity", "fix", *EXPORTERS)
 _OPTIONAL = (
     "confirmed-by",
@@ -44,7 +45,8 @@ class Rule:
     `shows_in_function` at the head of the function, since such a fault has no line of its own.
     Of the findings at one statement whose rules are linked by `spoken_for_by`, only that of the rule nearest to the
     start of the chain is reported. A finding at the span of one of the rule `merged_into` becomes a part of that one.
-    Every call of its `operators`, by canonical name, is observed.
+    Every call of its `operators`, by canonical name, is observed. `plugin` is where a rule of a package comes from, and
+    `version` a hash of that.
     """
 
     code: str
@@ -62,6 +64,8 @@ class Rule:
     spoken_for_by: str | None = None
     merged_into: str | None = None
     operators: tuple[str, ...] = ()
+    plugin: Plugin | None = None
+    version: bytes = b""
 
     @cached_property
     def sections(self) -> Mapping[str, str]:
@@ -111,8 +115,12 @@ class Rule:
 
 @cache
 def load_catalogue(folder: Path | None = None) -> Mapping[str, Rule]:
-    """Read every contract in `folder` (by default the one shipped with onnxlint), by code. Raises CatalogueError."""
-    folder = folder or _shipped()
+    """Read every contract in `folder`, by code; by default those of onnxlint and of installed packages.
+
+    Raises CatalogueError. What is wrong with the rule of a package is in `plugin_faults`.
+    """
+    if folder is None:
+        return MappingProxyType(_with_plugins()[0])
     rules: dict[str, Rule] = {}
     for path in sorted(folder.glob("ONX*.md")):
         rule = read_rule(path)
@@ -124,6 +132,47 @@ def load_catalogue(folder: Path | None = None) -> Mapping[str, Rule]:
     for rule in rules.values():
         _check_links(rule, rules)
     return MappingProxyType(rules)
+
+
+def plugin_faults() -> Mapping[str, str]:
+    """Why rules of installed packages are not in the catalogue, by code."""
+    return _with_plugins()[1]
+
+
+def is_of_package(code: str) -> bool:
+    """Tell whether a code can only be that of a package's rule, be it installed or not."""
+    return CODE.fullmatch(code.upper()) is not None
+
+
+@cache
+def _with_plugins() -> tuple[dict[str, Rule], dict[str, str]]:
+    rules = dict(load_catalogue(_shipped()))
+    names = {rule.name: rule.code for rule in rules.values()}
+    faults: dict[str, str] = {}
+    by_code: dict[str, list[Plugin]] = {}
+    for plugin in installed():
+        by_code.setdefault(plugin.code, []).append(plugin)
+    for code, plugins in sorted(by_code.items()):
+        try:
+            if len(plugins) > 1:
+                raise PluginError(f"{plugins[1].distribution} brings a rule {code} too; uninstall one of them")
+            path, version = plugins[0].read()
+            rule = replace(read_rule(path), plugin=plugins[0], version=version)
+            if rule.name in names:
+                raise PluginError(f"`{rule.name}` is the name of {names[rule.name]} already")
+        except (PluginError, CatalogueError) as error:
+            faults[code] = f"{plugins[0]} cannot be used: {error}"
+        else:
+            names[rule.name], rules[code] = code, rule
+    waiting = [code for code in by_code if code in rules]
+    while waiting:  # one that goes may take along another that is linked to it
+        code = waiting.pop()
+        try:
+            _check_links(rules[code], rules)
+        except CatalogueError as error:
+            faults[code] = f"{rules.pop(code).plugin} cannot be used: {error}"
+            waiting = [code for code in by_code if code in rules]
+    return rules, faults
 
 
 def watched(catalogue: Mapping[str, Rule]) -> frozenset[str]:

@@ -262,8 +262,8 @@ def text_of(error: BaseException | None) -> str:
         return f"(its message cannot be read: __str__ raises {type(failure).__name__})"
 
 
-def described(error: Exception) -> str:
-    """An error of our own in few words."""
+def described(error: BaseException) -> str:
+    """An error in few words."""
     told = " ".join(text_of(error).split())
     return f"{type(error).__name__}: {told if len(told) <= 200 else f'{told[:200]}...'}"
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from onnxlint.base.lifetimes import temporary_folder
 from onnxlint.base.records import Finding, ModelStatus, Probe, ProbeResult, Report, Safety, VerdictKind
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.rules.engine.registry import all_rules
+from onnxlint.rules.engine.registry import rules_of
 
 
 class Proof:
@@ -79,5 +79,5 @@ def _reached(result: ProbeResult, finding: Finding) -> bool:
 
 
 def _meant(finding: Finding) -> bool:
-    rule = all_rules().get(finding.code)
+    rule = rules_of([finding.code])[0].get(finding.code)
     return rule is not None and rule.changes_output

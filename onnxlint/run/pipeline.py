@@ -7,7 +7,7 @@ import gc
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from types import MappingProxyType
 import onnxlint
 from onnxlint.base import workers
 from onnxlint.base.cache import Store, default_folder
-from onnxlint.base.catalogue import Rule, load_catalogue, watched
+from onnxlint.base.catalogue import Rule, load_catalogue, plugin_faults, watched
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.config.settings import TYPED, Settings
@@ -82,15 +82,19 @@ def run_check(
             probing.warm()
         sources = _Sources(found or discover(paths, settings), settings, progress, overlay, store)
         analysis = _analyse(sources, settings, store, dynamic or recall, captured is not None)
+        refused = _refused(catalogue, settings, sources.found)
         findings, broken = run_rules(
             analysis.observations,
             catalogue,
             settings.exporters,
-            settings.selection.matches,
+            lambda code, name: settings.selection.matches(code, name) and code not in refused,
             sources.text,
             store,
             workers.processes(settings.jobs),
         )
+        wanted = settings.selection.matches
+        faults = [message for code, message in plugin_faults().items() if wanted(code)]
+        broken = (*(Diagnostic("error", message) for message in (*faults, *refused.values())), *broken)
         diagnostics = [*sources.diagnostics, *broken, *_problems(analysis)]
         if store.problem:
             diagnostics.append(Diagnostic("warning", f"nothing is kept for the next run: {store.problem}"))
@@ -126,8 +130,9 @@ def run_check(
     )
     if captured is not None and captured.reached_only:
         findings = only_reached(findings, results, sources.statement_lines)
-    findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic)
-    wanted, ignores = settings.selection.matches, settings.file_ignores.ignores
+    failed = {code for code in catalogue if any(code in diagnostic.message for diagnostic in broken)}
+    findings, needless = _without_suppressed(findings, sources, settings, catalogue, dynamic, failed)
+    ignores = settings.file_ignores.ignores
     findings = tuple(
         f
         for f in (*findings, *needless)
@@ -325,15 +330,34 @@ def _told(result: ProbeResult, settings: Settings) -> ModelReport:
     )
 
 
+def _refused(catalogue: Mapping[str, Rule], settings: Settings, found: Discovery) -> dict[str, str]:
+    """Why rules of packages do not run here, by code: no code of the checked tree is run, be it installed or not."""
+    return {
+        code: f"{rule.plugin} is not run: its installation is editable and leads into the checked tree; "
+        f'install a copy (`pip install .`), or `ignore = ["{code}"]`'
+        for code, rule in catalogue.items()
+        if rule.plugin is not None
+        and settings.selection.matches(code, rule.name)
+        and any(rule.plugin.inside(folder) for folder in (settings.root, found.folder))
+    }
+
+
 def _without_suppressed(
-    findings: tuple[Finding, ...], sources: _Sources, settings: Settings, catalogue: Mapping[str, Rule], dynamic: bool
+    findings: tuple[Finding, ...],
+    sources: _Sources,
+    settings: Settings,
+    catalogue: Mapping[str, Rule],
+    dynamic: bool,
+    failed: Collection[str],
 ) -> tuple[tuple[Finding, ...], list[Finding]]:
     names = {rule.code: rule.name for rule in catalogue.values()}
 
     def ran(code: str, name: str) -> bool:
         if settings.origins.get("exporters") == TYPED:  # what the other exporter has to say was not asked
             return False
-        return settings.selection.matches(code, name) and (dynamic or not code.startswith("ONX7"))
+        return (
+            settings.selection.matches(code, name) and code not in failed and (dynamic or not code.startswith("ONX7"))
+        )
 
     files = dict(sources.files())
     for path in {f.span.path for f in findings} - files.keys():

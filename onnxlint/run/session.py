@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from onnxlint.base.catalogue import Rule, load_catalogue
+from onnxlint.base.catalogue import Rule, is_of_package, load_catalogue
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.config.settings import TYPED, Settings
@@ -175,7 +175,7 @@ def _judge(
             return False
         rule = catalogue.get(entry.code)
         if rule is None or gone:
-            return True  # no run finds it again
+            return gone or not is_of_package(entry.code)  # no run finds it again, unless with a package
         return _could_speak(rule, settings, unprobed) and not settings.file_ignores.ignores(path, rule.code, rule.name)
 
     return judged

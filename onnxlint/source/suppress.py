@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from onnxlint.base.catalogue import is_of_package
 from onnxlint.base.records import Finding, Span
 from onnxlint.source.parse import SourceFile
 
@@ -118,7 +119,7 @@ def _needless(
             continue
         meant = [rule for rule in (rules or {}).items() if names(code, *rule)]
         if rules is not None and not meant:
-            unknown.append(code)
+            unknown += [] if is_of_package(code) else [code]  # the package may be installed elsewhere
         elif rules is None or any(ran(*rule) for rule in meant):
             idle.append(code)
     parts = [f"{', '.join(f'`{code}`' for code in idle)} silences no finding here"] if idle else []

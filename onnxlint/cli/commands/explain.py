@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.catalogue import load_catalogue, plugin_faults
 from onnxlint.cli.output import deliver, wants_color, width
 from onnxlint.config.settings import unknown_selector
 
@@ -26,6 +26,8 @@ def command(rule: str) -> int:
     found = next((r for r in rules.values() if rule.upper() == r.code or rule.lower() == r.name), None)
     if found is None:
         names = {r.code: r.name for r in rules.values()}
+        if rule.upper() in plugin_faults():
+            raise click.ClickException(plugin_faults()[rule.upper()])
         raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
     from onnxlint.report import explain_rule
 

@@ -9,7 +9,7 @@ from onnxlint.base.catalogue import Rule
 from onnxlint.base.records import Finding
 from onnxlint.report.common import words
 
-_CODE = re.compile(r"\bONX\d{3}\b")
+_CODE = re.compile(r"\bONX[A-Z]*\d{3}\b")
 _MOST_EVIDENCE = 2  # observations that are shown for one finding
 
 

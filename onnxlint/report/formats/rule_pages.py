@@ -55,7 +55,7 @@ def explain(rule: Rule, *, color: bool, width: int) -> str:
 def sections(rule: Rule) -> str:
     """The sections of a contract as people read them: the line at fault has the code, other marks are for the tests."""
     body = rule.text.partition(f"# {rule.title}")[2].strip()
-    return re.sub(r"# expect: (?=ONX)", "# ", re.sub(r"  # dynamic: ONX\d+$", "", body, flags=re.MULTILINE))
+    return re.sub(r"# expect: (?=ONX)", "# ", re.sub(r"  # dynamic: ONX[A-Z]*\d+$", "", body, flags=re.MULTILINE))
 
 
 def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
@@ -76,9 +76,11 @@ def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str
     table.add_column("TorchScript", overflow="fold", min_width=10)
     table.add_column("dynamo", overflow="fold", min_width=10)
     table.add_column("fix", no_wrap=True)
-    for family, members in groupby(rules, key=lambda rule: rule.code[:4]):
-        table.add_row(Text.styled(f"{family}xx", "cyan"), Text.styled(FAMILIES.get(family, ""), "bold cyan"))
-        for rule in members:
+    for family, members in groupby(rules, key=lambda rule: rule.code[:-2]):
+        first, *others = members
+        title = first.plugin.distribution if first.plugin is not None else FAMILIES.get(family, "")
+        table.add_row(Text.styled(f"{family}xx", "cyan"), Text.styled(title, "bold cyan"))
+        for rule in (first, *others):
             table.add_row(
                 Text.styled(rule.code, "bold"),
                 Text(rule.name),

@@ -52,7 +52,7 @@ def run_rules(
     told: dict[str, Said] = {}
     texts = {path: text_of(path) or "" for path in by_path}
     keys: dict[str, bytes] = {}
-    asked = msgspec.msgpack.encode((codes, list(exporters)))
+    asked = msgspec.msgpack.encode((codes, list(exporters), [catalogue[code].version for code in codes]))
     for path, own in by_path.items():
         if store.usable:
             keys[path] = _key(path, texts[path], asked, own)
@@ -74,7 +74,7 @@ def run_rules(
         if keys.get(path) and not result.broken:
             store.put(KIND, keys[path], msgspec.msgpack.encode(result))
     found = [pair for path in by_path for pair in told[path].findings]
-    broken = tuple(d for path in by_path for d in told[path].broken)
+    broken = tuple(dict.fromkeys(d for path in by_path for d in told[path].broken))
     return tuple(sorted(_one_per_cause(found, catalogue), key=_order)), broken
 
 

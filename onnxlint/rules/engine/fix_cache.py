@@ -42,7 +42,7 @@ def with_kept_fixes(
         text = text_of(path)
         if text is None:
             continue
-        keys[path] = _key(path, text, [findings[n] for n in numbers]) if store.usable else b""
+        keys[path] = _key(path, text, [findings[n] for n in numbers], catalogue) if store.usable else b""
         kept = _decoded(store.get(KIND, keys[path])) if keys[path] else None
         if kept is not None and len(kept) == len(numbers) and _own(kept, path):
             for number, fix in zip(numbers, kept, strict=True):
@@ -73,10 +73,10 @@ def with_kept_fixes(
     return tuple(told)
 
 
-def _key(path: str, text: str, findings: Sequence[Finding]) -> bytes:
+def _key(path: str, text: str, findings: Sequence[Finding], catalogue: Mapping[str, Rule]) -> bytes:
     """What the fixes of a file hang on; b"" for a path that is no text."""
     try:
-        return digest(path, text, msgspec.msgpack.encode(findings))
+        return digest(path, text, msgspec.msgpack.encode(findings), *(catalogue[f.code].version for f in findings))
     except UnicodeEncodeError:
         return b""
 

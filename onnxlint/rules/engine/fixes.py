@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import libcst as cst
+import msgspec
 
-from onnxlint.base.records import Diagnostic, Finding, Fix, described
-from onnxlint.rules.engine.registry import mending_rules
+from onnxlint.base.records import Diagnostic, Finding, Fix, Safety, described
+from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.reparsed_pieces import check
 from onnxlint.rules.engine.rule import Rule
 from onnxlint.rules.engine.site import Site
@@ -28,12 +29,17 @@ def with_fixes(
     added to `failures` and costs that fix only; without `failures` it is raised.
     """
     pages: dict[str, Page | None] = {}
-    rules = mending_rules()
+    findings = list(findings)
+    rules, broken = rules_of({finding.code for finding in findings})
+    if failures is not None:
+        failures += broken
     told: list[Finding] = []
     left_out: Counter[str] = Counter()
     for finding in findings:
         path = finding.span.path
         rule = rules.get(finding.code)
+        if rule is not None and rule.safety is Safety.MANUAL:
+            rule = None
         if rule is not None and path not in pages:
             text = text_of(path)
             pages[path] = Page(path, text) if text is not None else None
@@ -41,13 +47,14 @@ def with_fixes(
         fix = None
         if rule is not None and page is not None:
             try:
-                fix = _written(rule, finding, page)
+                written = _written(rule, finding, page)  # that of a package may be of any type
+                fix = msgspec.msgpack.decode(msgspec.msgpack.encode(written), type=Fix | None)
             except LeftOut:
                 left_out[path] += 1
             except Exception as error:
                 if failures is None:
                     raise
-                message = f"internal error in the fix of {finding.code}: {described(error)}; it is left out"
+                message = f"internal error in the fix of {titled(finding.code)}: {described(error)}; it is left out"
                 failures.append(Diagnostic("error", message, path, finding.span.line))
         told.append(replace(finding, fix=fix) if fix is not None else finding)
     for path, number in left_out.items():

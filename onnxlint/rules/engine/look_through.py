@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import libcst as cst
+import msgspec
 
 from onnxlint.base.catalogue import Rule as Contract
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, described
 from onnxlint.flow.state.observations import ExportCall, Observation
 from onnxlint.rules.engine.cst_tree import Tree
 from onnxlint.rules.engine.metadata import ObservationProvider
-from onnxlint.rules.engine.registry import all_rules
+from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.rule import Handler, Objection, Rule
 from onnxlint.rules.engine.source_page import Page
 
@@ -30,25 +31,24 @@ def look_through(
     """
     page = Page(path, text)
     handlers: dict[type[Observation], list[tuple[Rule, Handler]]] = {}
-    for rule in (rule for code, rule in all_rules().items() if code in codes):
+    rules, broken = rules_of(codes)
+    for rule in rules.values():
         for kind, handler in rule.handlers.items():
             handlers.setdefault(kind, []).append((rule, handler))
     findings: list[tuple[int, Finding]] = []
-    broken: list[Diagnostic] = []
     for node, observation in _visited(
         page, [observation for observation in observations if type(observation) in handlers], broken
     ):
         for rule, handler in handlers[type(observation)]:
             try:
-                objections = list(handler(rule, node, observation))
+                made = [
+                    _finding(catalogue[rule.code], observation, o, exporters) for o in handler(rule, node, observation)
+                ]
             except Exception as error:  # noqa: BLE001 - a broken rule must not lose the others' findings
-                message = f"internal error in {rule.code}: {described(error)}"
+                message = f"internal error in {titled(rule.code)}: {described(error)}"
                 broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
                 continue
-            for objection in objections:
-                finding = _finding(catalogue[rule.code], observation, objection, exporters)
-                if finding is not None:
-                    findings.append((observation.statement, finding))
+            findings += ((observation.statement, finding) for finding in made if finding is not None)
     return tuple(findings), tuple(broken)
 
 
@@ -99,7 +99,7 @@ def _finding(
         severity = Severity.WARNING
     if not observation.sure:
         severity = Severity.NOTE
-    return Finding(
+    finding = Finding(
         code=rule.code,
         rule=rule.name,
         severity=severity,
@@ -112,6 +112,8 @@ def _finding(
         text=observation.text,
         hints={**_hints(observation), **objection.hints},
     )
+    # What a package's rule says may be of any type, and has to be found out here rather than in a report.
+    return finding if rule.plugin is None else msgspec.msgpack.decode(msgspec.msgpack.encode(finding), type=Finding)
 
 
 def _hints(observation: Observation) -> dict[str, str | int]:

@@ -1,14 +1,16 @@
-"""Every rule by its code: those of the package `onnxlint.rules`."""
+"""Every rule by its code: those of the package `onnxlint.rules`, and those of installed packages."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
-from onnxlint.base.records import Safety
+from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.plugins import Plugin, PluginError
+from onnxlint.base.records import Diagnostic, Safety, described
 from onnxlint.rules.engine.rule import Rule
 
 OUR_RULES = "onnxlint.rules"  # found by name, as a plug-in is: the engine knows none of them
@@ -34,5 +36,49 @@ def all_rules() -> Mapping[str, Rule]:
 
 @cache
 def mending_rules() -> Mapping[str, Rule]:
-    """The rules that write fixes, by code."""
+    """The rules of our own that write fixes, by code."""
     return {code: rule for code, rule in all_rules().items() if rule.safety is not Safety.MANUAL}
+
+
+def rules_of(codes: Iterable[str]) -> tuple[dict[str, Rule], list[Diagnostic]]:
+    """The rules of some codes, with those of installed packages, which are imported here; why one cannot be."""
+    rules: dict[str, Rule] = {}
+    broken: list[Diagnostic] = []
+    ours, catalogue = all_rules(), load_catalogue()
+    for code in codes:
+        contract = catalogue.get(code)
+        if code in ours:
+            rules[code] = ours[code]
+        elif contract is not None and contract.plugin is not None:
+            loaded = _loaded(contract.plugin, contract.fix or Safety.MANUAL)
+            if isinstance(loaded, Rule):
+                rules[code] = loaded
+            else:
+                broken.append(Diagnostic("error", f"{contract.plugin} cannot be used: {loaded}"))
+    return rules, broken
+
+
+def titled(code: str) -> str:
+    """A code, and the distribution that the rule comes from, where that is not onnxlint."""
+    contract = load_catalogue().get(code)
+    return code if contract is None or contract.plugin is None else str(contract.plugin)
+
+
+@cache
+def _loaded(plugin: Plugin, promised: Safety) -> Rule | str:
+    """The rule of a package, or what is wrong with it."""
+    name = plugin.target.partition(":")[2]
+    try:
+        plugin.package()  # sys.path may lead elsewhere by now
+        kind = getattr(importlib.import_module(plugin.module), name, None)
+        if not (isinstance(kind, type) and issubclass(kind, Rule)):
+            return f"`{plugin.target}` is not a class derived from onnxlint.rules.engine.rule.Rule"
+        if getattr(kind, "code", None) != plugin.code:
+            return f"the `code` of {name} is {getattr(kind, 'code', None)!r}"
+        if kind.safety is not promised:
+            return f"the contract says `fix: {promised}`, and {name} says {kind.safety}"
+        return kind()
+    except PluginError as error:
+        return str(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever happens in it must not lose the run
+        return f"{plugin.target}: {described(error)}"
