@@ -38,7 +38,7 @@ PAGES = {
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
-    catalogue = load_catalogue()
+    catalogue = load_catalogue(ROOT / "rules")
     pages = {
         "index.md": _linked((ROOT / "README.md").read_text(encoding="utf-8"), Path()),
         "contributing.md": _linked((ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8"), Path(".github")),
