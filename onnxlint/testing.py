@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from onnxlint.base.catalogue import load_catalogue
+from onnxlint.base.catalogue import load_catalogue, plugin_faults
 from onnxlint.base.edits import apply_edits
 from onnxlint.base.lifetimes import temporary_folder
 from onnxlint.base.records import Finding, Severity
@@ -38,12 +38,14 @@ def marks(source: str, kind: str = "expect") -> set[tuple[str, int]]:
 
 
 def mistakes(code: str) -> list[str]:
-    """What the examples of an installed rule promise and does not hold: best none.
+    """What is wrong with an installed rule, or with the examples in its contract; empty where nothing is.
 
-    In Bad, exactly the lines marked `# expect: CODE` have findings, of these rules. Good has none but notes. The fixes
-    of Bad, if the rule writes any, leave nothing of it. Raises KeyError for a code that no usable rule has.
+    In Bad, exactly the lines marked `# expect: CODE` have findings, of these rules. Good has none but notes. After the
+    fixes of Bad, if the rule writes any, it has no finding of the rule.
     """
-    rule = load_catalogue()[code]
+    rule = load_catalogue().get(code)
+    if rule is None:
+        return [plugin_faults().get(code, f"no rule {code} is installed")]
     bad, good = PRELUDE + rule.bad, PRELUDE + rule.good
     findings, wrong = _findings(bad)
     wrong += _compared("Bad", findings, marks(bad))

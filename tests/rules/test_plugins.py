@@ -127,7 +127,7 @@ class Environment:
 
 def contract_of(code: str, **other: str | None) -> str:
     """The contract of the example under another code, and with other front matter; None leaves a line out."""
-    text = next(EXAMPLE.glob("acme_rules/*.md")).read_text()
+    text = next(EXAMPLE.glob("src/*/*.md")).read_text()
     for key, value in {"code": code, "name": f"{code.lower()}-rule", "fix": "none", **other}.items():
         line = "" if value is None else f"{key.replace('_', '-')}: {value}\n"
         text, changed = re.subn(rf"^{key}: .*\n", line, text, count=1, flags=re.MULTILINE)
@@ -324,9 +324,13 @@ def test_nothing_of_the_working_directory_or_pythonpath_is_imported(environment:
 def test_the_test_of_the_author_names_what_the_examples_do_not_hold(environment: Environment) -> None:
     environment.rule("ONXBAD101", body="if call.text.startswith('torch'): yield Objection('said', 'advice')")
     environment.rule("ONXGOOD101", operators="torch.std, torch.sqrt", body="yield Objection('said', 'advice')")
+    environment.put("bare", {"ONXBARE101": "bare.some:Some"}, {"__init__.py": "", "some.py": ""})
     for code, expected in {
+        "ONXNONE101": ["no rule ONXNONE101 is installed"],
         "ONXBAD101": ["Bad line 5: ONXBAD101 is missing", "Bad line 5: ONXGOOD101: said"],
         "ONXGOOD101": ["Good line 5: ONXGOOD101: said"],
     }.items():
         done = environment.python_run("-P", "-c", f"from onnxlint.testing import mistakes; print(mistakes({code!r}))")
         assert set(expected) <= set(eval(done.stdout)), done.stderr
+    done = environment.python_run("-P", "-c", "from onnxlint.testing import mistakes; print(mistakes('ONXBARE101'))")
+    assert "ONXBARE101 of bare 1.0 cannot be used: one contract" in done.stdout
