@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from onnxlint.base.catalogue import Rule, load_catalogue
+from onnxlint.base.catalogue import Contract, load_catalogue
 from onnxlint.base.records import Outcome
 from onnxlint.report.common.words import EXPORTER_NAMES, OUTCOME_SENTENCES
 from onnxlint.report.formats.rule_pages import FAMILIES, sections
@@ -68,7 +68,7 @@ def _linked(text: str, folder: Path) -> str:
     return LINK.sub(target, text)
 
 
-def _index(catalogue: Mapping[str, Rule]) -> str:
+def _index(catalogue: Mapping[str, Contract]) -> str:
     lines = ["# Rules", "", f"{len(catalogue)} rules. `onnxlint explain CODE` shows one in the terminal.", ""]
     for family, rules in groupby(sorted(catalogue.values(), key=lambda r: r.code), key=lambda r: r.code[:4]):
         lines += [f"## {family}: {FAMILIES[family]}", ""]
@@ -81,18 +81,18 @@ def _index(catalogue: Mapping[str, Rule]) -> str:
     return "\n".join(lines)
 
 
-def _effect(rule: Rule, exporter: str) -> str:
+def _effect(rule: Contract, exporter: str) -> str:
     outcome: Any = rule.effects.get(exporter)
     if outcome is Outcome.OK:
         return "not affected"
     return OUTCOME_SENTENCES[outcome] if outcome is not None else "–"
 
 
-def _promise(rule: Rule) -> str:
+def _promise(rule: Contract) -> str:
     return rule.fix.value if rule.fix is not None else "none"
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: Contract) -> str:
     """The contract under its code, with what becomes of it in a table."""
     body = RULE.sub(lambda found: f"[{found[1]}]({found[1]}.md)" if found[1] else found[0], sections(rule))
     rows = [f"| {name} | {_effect(rule, exporter)} |" for exporter, name in EXPORTERS.items()]

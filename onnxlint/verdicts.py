@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import (
     EXPORTERS,
@@ -88,7 +88,7 @@ def join(
     findings: Sequence[Finding],
     results: Sequence[ProbeResult],
     statement_lines: StatementLines,
-    catalogue: Mapping[str, Rule],
+    catalogue: Mapping[str, Contract],
     *,
     is_checked: Callable[[str], bool] | None = None,
     source_line: Callable[[str, int], str] | None = None,
@@ -141,7 +141,7 @@ class _Table:
     def __init__(
         self,
         findings: Sequence[Finding],
-        catalogue: Mapping[str, Rule],
+        catalogue: Mapping[str, Contract],
         statement_lines: StatementLines,
         is_checked: Callable[[str], bool],
     ) -> None:
@@ -155,7 +155,7 @@ class _Table:
             first, last = _statement_of(finding, statement_lines)
             self._by_path.setdefault(_normal(finding.span.path), []).append((first, last, i))
 
-    def attach(self, evidence: Evidence, causes: Callable[[Rule], frozenset[Cause]]) -> bool:
+    def attach(self, evidence: Evidence, causes: Callable[[Contract], frozenset[Cause]]) -> bool:
         """Attach to the findings whose rules name the cause, at the innermost frame that has any."""
         for frame in evidence.frames:
             hits = [i for i in self._at(frame) if evidence.cause in causes(self._rules[i])]
@@ -242,11 +242,11 @@ class _Table:
         return [i for low, high, i in spans if low <= last and first <= high]
 
 
-def _confirmed_by(rule: Rule) -> frozenset[Cause]:
+def _confirmed_by(rule: Contract) -> frozenset[Cause]:
     return rule.confirmed_by
 
 
-def _shows_here(rule: Rule) -> frozenset[Cause]:
+def _shows_here(rule: Contract) -> frozenset[Cause]:
     return rule.shows_here
 
 
@@ -303,7 +303,7 @@ class _Own:
         """The (model, exporter) pairs that have a finding here."""
         return _pairs(evidence for group in self._groups.values() for _, evidence in group)
 
-    def findings(self, catalogue: Mapping[str, Rule]) -> list[Finding]:
+    def findings(self, catalogue: Mapping[str, Contract]) -> list[Finding]:
         """One confirmed finding per statement and cause."""
         merged: dict[Key, list[tuple[Location, Evidence]]] = {}
         for (code, *at), group in sorted(self._groups.items(), key=_plainest):
@@ -311,7 +311,7 @@ class _Own:
             merged.setdefault((plain, *at), []).extend(group)  # type: ignore[arg-type]  # mypy forgets a tuple's tail
         return [self._finding(code, group, catalogue) for (code, *_), group in merged.items()]
 
-    def large(self, evidence: Sequence[Evidence], catalogue: Mapping[str, Rule]) -> list[Finding]:
+    def large(self, evidence: Sequence[Evidence], catalogue: Mapping[str, Contract]) -> list[Finding]:
         """One warning for each statement that makes a graph large: nothing is wrong, so that nothing is confirmed."""
         groups: dict[tuple[Cause, str, int], list[tuple[Location, Evidence]]] = {}
         for one in evidence:
@@ -323,7 +323,7 @@ class _Own:
         found = [self._finding(_code(group[0][1]), group, catalogue) for group in groups.values()]
         return [dataclasses.replace(f, severity=Severity.WARNING, verdict=VerdictKind.SUSPECTED) for f in found]
 
-    def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Rule]) -> Finding:
+    def _finding(self, code: str, group: list[tuple[Location, Evidence]], catalogue: Mapping[str, Contract]) -> Finding:
         where, first = group[0]
         exporter = _SPELT.get(first.exporter, first.exporter)
         inner = self._in_library(first)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.base.catalogue import Rule, load_catalogue
+from onnxlint.base.catalogue import Contract, load_catalogue
 from onnxlint.base.records import (
     Cause,
     Evidence,
@@ -30,7 +30,7 @@ PATH = "models/net.py"
 OWN_CODES = [f"ONX7{n:02}" for n in range(1, 14)]
 CATALOGUE = {
     **load_catalogue(),
-    **{code: Rule(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in OWN_CODES},
+    **{code: Contract(code, f"rule-{code}", Severity.ERROR, None, {}, "", "", 1) for code in OWN_CODES},
 }
 
 

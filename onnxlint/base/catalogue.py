@@ -1,4 +1,4 @@
-"""rules/*.md → Rule: the contracts, read quickly, with the file and the line of every mistake in them."""
+"""rules/*.md → Contract: the contracts, read quickly, with the file and the line of every mistake in them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CatalogueError(ValueError):
 
 
 @dataclass(frozen=True)
-class Rule:
+class Contract:
     """One rule's contract. `effects` maps an exporter to what becomes of it there; the prose is parsed when asked for.
 
     `fix` is None where the rule offers none; `text` is the Markdown after the front matter, `line` its first line.
@@ -114,14 +114,14 @@ class Rule:
 
 
 @cache
-def load_catalogue(folder: Path | None = None) -> Mapping[str, Rule]:
+def load_catalogue(folder: Path | None = None) -> Mapping[str, Contract]:
     """Read every contract in `folder`, by code; by default those of onnxlint and of installed packages.
 
     Raises CatalogueError. What is wrong with the rule of a package is in `plugin_faults`.
     """
     if folder is None:
         return MappingProxyType(_with_plugins()[0])
-    rules: dict[str, Rule] = {}
+    rules: dict[str, Contract] = {}
     for path in sorted(folder.glob("ONX*.md")):
         rule = read_rule(path)
         if rule.code in rules:
@@ -145,7 +145,7 @@ def is_of_package(code: str) -> bool:
 
 
 @cache
-def _with_plugins() -> tuple[dict[str, Rule], dict[str, str]]:
+def _with_plugins() -> tuple[dict[str, Contract], dict[str, str]]:
     rules = dict(load_catalogue(_shipped()))
     names = {rule.name: rule.code for rule in rules.values()}
     faults: dict[str, str] = {}
@@ -175,12 +175,12 @@ def _with_plugins() -> tuple[dict[str, Rule], dict[str, str]]:
     return rules, faults
 
 
-def watched(catalogue: Mapping[str, Rule]) -> frozenset[str]:
+def watched(catalogue: Mapping[str, Contract]) -> frozenset[str]:
     """The operators of which some rule looks at every call."""
     return frozenset(name for rule in catalogue.values() for name in rule.operators)
 
 
-def speakers(rule: Rule, catalogue: Mapping[str, Rule]) -> tuple[str, ...]:
+def speakers(rule: Contract, catalogue: Mapping[str, Contract]) -> tuple[str, ...]:
     """The codes of the rules that speak for `rule` at the same statement: the start of the chain first, itself last."""
     chain = [rule.code]
     while (before := catalogue[chain[-1]].spoken_for_by) is not None:
@@ -188,7 +188,7 @@ def speakers(rule: Rule, catalogue: Mapping[str, Rule]) -> tuple[str, ...]:
     return tuple(reversed(chain))
 
 
-def read_rule(path: Path) -> Rule:
+def read_rule(path: Path) -> Contract:
     """Read one contract. Raises CatalogueError."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -203,7 +203,7 @@ def read_rule(path: Path) -> Rule:
         if value != named[key]:
             raise CatalogueError(f"{path}:{line}: {key} is `{value}`, but the file's name says `{named[key]}`")
     fix = None if header["fix"][0] == "none" else _value(path, header, "fix", Safety)
-    rule = Rule(
+    rule = Contract(
         code=header["code"][0],
         name=header["name"][0],
         severity=_value(path, header, "severity", Severity),
@@ -266,7 +266,7 @@ def _causes(path: Path, header: Mapping[str, tuple[str, int]], key: str) -> froz
     return causes
 
 
-def _check_links(rule: Rule, rules: Mapping[str, Rule]) -> None:
+def _check_links(rule: Contract, rules: Mapping[str, Contract]) -> None:
     """Raises CatalogueError where `rule` names a rule that does not exist, or speaks for itself in the end."""
     for key, code in (("spoken-for-by", rule.spoken_for_by), ("merged-into", rule.merged_into)):
         if code is not None and code not in rules:
@@ -288,7 +288,7 @@ def _value(path: Path, header: Mapping[str, tuple[str, int]], key: str, kind: ty
         raise CatalogueError(f"{path}:{line}: {key} is `{value}`, which is not one of {allowed}") from error
 
 
-def _check_sections(rule: Rule) -> None:
+def _check_sections(rule: Contract) -> None:
     wanted = [*_PROSE] if rule.code.startswith(_RUN_TIME_FAMILIES) else [*_PROSE, *_EXAMPLES]
     seen: dict[str, int] = {}
     for heading, offset, body in _split(rule.text):

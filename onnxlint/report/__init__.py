@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Report
 
 FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit")
@@ -20,7 +20,7 @@ def render(
     width: int,
     show_all: bool,
     sources: Callable[[str], list[str]] | None,
-    catalogue: Mapping[str, Rule],
+    catalogue: Mapping[str, Contract],
     quiet: bool = False,
     links: bool = False,
 ) -> str:
@@ -97,14 +97,14 @@ def statistics(report: Report, *, show_all: bool, machine: bool) -> str:
     return as_json(report, show_all=show_all) if machine else printed(table(report, show_all=show_all))
 
 
-def explain_rule(rule: Rule, *, color: bool, width: int) -> str:
+def explain_rule(rule: Contract, *, color: bool, width: int) -> str:
     """The rule's contract, rendered for a terminal."""
     from onnxlint.report.formats.rule_pages import explain
 
     return explain(rule, color=color, width=width)
 
 
-def rules_table(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
+def rules_table(catalogue: Mapping[str, Contract], *, color: bool, width: int) -> str:
     """Every rule of the catalogue in one table per family."""
     from onnxlint.report.formats.rule_pages import list_rules
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import onnxlint
 from onnxlint.base import workers
 from onnxlint.base.cache import Store, default_folder
-from onnxlint.base.catalogue import Rule, load_catalogue, plugin_faults, watched
+from onnxlint.base.catalogue import Contract, load_catalogue, plugin_faults, watched
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.config.settings import TYPED, Settings
@@ -330,7 +330,7 @@ def _told(result: ProbeResult, settings: Settings) -> ModelReport:
     )
 
 
-def _refused(catalogue: Mapping[str, Rule], settings: Settings, found: Discovery) -> dict[str, str]:
+def _refused(catalogue: Mapping[str, Contract], settings: Settings, found: Discovery) -> dict[str, str]:
     """Why rules of packages do not run here, by code: no code of the checked tree is run, be it installed or not."""
     return {
         code: f"{rule.plugin} is not run: its installation is editable and leads into the checked tree; "
@@ -346,7 +346,7 @@ def _without_suppressed(
     findings: tuple[Finding, ...],
     sources: _Sources,
     settings: Settings,
-    catalogue: Mapping[str, Rule],
+    catalogue: Mapping[str, Contract],
     dynamic: bool,
     failed: Collection[str],
 ) -> tuple[tuple[Finding, ...], list[Finding]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from onnxlint.base.catalogue import Rule, is_of_package, load_catalogue
+from onnxlint.base.catalogue import Contract, is_of_package, load_catalogue
 from onnxlint.base.paths import display_path
 from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span
 from onnxlint.config.settings import TYPED, Settings
@@ -137,7 +137,7 @@ def _holds(diagnostic: Diagnostic, reports: Sequence[Report]) -> bool:
 
 
 def _held_against(
-    file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Rule], fresh: bool
+    file: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract], fresh: bool
 ) -> tuple[Report, Ledger | None]:
     try:
         known = [] if fresh and not file.exists() else baseline.read(file)
@@ -151,7 +151,7 @@ def _held_against(
     return replace(report, findings=(*settled.new, *slack), known=settled.known), ledger
 
 
-def _slack(file: Path, entry: baseline.Entry, number: int, rule: Rule) -> Finding:
+def _slack(file: Path, entry: baseline.Entry, number: int, rule: Contract) -> Finding:
     gone = "occurs no more" if number == entry.count else f"occurs {entry.count - number} times, not {entry.count}"
     place = f"{entry.code} in {entry.path}" + (f" at `{entry.text}`" if entry.text else "")
     message = f"the baseline allows {place}, which {gone}; `--prune-baseline` mends it"
@@ -160,7 +160,7 @@ def _slack(file: Path, entry: baseline.Entry, number: int, rule: Rule) -> Findin
 
 
 def _judge(
-    folder: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Rule]
+    folder: Path, report: Report, scopes: Sequence[Scope], catalogue: Mapping[str, Contract]
 ) -> Callable[[baseline.Entry], bool]:
     """Make the test whether this run would have found what an entry allows: the file was read, and the rule ran."""
     settings_of = {os.path.abspath(file): scope.settings for scope in scopes for file in scope.found.files}
@@ -181,7 +181,7 @@ def _judge(
     return judged
 
 
-def _could_speak(rule: Rule, settings: Settings, unprobed: bool) -> bool:
+def _could_speak(rule: Contract, settings: Settings, unprobed: bool) -> bool:
     if not settings.selection.matches(rule.code, rule.name) or settings.origins.get("exporters") == TYPED:
         return False
     if not rule.code.startswith("ONX7"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import (
     Cause,
     Diagnostic,
@@ -385,7 +385,7 @@ REPORTS: dict[str, Report] = {
     ),
 }
 
-RULE = Rule(
+RULE = Contract(
     code="ONX101",
     name="tensor-branch",
     severity=Severity.ERROR,
@@ -430,7 +430,7 @@ example, witness = (torch.ones(2, 3),), (-torch.ones(2, 3),)
 )
 
 
-def catalogue() -> dict[str, Rule]:
+def catalogue() -> dict[str, Contract]:
     """ONX101 in full, and a stand-in for every other rule that a sample names: the shipped ones may change."""
     names = {finding.code: finding.rule for report in REPORTS.values() for finding in report.findings}
     rules = {

@@ -178,7 +178,8 @@ def test_the_example_of_contributing_is_a_package_with_a_contract(environment: E
     (block,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
     head = (
         "from collections.abc import Iterator\n\nimport libcst as cst\n\n"
-        "from onnxlint.flow.state.observations import OpCall\nfrom onnxlint.rules.engine.rule import Objection, Rule\n\n"
+        "from onnxlint.flow.state.observations import OpCall\n"
+        "from onnxlint.rules.engine.rule import Objection, Rule\n\n"
     )
     rule = head + textwrap.dedent(block).replace("ONX499", "ONXACME101")
     files = {"__init__.py": "", "rule.py": rule, "ONXACME101-some-name.md": contract_of("ONXACME101", name="some-name")}

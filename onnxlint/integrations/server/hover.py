@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Finding
 from onnxlint.report.common import words
 
@@ -13,7 +13,7 @@ _CODE = re.compile(r"\bONX[A-Z]*\d{3}\b")
 _MOST_EVIDENCE = 2  # observations that are shown for one finding
 
 
-def of_findings(findings: Sequence[Finding], catalogue: Mapping[str, Rule]) -> str:
+def of_findings(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> str:
     """Markdown: each rule once, with what was observed here."""
     parts = []
     for code in dict.fromkeys(finding.code for finding in findings):
@@ -32,13 +32,13 @@ def code_at(line: str, column: int) -> tuple[str, int, int] | None:
     return None
 
 
-def of_code(code: str, catalogue: Mapping[str, Rule]) -> str:
+def of_code(code: str, catalogue: Mapping[str, Contract]) -> str:
     """Markdown: one rule; empty where there is none of that code."""
     rule = catalogue.get(code)
     return _rule(rule, ()) if rule is not None else ""
 
 
-def _rule(rule: Rule, findings: Sequence[Finding]) -> str:
+def _rule(rule: Contract, findings: Sequence[Finding]) -> str:
     parts = [f"**{rule.code}** {rule.name}: {rule.title}"]
     seen = [e for finding in findings for e in words.most_telling(finding.evidence) if words.observed(e)]
     for evidence in seen[:_MOST_EVIDENCE]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.report.common.console import Page
 from onnxlint.report.common.words import EXPORTER_NAMES, OUTCOME_LABELS, OUTCOME_SENTENCES
@@ -32,7 +32,7 @@ _THEME = Theme({"markdown.h2": "bold underline", "markdown.code": "cyan", "markd
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-def explain(rule: Rule, *, color: bool, width: int) -> str:
+def explain(rule: Contract, *, color: bool, width: int) -> str:
     """The contract of one rule: what becomes of it in each exporter, then its sections."""
     console = Page(color=color, width=max(_NARROWEST, min(width, 110)), theme=_THEME)
     head = Text.styled(rule.code, f"bold {_COLOURS[rule.severity]}")
@@ -52,13 +52,13 @@ def explain(rule: Rule, *, color: bool, width: int) -> str:
     return _text(console)
 
 
-def sections(rule: Rule) -> str:
+def sections(rule: Contract) -> str:
     """The sections of a contract as people read them: the line at fault has the code, other marks are for the tests."""
     body = rule.text.partition(f"# {rule.title}")[2].strip()
     return re.sub(r"# expect: (?=ONX)", "# ", re.sub(r"  # dynamic: ONX[A-Z]*\d+$", "", body, flags=re.MULTILINE))
 
 
-def list_rules(catalogue: Mapping[str, Rule], *, color: bool, width: int) -> str:
+def list_rules(catalogue: Mapping[str, Contract], *, color: bool, width: int) -> str:
     """All rules by family: code, name, severity, what becomes of it in each exporter, what the fix promises."""
     console = Page(color=color, width=max(_NARROWEST_TABLE, width), theme=_THEME)
     rules = sorted(catalogue.values(), key=lambda rule: rule.code)

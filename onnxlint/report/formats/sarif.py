@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import (
     Diagnostic,
     Edit,
@@ -30,7 +30,7 @@ _MOST_RESULTS = 25_000  # what GitHub accepts in one run
 _MOST_STEPS = 1_000  # likewise, locations of one code flow
 
 
-def sarif(report: Report, whole: Report, catalogue: Mapping[str, Rule]) -> str:
+def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> str:
     """Render `report` as one run; rules are those that have a finding, notifications those of `whole`."""
     codes = sorted({finding.code for finding in report.findings if finding.code in catalogue})
     index = {code: i for i, code in enumerate(codes)}
@@ -52,7 +52,7 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Rule]) -> str:
     return json.dumps({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=True) + "\n"
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: Contract) -> dict[str, Any]:
     return {
         "id": rule.code,
         "name": "".join(part.capitalize() for part in rule.name.split("-")),

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from rich.style import Style
 from rich.text import Text
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import (
     Diagnostic,
@@ -55,7 +55,7 @@ def text(
     width: int,
     show_all: bool,
     sources: Sources | None,
-    catalogue: Mapping[str, Rule],
+    catalogue: Mapping[str, Contract],
     quiet: bool = False,
     links: bool = False,
 ) -> str:
@@ -123,7 +123,7 @@ class _Page:
         if told:
             self._console.print()
 
-    def finding(self, finding: Finding, rule: Rule | None) -> None:
+    def finding(self, finding: Finding, rule: Contract | None) -> None:
         """One finding and the empty line after it."""
         span = finding.span
         source = self._sources(span.path)
@@ -210,7 +210,7 @@ class _Page:
             told = Text.styled("to report it: ", "dim").append(words.clean(sides.issue), style="cyan")
             yield self._indent(told, pad, 2)
 
-    def _help(self, finding: Finding, rule: Rule | None, pad: int) -> Iterator[Text]:
+    def _help(self, finding: Finding, rule: Contract | None, pad: int) -> Iterator[Text]:
         title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""
         if title:
             yield from self._paragraph("help", Text(words.clean(title)), pad, style="bold green")
@@ -236,7 +236,7 @@ class _Page:
         return list(lines)
 
 
-def _header(finding: Finding, rule: Rule | None) -> list[Text]:
+def _header(finding: Finding, rule: Contract | None) -> list[Text]:
     """The first line; its code leads to the contract of the rule, if that is given."""
     colour = _COLOURS[finding.severity]
     head = Text.styled(f"{finding.severity}[{words.clean(finding.code)}]", colour)
@@ -248,7 +248,7 @@ def _header(finding: Finding, rule: Rule | None) -> list[Text]:
     return [head.append(words.VERDICT_WORDS[finding.verdict], style=_VERDICT_COLOURS[finding.verdict])]
 
 
-def _label(finding: Finding, rule: Rule | None) -> tuple[str, Sequence[Step]]:
+def _label(finding: Finding, rule: Contract | None) -> tuple[str, Sequence[Step]]:
     """What stands behind the underline, and the steps of the trace but for one that is the finding's own place."""
     span = finding.span
     steps = finding.trace

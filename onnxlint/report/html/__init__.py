@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Report
 
 NEEDED = ("jinja2", "markdown_it", "pygments")  # by onnxlint[report]
@@ -19,7 +19,7 @@ def page(
     *,
     show_all: bool,
     sources: Callable[[str], list[str]],
-    catalogue: Mapping[str, Rule],
+    catalogue: Mapping[str, Contract],
     made: str = "",
 ) -> str:
     """Render the page. What `--show all` adds is in it always, and without `show_all` it is filtered out at first.

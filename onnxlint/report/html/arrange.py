@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import (
     EXPORTERS,
@@ -53,7 +53,7 @@ _MOST_EVIDENCE = 2  # observations of one exporter that are shown at once; the o
 _ORDER = (VerdictKind.CONFIRMED, VerdictKind.SUSPECTED, VerdictKind.NOT_REPRODUCED)
 
 
-def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Mapping[str, Rule]) -> Overview:
+def overview(report: Report, *, show_all: bool, sources: Sources, catalogue: Mapping[str, Contract]) -> Overview:
     """Arrange a report: the surest findings first, then by place."""
     excerpts = Excerpts(sources)
     ordered = sorted(
@@ -165,7 +165,7 @@ def _kind(finding: Finding) -> str:
 def _finding(
     finding: Finding,
     anchor: str,
-    rule: Rule | None,
+    rule: Contract | None,
     excerpts: Excerpts,
     sources: Sources,
     show_all: bool,
@@ -249,7 +249,7 @@ def _observation(evidence: Evidence, finding: Finding, excerpts: Excerpts) -> Ob
     )
 
 
-def _fix(fix: Fix | None, rule: Rule | None, sources: Sources) -> FixView | None:
+def _fix(fix: Fix | None, rule: Contract | None, sources: Sources) -> FixView | None:
     if fix is None:
         return None if rule is None else FixView(rule.advice.strip().split("\n\n")[0].replace("\n", " "), "")
     changed = edited(fix, sources)

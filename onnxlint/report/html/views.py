@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Finding
 from onnxlint.report.html.code import Line, Piece
 from onnxlint.report.html.drawing import Drawing
@@ -161,4 +161,4 @@ class Overview:
     found_in: tuple[Choice, ...]
     rules: tuple[Choice, ...]
     notices: tuple[Notice, ...]
-    contracts: tuple[Rule, ...]
+    contracts: tuple[Contract, ...]

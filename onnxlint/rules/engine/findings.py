@@ -12,8 +12,7 @@ import msgspec
 
 from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
-from onnxlint.base.catalogue import Rule as Contract
-from onnxlint.base.catalogue import speakers
+from onnxlint.base.catalogue import Contract, speakers
 from onnxlint.base.records import Diagnostic, Finding, Outcome, Severity, Span
 from onnxlint.flow.state.observations import Observation
 

@@ -9,7 +9,7 @@ import msgspec
 
 from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
-from onnxlint.base.catalogue import Rule
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Diagnostic, Finding, Fix, Safety
 
 KIND = "fixes"
@@ -21,7 +21,7 @@ def with_kept_fixes(
     findings: Sequence[Finding],
     text_of: Callable[[str], str | None],
     store: Store,
-    catalogue: Mapping[str, Rule],
+    catalogue: Mapping[str, Contract],
     processes: int = 1,
     wanted: Callable[[Finding], bool] = lambda _: True,
     failures: list[Diagnostic] | None = None,
@@ -73,7 +73,7 @@ def with_kept_fixes(
     return tuple(told)
 
 
-def _key(path: str, text: str, findings: Sequence[Finding], catalogue: Mapping[str, Rule]) -> bytes:
+def _key(path: str, text: str, findings: Sequence[Finding], catalogue: Mapping[str, Contract]) -> bytes:
     """What the fixes of a file hang on; b"" for a path that is no text."""
     try:
         return digest(path, text, msgspec.msgpack.encode(findings), *(catalogue[f.code].version for f in findings))

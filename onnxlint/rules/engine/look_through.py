@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import libcst as cst
 import msgspec
 
-from onnxlint.base.catalogue import Rule as Contract
+from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, described
 from onnxlint.flow.state.observations import ExportCall, Observation
 from onnxlint.rules.engine.cst_tree import Tree
