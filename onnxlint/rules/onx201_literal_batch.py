@@ -65,7 +65,7 @@ def literal_hints(shape: ShapeLiteral) -> dict[str, str | int]:
 def _leading(site: Site, call: cst.Call, receiver: cst.BaseExpression | None) -> str | None:
     """The first size of the tensor itself, or of the first input of the forward that it is computed in."""
     if site.hint("call") == "fixed state":
-        return _of_input(site, call) if site.hint("axis") == "batch" and _batch_first(site, call) else None
+        return _of_input(site, call) if site.hint("axis") == "batch" and _batch_first(site) else None
     if site.hint("call") not in ("view", "reshape") or receiver is None or site.number("position") != 0:
         return None
     return f"{receiver.value}.shape[0]" if isinstance(receiver, cst.Name) else _of_input(site, call)
@@ -79,9 +79,11 @@ def _of_input(site: Site, call: cst.Call) -> str | None:
     return f"{names[0]}.shape[0]" if names and site.hint(f"${names[0]}").startswith("tensor") else None
 
 
-def _batch_first(site: Site, call: cst.Call) -> bool:
+def _batch_first(site: Site) -> bool:
     """Whether no recurrent layer of the class has its batch on another axis than the first."""
-    cls = site.holder(call, cst.ClassDef)
+    site = site.in_class()
+    head = site.tree.innermost_head(site.start)
+    cls = site.holder(head, cst.ClassDef) if head is not None else None
     return cls is None or site.tree.once(_layers_batch_first, cls)
 
 

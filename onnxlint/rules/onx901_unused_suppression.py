@@ -17,6 +17,7 @@ class UnusedSuppression(Rule):
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: no code changes."""
+        site = site.in_class()
         line = site.tree.comments.get(site.start[0])
         if line is None or line.comment is None:
             return None

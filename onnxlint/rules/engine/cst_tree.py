@@ -37,17 +37,15 @@ class Tree:
     """A piece of a file: its nodes, their parents and their places.
 
     `statements` are what `ast` makes of the same text, with the lines of the file, of which the text begins with line
-    `first`; `column(line, byte)` gives the column, from 1 and in characters, of an offset in bytes. A text may be
-    indented as a whole. Raises libcst.ParserSyntaxError where libcst does not read the text.
+    `first`; `column(line, byte)` gives the column, from 1 and in characters, of an offset in bytes. Raises
+    libcst.ParserSyntaxError where libcst does not read the text.
     """
 
     def __init__(
         self, text: str, statements: Sequence[ast.stmt], column: Callable[[int, int], int], first: int = 1
     ) -> None:
-        indented = text[:1].isspace() and statements[0].col_offset > 0
-        self.module = parsed(f"if 1:\n{text}" if indented else text)
-        self.first = first - 1 if indented else first
-        self.outside: set[cst.CSTNode] = {self.module, *(self.module.body if indented else ())}  # of what the file has
+        self.module = parsed(text)
+        self.first = first
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, tuple[Place, Place]] = {}
         self._ranges: dict[cst.CSTNode, dict[tuple[Place, Place], list[cst.CSTNode]]] = {}
@@ -55,7 +53,7 @@ class Tree:
         self._known: dict[tuple[object, cst.CSTNode], object] = {}
         self._set_parents()
         self._column = column
-        self._align(self.module.body[0].body.body if indented else self.module.body, statements)  # type: ignore[union-attr]
+        self._align(self.module.body, statements)
         order = sorted((place, at) for at, place in enumerate(self._starts.values()))
         self._heads = [place for place, _ in order]
         headed = list(self._starts)
@@ -218,7 +216,7 @@ class Tree:
         inner = [n for n in self._under(head) if self.range(n)[0] <= place < self.range(n)[1]]
         yield from reversed(inner)
         for outer in self.around(inner[0] if inner else head):
-            if outer not in self.outside and self.range(outer)[0] <= place < self.range(outer)[1]:
+            if outer is not self.module and self.range(outer)[0] <= place < self.range(outer)[1]:
                 yield outer
 
     def innermost_head(self, place: Place) -> cst.CSTNode | None:

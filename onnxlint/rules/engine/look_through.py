@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import libcst as cst
 import msgspec
@@ -10,8 +10,6 @@ import msgspec
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, described
 from onnxlint.flow.state.observations import ExportCall, Observation
-from onnxlint.rules.engine.cst_tree import Tree
-from onnxlint.rules.engine.metadata import ObservationProvider
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.rule import Handler, Objection, Rule
 from onnxlint.rules.engine.source_page import Page
@@ -27,7 +25,7 @@ def look_through(
 ) -> tuple[tuple[tuple[int, Finding], ...], tuple[Diagnostic, ...]]:
     """What the rules of some codes say of what was observed in one file; each finding with its statement's first line.
 
-    Only functions with observations that one of them looks at are read. A rule that raises is a Diagnostic.
+    Only what was observed and one of them looks at is parsed. A rule that raises is a Diagnostic.
     """
     page = Page(path, text)
     handlers: dict[type[Observation], list[tuple[Rule, Handler]]] = {}
@@ -36,9 +34,8 @@ def look_through(
         for kind, handler in rule.handlers.items():
             handlers.setdefault(kind, []).append((rule, handler))
     findings: list[tuple[int, Finding]] = []
-    for node, observation in _visited(
-        page, [observation for observation in observations if type(observation) in handlers], broken
-    ):
+    for observation in (observation for observation in observations if type(observation) in handlers):
+        node = _node_of(page, observation, broken)
         for rule, handler in handlers[type(observation)]:
             try:
                 made = [
@@ -52,39 +49,19 @@ def look_through(
     return tuple(findings), tuple(broken)
 
 
-def _visited(
-    page: Page, observations: Sequence[Observation], broken: list[Diagnostic]
-) -> Iterator[tuple[cst.CSTNode, Observation]]:
-    """The observations of a file with their nodes, function by function; of those functions alone.
-
-    What libcst does not read, such as a form feed in an indentation, Python does: an empty module stands for its nodes.
-    """
-    trees: dict[Tree, list[Observation]] = {}
-    for observation in observations:
-        line = observation.span.line
-        try:
-            trees.setdefault(page.region(line).around(line), []).append(observation)
-        except (cst.ParserSyntaxError, RecursionError):
-            yield _UNREAD, observation
-        except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
-            broken.append(_internal(error, observation))
-            yield _UNREAD, observation
-    for tree, own in trees.items():
-        try:
-            nodes = ObservationProvider(tree, own).by_node()
-        except Exception as error:  # noqa: BLE001 - as above
-            broken.append(_internal(error, own[0]))
-            nodes = {_UNREAD: own}
-        yield from ((node, observation) for node, seen in nodes.items() for observation in seen)
+def _node_of(page: Page, observation: Observation, broken: list[Diagnostic]) -> cst.CSTNode:
+    """The expression or statement that was observed; an empty module where libcst does not read it alone."""
+    try:
+        return page.node(observation.span)
+    except (cst.ParserSyntaxError, RecursionError):
+        pass
+    except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
+        message = f"internal error before the rules: {described(error)}"
+        broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
+    return _UNREAD
 
 
 _UNREAD = cst.Module([])
-
-
-def _internal(error: Exception, observation: Observation) -> Diagnostic:
-    return Diagnostic(
-        "error", f"internal error before the rules: {described(error)}", observation.span.path, observation.span.line
-    )
 
 
 def _finding(

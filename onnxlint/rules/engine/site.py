@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeGuard, TypeVar, cast
 
 import libcst as cst
@@ -29,14 +30,29 @@ _HOLDS_OPERANDS = (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute, cst.S
 
 
 class Site:
-    """A finding and the tree it stands in."""
+    """A finding and the tree it stands in: of its function, with the head of the class around; see `in_class`."""
 
     def __init__(self, finding: Finding, page: Page) -> None:
         self.finding = finding
         self.page = page
-        self.tree: Tree = page.region(finding.span.line).cst
         self.start = finding.span.line, finding.span.column
         self.end = finding.span.end_line, finding.span.end_column
+
+    @cached_property
+    def tree(self) -> Tree:
+        """What the finding stands in. Raises SyntaxError, libcst.ParserSyntaxError, ValueError or RecursionError."""
+        return self.page.region(self.finding.span.line).around(self.finding.span.line)
+
+    @cached_property
+    def node(self) -> cst.CSTNode:
+        """The expression or statement of the finding's span by itself, for a look before all around it is parsed."""
+        return self.page.node(self.finding.span)
+
+    def in_class(self) -> Site:
+        """The same finding in the tree of the whole class, with all of its methods."""
+        site = Site(self.finding, self.page)
+        site.tree = self.page.region(self.finding.span.line).cst
+        return site
 
     def hint(self, name: str) -> str:
         """What the rule passed along as text; empty where it did not."""

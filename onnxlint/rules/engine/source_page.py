@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 import bisect
+import copy
 import re
 import warnings
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import libcst as cst
 
 from onnxlint.base.edits import Lines, apply_edits
-from onnxlint.base.records import Edit
+from onnxlint.base.records import Edit, Span
 from onnxlint.rules.engine.cst_tree import Tree
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 _HEAD = re.compile(r"^(?:class\b|def\b|async\s+def\b)", re.MULTILINE)
 _TOP = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
@@ -47,6 +46,20 @@ class Page:
             known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
             self._regions[head] = known
         return known
+
+    def node(self, span: Span) -> cst.CSTNode:
+        """The expression or statement of a span, parsed alone. Raises libcst.ParserSyntaxError for anything else."""
+        first, start = span.line, span.column
+        text = self.text[self.lines.offset((first, start)) : self.lines.offset((span.end_line, span.end_column))]
+        try:
+            return cst.parse_expression(text if first == span.end_line else f"({text}\n)")
+        except cst.ParserSyntaxError:
+            indent = self.line(first)[: start - 1]
+            above = f"if 1:\n{indent}" if indent.isspace() else ""
+            statement: Any = cst.parse_statement(above + text)
+        if above:
+            (statement,) = statement.body.body
+        return statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
 
     @cached_property
     def _whole(self) -> Region:
@@ -142,8 +155,8 @@ class Region:
         self.last = last
         self.tree = tree
         self._text = text
-        self._functions: dict[ast.AST, Tree] = {}
         self._column = column
+        self._functions: dict[ast.stmt, Tree] = {}
         ast.increment_lineno(tree, first - 1)
 
     @cached_property
@@ -152,22 +165,37 @@ class Region:
         return Tree(self._text, self.tree.body, self._column, self.first)
 
     def around(self, line: int) -> Tree:
-        """The function at top level, or the method, that a line is of; else the whole piece. Raises as `cst` does."""
-        body: list[ast.stmt] = self.tree.body
-        while body:
-            node = next((n for n in body if first_line(n) <= line <= (n.end_lineno or 0)), None)
-            if isinstance(node, FunctionNode):
-                return self._function(node)
-            body = node.body if isinstance(node, ast.ClassDef) else []
-        return self.cst
-
-    def _function(self, node: FunctionNode) -> Tree:
+        """The function or method that a line is of, in the heads of its classes; else all. Raises as `cst` does."""
+        body, end = self.tree.body, self.last
+        classes: list[ast.ClassDef] = []
+        while True:
+            at = next((at for at, node in enumerate(body) if first_line(node) <= line <= (node.end_lineno or 0)), None)
+            if at is None:
+                return self.cst
+            node = body[at]
+            end = first_line(body[at + 1]) - 1 if at + 1 < len(body) else end
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and classes:
+                break
+            if not isinstance(node, ast.ClassDef):
+                return self.cst
+            classes.append(node)
+            body = node.body
         if node not in self._functions:
-            lines = Lines(self._text)
-            first, last = first_line(node) - self.first + 1, (node.end_lineno or 0) - self.first + 1
-            text = self._text[lines.start(first) : lines.start(last + 1)]
-            self._functions[node] = Tree(text, [node], self._column, first_line(node))
+            text = self._rows(first_line(node), end)
+            statement: ast.stmt = node
+            for outer in reversed(classes):
+                text = self._rows(first_line(outer), first_line(outer.body[0]) - 1) + text
+                statement, inner = copy.copy(outer), statement
+                statement.body = [inner]
+            self._functions[node] = Tree(text, [statement], self._column, self.first)
         return self._functions[node]
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self._text)
+
+    def _rows(self, first: int, last: int) -> str:
+        return self._text[self._lines.start(first - self.first + 1) : self._lines.start(last - self.first + 2)]
 
 
 def first_line(statement: ast.stmt) -> int:

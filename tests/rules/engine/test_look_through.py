@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import Report
+from onnxlint.base.records import Report, Span
 from onnxlint.config.settings import Settings
-from onnxlint.rules.engine.metadata import ObservationProvider
+from onnxlint.rules.engine.source_page import Page
 from onnxlint.run.pipeline import run_check
 
 MODEL = """\
@@ -40,10 +40,10 @@ def test_a_finding_is_kept_where_libcst_does_not_read_the_function(before: str, 
 
 
 def test_an_error_of_our_own_is_reported_beside_the_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: ObservationProvider) -> None:
+    def fails(self: Page, span: Span) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(ObservationProvider, "by_node", fails)
+    monkeypatch.setattr(Page, "node", fails)
     report = checked(MODEL, tmp_path)
     assert [(d.level, d.message, d.line) for d in report.diagnostics] == [
         ("error", "internal error before the rules: ZeroDivisionError: ", 7)
