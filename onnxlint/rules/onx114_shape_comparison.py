@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, call_name, keywords, positional, same
 from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
-
-_SIZES_DIFFER = m.Comparison(comparisons=[m.ComparisonTarget(m.NotEqual())])
 
 
 class ShapeComparison(Rule):
@@ -32,8 +29,11 @@ class ShapeComparison(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Unsafe by a last digit: a resize to the same size computes what it could have left alone."""
         branch = branch_of(site)
-        if not isinstance(branch, cst.If) or not m.matches(branch.test, _SIZES_DIFFER):
-            return None
+        match branch:
+            case cst.If(cst.Comparison(comparisons=[cst.ComparisonTarget(cst.NotEqual())])):
+                pass
+            case _:
+                return None
         statement = only_assignment(branch)
         call = statement.value if statement is not None else None
         if not isinstance(call, cst.Call) or call_name(call) not in ("interpolate", "resize"):

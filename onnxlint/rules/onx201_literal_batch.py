@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ShapeLiteral
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site, call_name, dotted, literal
+from onnxlint.rules.engine.site import Site, call_name, dotted, is_name, keywords, literal
 from onnxlint.rules.helpers.size_expressions import size_named
-
-_SAID = m.Call(args=[m.ZeroOrMore(), m.Arg(keyword=m.Name("batch_first"), value=m.Name("True")), m.ZeroOrMore()])
 
 
 class LiteralBatch(Rule):
@@ -88,7 +85,8 @@ def _batch_first(site: Site) -> bool:
 
 
 def _layers_batch_first(cls: cst.ClassDef) -> bool:
-    return all(m.matches(node, _SAID) for node in walk(cls) if call_name(node) in ("LSTM", "GRU", "RNN"))
+    layers = [n for n in walk(cls) if isinstance(n, cst.Call) and call_name(n) in ("LSTM", "GRU", "RNN")]
+    return all(is_name(keywords(layer).get("batch_first"), "True") for layer in layers)
 
 
 def size_arguments(call: cst.Call) -> Sequence[cst.Arg | cst.BaseElement]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import TensorFromPython
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site, argument, bare, call_name, dotted, has_star, keywords, positional
+from onnxlint.rules.engine.site import Site, argument, bare, call_name, dotted, has_star, is_name, keywords, positional
 from onnxlint.rules.helpers.call_edits import set_argument
 from onnxlint.rules.helpers.value_kinds import Values, parameters
 
 Made = tuple[str, list[cst.BaseExpression]]
 _WRAPPERS = ("list", "tuple", "np.array", "numpy.array", "np.asarray", "numpy.asarray")
-_PLAIN_LOOP = m.ListComp(for_in=m.CompFor(ifs=[], inner_for_in=None))
-_LITERAL = m.OneOf(m.Integer(), m.Float(), m.Imaginary(), m.SimpleString(), m.Name("True"), m.Name("False"))
+_LITERAL = (cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString)
 
 # Measured: TorchScript keeps one bare size symbolic everywhere, and none that stands in a list.
 _LISTS = frozenset(("tensor", "new_tensor"))  # which dynamo keeps symbolic, in a list too
@@ -83,8 +81,8 @@ def _is_plain(call: cst.Call) -> bool:
 
 def _arange(site: Site, data: cst.BaseExpression) -> Made | None:
     match data:
-        case cst.ListComp(elt=cst.Name(value=item), for_in=cst.CompFor(target=cst.Name(value=target), iter=loop)):
-            data = loop if item == target and m.matches(data, _PLAIN_LOOP) else data
+        case cst.ListComp(cst.Name(item), cst.CompFor(cst.Name(target), loop, [], None)):
+            data = loop if item == target else data
         case cst.List(elements=[cst.StarredElement(value=listed)]):
             data = listed
     if not isinstance(data, cst.Call) or not _is_plain(data):
@@ -101,7 +99,7 @@ def _full(site: Site, data: cst.BaseExpression) -> Made | None:
     match data:
         case cst.BinaryOperation(left=cst.List(elements=[cst.Element(value=value)]), operator=cst.Multiply()):
             count = data.right
-        case cst.ListComp(elt=value, for_in=cst.CompFor(iter=cst.Call() as loop)) if m.matches(data, _PLAIN_LOOP):
+        case cst.ListComp(value, cst.CompFor(_, cst.Call() as loop, [], None)):
             if dotted(loop.func) != "range" or len(positional(loop)) != 1 or not _is_plain(loop):
                 return None
             count = positional(loop)[0]
@@ -109,7 +107,7 @@ def _full(site: Site, data: cst.BaseExpression) -> Made | None:
             return "torch.full", [cst.Tuple([]), bare(data)]
         case _:
             return None
-    if not m.matches(value, _LITERAL) or not values.is_size(count):
+    if not (isinstance(value, _LITERAL) or is_name(value, "True", "False")) or not values.is_size(count):
         return None
     return "torch.full", [site.expression("({count},)", count=bare(count)), bare(value)]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import OpCall
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site, argument, elements, keywords, literal
+from onnxlint.rules.engine.site import Site, argument, elements, is_name, keywords, literal
 from onnxlint.rules.helpers.value_kinds import sizes_of
 
 
@@ -58,7 +57,7 @@ def _kept_axes(call: cst.Call) -> list[int] | None:
     if not isinstance(inner, cst.Call) or not isinstance(inner.func, cst.Attribute):
         return None
     keep, dims = argument(inner, "keepdim"), argument(inner, "dim", 0)
-    if keep is None or dims is None or not m.matches(keep, m.Name("True")):
+    if keep is None or dims is None or not is_name(keep, "True"):
         return None
     axes = [literal(axis) for axis in elements(dims) or [dims]]
     return [axis for axis in axes if axis is not None] if None not in axes else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import SizeHazard
@@ -13,11 +12,6 @@ from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, literal
 from onnxlint.rules.helpers.size_expressions import rounded_up
 from onnxlint.rules.helpers.value_kinds import Values
-
-_NEGATED = m.UnaryOperation(operator=m.Minus())
-_ROUNDED_UP = m.UnaryOperation(
-    operator=m.Minus(), expression=m.BinaryOperation(left=_NEGATED, operator=m.FloorDivide())
-)
 
 WORDS = {
     "//": "ONNX divides towards zero, Python rounds a negative quotient down",
@@ -43,11 +37,13 @@ class NegativeSizeDivision(Rule):
         """Safe: the same number for every size."""
         for node in (*site.inside(cst.UnaryOperation), *site.inside(cst.BinaryOperation)):
             outer = site.parent(node) if isinstance(node, cst.BinaryOperation) else node
-            if outer is None or not m.matches(outer, _ROUNDED_UP):
-                continue
-            division = cst.ensure_type(cst.ensure_type(outer, cst.UnaryOperation).expression, cst.BinaryOperation)
-            size = cst.ensure_type(division.left, cst.UnaryOperation).expression
-            new = rounded_up(Values(site), size, division.right) if literal(division.right) is not None else None
+            match outer:
+                case cst.UnaryOperation(
+                    cst.Minus(), cst.BinaryOperation(cst.UnaryOperation(cst.Minus(), size), cst.FloorDivide(), by)
+                ):
+                    new = rounded_up(Values(site), size, by) if literal(by) is not None else None
+                case _:
+                    continue
             if new is not None:
                 title = f"round up with a positive sum: `{site.tree.code(new)}`"
                 return site.fix(title, Safety.SAFE, site.replace(outer, new))

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ModeSwitch
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site
+from onnxlint.rules.engine.site import Site, is_name
 
 # `module.train()` on its own, `train(True)` too.
-_TRUE = m.Arg(m.Name("True"), keyword=None, star="")
-_SWITCH = m.Expr(m.Call(func=m.Attribute(attr=m.Name("train")), args=[m.ZeroOrMore(_TRUE)]))
-_INHERITED = m.Call(func=m.Attribute(m.Call(func=m.Name("super"), args=[]), m.Name("eval")))
 
 
 class TrainModeForced(Rule):
@@ -40,17 +36,32 @@ class TrainModeForced(Rule):
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: what the modules compute changes, which is the point."""
         site = site.in_class()
-        switch = next((n for n in site.inside(cst.Expr) if m.matches(n, _SWITCH)), None)
+        switch = next((n for n in site.inside(cst.Expr) if _is_switch(n)), None)
         node = switch or site.at_span(cst.CSTNode)
         statement = site.statement(node) if node is not None else None
         if statement is None:
             return None
-        if m.matches(statement, _SWITCH):
+        if _is_switch(statement):
             if site.holder(statement, cst.For) is not None or site.function(statement) is None:
                 return None
             return site.fix("leave the modules in the mode they are in", Safety.UNSAFE, site.remove(statement))
         function = statement if isinstance(statement, cst.FunctionDef) else site.function(statement)
         return _without_override(site, function) if function is not None else None
+
+
+def _is_switch(node: cst.CSTNode) -> bool:
+    """`modules.train()`, `modules.train(True)`."""
+    match node:
+        case cst.Expr(cst.Call(cst.Attribute(attr=cst.Name("train")), args)):
+            return all(is_name(a.value, "True") and a.keyword is None and not a.star for a in args)
+    return False
+
+
+def _is_inherited(node: cst.CSTNode) -> bool:
+    match node:
+        case cst.Call(cst.Attribute(cst.Call(cst.Name("super"), []), cst.Name("eval"))):
+            return True
+    return False
 
 
 def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
@@ -59,7 +70,7 @@ def _without_override(site: Site, function: cst.FunctionDef) -> Fix | None:
     cls = site.parent(block) if block is not None else None
     if function.name.value != "eval" or not isinstance(block, cst.IndentedBlock) or not isinstance(cls, cst.ClassDef):
         return None
-    if function.decorators or len(block.body) == 1 or not any(m.matches(n, _INHERITED) for n in walk(function)):
+    if function.decorators or len(block.body) == 1 or not any(_is_inherited(n) for n in walk(function)):
         return None
     (start, _), (end, _) = site.tree.range(function)
     at = block.body.index(function)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import OpCall
@@ -14,7 +13,7 @@ from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
 
 _TITLE = "draw in training only"
-_ADDED = m.BinaryOperation(operator=m.Add() | m.Subtract() | m.Multiply() | m.Divide())
+_ADDED = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 
 
 class RandomInForward(Rule):
@@ -59,7 +58,7 @@ def _is_noise(site: Site, call: cst.Call) -> bool:
     """Whether what is drawn is added or multiplied in, directly or through a variable: there zero is its mean."""
     match site.parent(call):
         case cst.BinaryOperation() as parent:
-            return m.matches(parent, _ADDED)
+            return isinstance(parent.operator, _ADDED)
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
             function = site.function(call)
             uses = [n for n in site.uses(function, name) if is_loaded(site, n)] if function is not None else []

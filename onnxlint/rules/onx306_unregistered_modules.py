@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import HiddenModules
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, bare
 
-_NAMED = m.DictElement(key=m.SimpleString() | m.ConcatenatedString())
-_ATTRIBUTE = m.Assign(targets=[m.AssignTarget(m.Attribute())]) | m.AnnAssign(target=m.Attribute())
+_TEXT = (cst.SimpleString, cst.ConcatenatedString)
 
 
 class UnregisteredModules(Rule):
@@ -35,12 +33,16 @@ class UnregisteredModules(Rule):
         """Unsafe: `eval()` then reaches the modules, and the state dict gains their weights."""
         kinds = (cst.List, cst.ListComp, cst.Dict, cst.DictComp)
         node = next((n for n in site.inside(cst.BaseExpression) if isinstance(n, kinds)), None)
-        statement = site.parent(node) if node is not None else None
-        if node is None or statement is None or not m.matches(statement, _ATTRIBUTE):
+        if node is None:
             return None
+        match site.parent(node):
+            case cst.Assign([cst.AssignTarget(cst.Attribute())]) | cst.AnnAssign(cst.Attribute()):
+                pass
+            case _:
+                return None
         if isinstance(node, cst.DictComp):
             return None  # whether its keys are text cannot be told
-        if isinstance(node, cst.Dict) and not all(m.matches(e, _NAMED) for e in node.elements):
+        if isinstance(node, cst.Dict) and not all(isinstance(getattr(e, "key", None), _TEXT) for e in node.elements):
             return None
         name = "ModuleDict" if isinstance(node, cst.Dict) else "ModuleList"
         container = f"{site.page.imports.get('torch.nn') or 'torch.nn'}.{name}"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import OpCall
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site, argument, call_name
+from onnxlint.rules.engine.site import Site, argument, call_name, is_name
 from onnxlint.rules.helpers.call_edits import set_argument
 
 
@@ -35,7 +34,7 @@ class BatchStatistics(Rule):
         if call is None or owner is None or not call_name(call).endswith("batch_norm"):
             return None
         statistics = (argument(call, "running_mean", 1), argument(call, "running_var", 2))
-        if any(s is None or m.matches(s, m.Name("None")) for s in statistics):
+        if any(s is None or is_name(s, "None") for s in statistics):
             return None
         tied = set_argument(call, "training", site.expression(f"{owner}.training"), position=5)
         return site.fix("pass `training=self.training`", Safety.UNSAFE, site.replace(call, tied)) if tied else None

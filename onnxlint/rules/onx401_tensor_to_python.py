@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Escape
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site, bare, call_name, dotted, tight
+from onnxlint.rules.engine.site import Site, bare, call_name, dotted, has_star, is_name, positional, tight
 from onnxlint.rules.helpers.freed_numbers import takes_tensor
 from onnxlint.rules.helpers.value_kinds import Values, stripped
 from onnxlint.rules.onx403_tensor_from_tensor import stacked
-
-_LEN, _INT = (m.Call(func=m.Name(name), args=[m.Arg(keyword=None, star="")]) for name in ("len", "int"))
 
 
 class TensorToPython(Rule):
@@ -53,7 +50,7 @@ class TensorToPython(Rule):
         if call is None:
             return None
         values = Values(site)
-        if m.matches(call, _LEN):
+        if _is_call(call, "len"):
             tensor = call.args[0].value
             if not values.is_tensor(tensor):
                 return None
@@ -87,11 +84,16 @@ def _constructor(site: Site, call: cst.Call) -> cst.Call | None:
     return made if made is not None and dotted(made.func) in ("torch.tensor", "torch.as_tensor") else None
 
 
+def _is_call(call: cst.Call, name: str) -> bool:
+    """`name(x)`."""
+    return is_name(call.func, name) and len(call.args) == len(positional(call)) == 1 and not has_star(call)
+
+
 def _limit(site: Site, values: Values, call: cst.Call) -> Fix | None:
     """`torch.arange(int(t))`, and a bound of a slice: whole numbers that these take from a tensor."""
     taker = _taker(site, call)
     takes = isinstance(site.parent(call), cst.Slice) or (taker is not None and dotted(taker.func) == "torch.arange")
-    if not takes or not m.matches(call, _INT):
+    if not takes or not _is_call(call, "int"):
         return None
     tensor = stripped(call.args[0].value)
     root = tensor.func.value if isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute) else tensor

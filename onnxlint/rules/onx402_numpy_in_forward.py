@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Edit, Fix, Safety
 from onnxlint.flow.state.observations import Escape
@@ -30,7 +29,6 @@ from onnxlint.rules.helpers.value_kinds import assigned, stripped
 
 _BACK = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
 _NUMBERS = ("float", "int", "bool")
-_ARRAY = m.Call(func=m.Attribute(attr=m.Name("numpy")), args=[])  # `x.numpy()`
 LONGEST = 500  # lines of a function that is rewritten as a whole, for each of its findings
 
 
@@ -58,6 +56,16 @@ class NumpyInForward(Rule):
             raise LeftOut
         edits = _Rewriting(site, function).edits()
         return site.fix("use the torch operators of the same meaning", Safety.UNSAFE, *edits) if edits else None
+
+
+def _is_numpy(node: cst.CSTNode) -> bool:
+    """`x.numpy()`."""
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and not node.args
+        and call_name(node) == "numpy"
+    )
 
 
 class _CannotError(Exception):
@@ -111,7 +119,7 @@ class _Rewriting(cst.CSTTransformer):
                 if self._numpy_name(node.func):
                     return self._takes_array(node)
                 method = isinstance(node.func, cst.Attribute) and self.is_array(node.func.value)
-                return method or m.matches(node, _ARRAY)
+                return method or _is_numpy(node)
         return False
 
     def _takes_array(self, call: cst.Call) -> bool:
@@ -147,7 +155,7 @@ class _Rewriting(cst.CSTTransformer):
             raise _CannotError
 
     def _changed(self, call: cst.Call, new: cst.Call) -> cst.BaseExpression:
-        if m.matches(call, _ARRAY):
+        if _is_numpy(call):
             return _without_copies(new)
         name = self._numpy_name(call.func)
         if name:
@@ -215,7 +223,7 @@ class _Rewriting(cst.CSTTransformer):
     def _median(self, call: cst.Call) -> cst.BaseExpression:
         """The mean of the two middle values."""
         tensor = call.args[0].value
-        if m.matches(tensor, _ARRAY) and isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute):
+        if _is_numpy(tensor) and isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute):
             tensor = stripped(tensor.func.value)
         if len(positional(call)) != 1 or len(call.args) != 1 or not isinstance(tensor, (cst.Name, cst.Attribute)):
             raise _CannotError

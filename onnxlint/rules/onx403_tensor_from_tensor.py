@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import TensorFromPython
 from onnxlint.rules.engine.rule import Objection, Rule
-from onnxlint.rules.engine.site import Site, bare, call_name, elements, has_star, keywords, positional, tight
+from onnxlint.rules.engine.site import Site, bare, call_name, elements, has_star, is_name, keywords, positional, tight
 from onnxlint.rules.helpers.call_edits import drop_argument
 from onnxlint.rules.helpers.value_kinds import Values, stripped
 
 # Without a dim these give a tensor with no axes.
 _REDUCTIONS = frozenset(("sum", "mean", "max", "min", "std", "var", "prod", "amax", "amin", "median", "norm", "numel"))
-_LIST = m.OneOf(m.List(), m.ListComp(), m.Tuple())
+_LIST = (cst.List, cst.ListComp, cst.Tuple)
 
 
 class TensorFromTensor(Rule):
@@ -91,10 +90,9 @@ def _has_no_axes(values: Values, node: cst.BaseExpression) -> bool:
 def _is_list(site: Site, name: cst.Name) -> bool:
     """Whether a variable is somewhere set to, or grown by, a list: its items are tensors then, not itself."""
     function = site.function(name)
-    target, more = m.Name(name.value), m.ZeroOrMore()
-    assigns = m.OneOf(
-        m.Assign(targets=[more, m.AssignTarget(target=target), more], value=_LIST),
-        m.AugAssign(target=target, value=_LIST),
-        m.AnnAssign(target=target, value=_LIST),
-    )
-    return function is not None and any(m.matches(node, assigns) for node in site.bindings(function, name.value))
+    for node in site.bindings(function, name.value) if function is not None else ():
+        if isinstance(node, (cst.Assign, cst.AugAssign, cst.AnnAssign)) and isinstance(node.value, _LIST):
+            targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
+            if any(is_name(target, name.value) for target in targets):
+                return True
+    return False

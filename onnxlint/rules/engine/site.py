@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TypeGuard, TypeVar, cast
 
 import libcst as cst
-from libcst import matchers as m
 from libcst.helpers import parse_template_expression
 
 from onnxlint.base.records import Edit, Finding, Fix, Safety
@@ -101,9 +100,7 @@ class Site:
         function = self.function(node)
         while function is not None and not isinstance(self._definer(function), cst.ClassDef):
             function = self.function(function)
-        if function is None or any(
-            m.matches(d.decorator, m.Name("staticmethod") | m.Name("classmethod")) for d in function.decorators
-        ):
+        if function is None or any(is_name(d.decorator, "staticmethod", "classmethod") for d in function.decorators):
             return None
         first = [*function.params.posonly_params, *function.params.params][:1]
         return first[0].name.value if first else None
@@ -155,7 +152,10 @@ class Site:
 
     def comments(self, *nodes: cst.CSTNode) -> list[str]:
         """The comments in some nodes, and above those that are statements."""
-        return [c.value for node in nodes for c in m.findall(node, m.Comment()) if isinstance(c, cst.Comment)]
+        texts: list[str] = []
+        for node in nodes:
+            texts += [node.value] if isinstance(node, cst.Comment) else self.comments(*node.children)
+        return texts
 
     def lines_of(self, body: Sequence[cst.CSTNode], beside: Statement) -> str:
         """The code of statements as it is in the block of another, from their first word to the last."""
@@ -311,13 +311,12 @@ def ended(node: N) -> N:
 
 def continued(node: N, before: str, after: str) -> N:
     """A statement whose lines behind a backslash are indented otherwise."""
-    spaces = m.SimpleWhitespace(m.MatchIfTrue(lambda text: "\n" in text))
 
-    def moved(space: cst.CSTNode, _: object) -> cst.SimpleWhitespace:
-        row = cst.ensure_type(space, cst.SimpleWhitespace).value
-        return cst.SimpleWhitespace(row.replace(f"\n{before}", f"\n{after}"))
+    class Moving(cst.CSTTransformer):
+        def leave_SimpleWhitespace(self, _: object, space: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+            return space.with_changes(value=space.value.replace(f"\n{before}", f"\n{after}"))
 
-    return cast("N", m.replace(node, spaces, moved))
+    return cast("N", node.visit(Moving()))
 
 
 def flat(suite: cst.CSTNode) -> list[Statement]:
@@ -339,6 +338,11 @@ def orelse_of(node: cst.CSTNode) -> list[Statement]:
     if isinstance(orelse, cst.If):
         return [orelse]
     return flat(orelse.body) if orelse is not None else []
+
+
+def is_name(node: cst.CSTNode | None, *names: str) -> bool:
+    """Whether a node is one of these variables or constants."""
+    return isinstance(node, cst.Name) and node.value in names
 
 
 def call_name(node: cst.CSTNode | None) -> str:

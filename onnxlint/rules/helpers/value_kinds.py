@@ -6,7 +6,6 @@ import builtins
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.site import (
@@ -164,7 +163,10 @@ def _bound(target: cst.BaseExpression, value: cst.BaseExpression, name: str) -> 
 
 def is_shape(node: cst.BaseExpression) -> bool:
     """True for `x.shape` and `x.size()`."""
-    return m.matches(node, m.Attribute(attr=m.Name("shape")) | m.Call(func=m.Attribute(attr=m.Name("size")), args=[]))
+    match node:
+        case cst.Attribute(attr=cst.Name("shape")) | cst.Call(cst.Attribute(attr=cst.Name("size")), []):
+            return True
+    return False
 
 
 def _is_shape_part(node: cst.BaseExpression) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import libcst as cst
-from libcst import matchers as m
 
 from onnxlint.base.records import Edit, Fix, Safety
 from onnxlint.rules.engine.cst_tree import Statement, walk
@@ -72,8 +71,12 @@ def without_shortcut(site: Site, branch: cst.If) -> Fix | None:
     test, body = branch.test, body_of(branch)
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         mask = _asked_for_any(test.right)
-        present = m.matches(test.left, m.Comparison(m.Name(mask or ""), [m.ComparisonTarget(m.IsNot())]))
-        if mask is None or not present or not _mentions(body, mask):
+        match test.left:
+            case cst.Comparison(cst.Name(name), [cst.ComparisonTarget(cst.IsNot())]) if name == mask:
+                pass
+            case _:
+                return None
+        if not _mentions(body, name):
             return None
         return site.fix(title, Safety.UNSAFE, site.replace(test, site.source(test.left)))
     mask = _asked_for_any(test)
@@ -119,7 +122,8 @@ def amounts(test: cst.BaseExpression) -> list[cst.Name] | None:
 def is_rest(site: Site, name: cst.Name) -> bool:
     """Whether a variable is what a division leaves, and so never below zero: `-n % k`, `(k - n % k) % k`."""
     values = list(assigned(site, name))
-    return len(values) == 1 and m.matches(values[0] or name, m.BinaryOperation(operator=m.Modulo()))
+    (value,) = values if len(values) == 1 else (None,)
+    return isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Modulo)
 
 
 def only_assignment(branch: cst.If) -> cst.Assign | None:
@@ -160,27 +164,36 @@ def crops_only(branch: cst.If) -> bool:
         value = value.func.value
     if not isinstance(value, cst.Subscript) or len(value.slice) < 2:
         return False
-    end = m.Slice(lower=None, step=None, upper=~m.UnaryOperation())
-    return same(value.value, statement.targets[0].target) and all(m.matches(e.slice, end) for e in value.slice)
+    return same(value.value, statement.targets[0].target) and all(_is_end(e.slice) for e in value.slice)
 
 
-# `rows.numel()`, `len(rows)`, `rows.shape[0]`: how many were selected.
-_COUNT = (
-    m.Subscript(m.Attribute(attr=m.Name("shape")))
-    | m.Call(m.Name("len"))
-    | m.Call(m.Attribute(attr=m.Name("numel") | m.Name("nelement") | m.Name("size")))
-)
-_EMPTY = m.Comparison(
-    _COUNT,
-    [
-        m.ComparisonTarget(m.Equal(), m.Integer("0")) | m.ComparisonTarget(m.LessThan(), m.Integer("1")),
-    ],
-)
+def _is_end(part: cst.BaseSlice) -> bool:
+    """`:n`, where `n` is not counted from behind."""
+    if not isinstance(part, cst.Slice) or part.lower is not None or part.step is not None:
+        return False
+    return not isinstance(part.upper, cst.UnaryOperation)
+
+
+def _asks_for_none(test: cst.BaseExpression) -> bool:
+    """`rows.numel() == 0`, `len(rows) == 0`, `rows.shape[0] < 1`: whether nothing was selected."""
+    match test:
+        case cst.Comparison(count, [cst.ComparisonTarget(cst.Equal(), cst.Integer("0"))]):
+            pass
+        case cst.Comparison(count, [cst.ComparisonTarget(cst.LessThan(), cst.Integer("1"))]):
+            pass
+        case _:
+            return False
+    match count:
+        case cst.Subscript(cst.Attribute(attr=cst.Name("shape"))) | cst.Call(cst.Name("len")):
+            return True
+        case cst.Call(cst.Attribute(attr=cst.Name("numel" | "nelement" | "size"))):
+            return True
+    return False
 
 
 def without_guard(site: Site, branch: cst.If | cst.IfExp) -> Fix | None:
     """A test for an empty selection: what is done with it does no harm when nothing is selected."""
-    if not isinstance(branch, cst.If) or branch.orelse or not m.matches(branch.test, _EMPTY):
+    if not isinstance(branch, cst.If) or branch.orelse or not _asks_for_none(branch.test):
         return None
     if [type(statement) for statement in body_of(branch)] != [cst.Continue]:
         return None
