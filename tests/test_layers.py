@@ -212,17 +212,46 @@ def test_the_main_process_imports_no_torch(module: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+GATE = """\
+import torch
+
+
+class Gate(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+"""
+
+
 def test_a_static_run_needs_no_torch(tmp_path: Path) -> None:
-    (tmp_path / "gate.py").write_text(
-        "import torch\n\n\nclass Gate(torch.nn.Module):\n    def forward(self, x):\n"
-        "        if x.sum() > 0:\n            return x * 2\n        return x\n"
-    )
+    (tmp_path / "gate.py").write_text(GATE)
     done = run(
         "from onnxlint.cli import main; main(['check', '--static-only', '--output-format', 'concise'])", tmp_path
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "gate.py:6" in done.stdout
     assert "ONX101" in done.stdout
+
+
+def test_a_run_over_unchanged_files_needs_neither_the_interpreter_nor_libcst(tmp_path: Path) -> None:
+    (tmp_path / "gate.py").write_text(GATE)
+    code = (
+        "import atexit\nfrom onnxlint.cli import main\n"
+        "slow = {'libcst', 'onnxlint.flow.interpreter.interpret', 'onnxlint.rules.engine.look_through'}\n"
+        "atexit.register(lambda: print('imported', *sorted(slow & sys.modules.keys())))\n"
+        f"os.environ['ONNXLINT_CACHE_DIR'] = {str(tmp_path / 'cache')!r}\n"
+        "main(['check', '--static-only', '--output-format', 'concise', 'gate.py'])"
+    )
+    first, second = (run(f"import os\n{code}", tmp_path).stdout.splitlines() for _ in range(2))
+    assert first[-1].split() == [
+        "imported",
+        "libcst",
+        "onnxlint.flow.interpreter.interpret",
+        "onnxlint.rules.engine.look_through",
+    ]
+    assert second[-1].split() == ["imported"]
+    assert second[0] == first[0] != ""
 
 
 def test_the_version_is_answered_without_the_rest(tmp_path: Path) -> None:

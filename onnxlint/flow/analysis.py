@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,11 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.records import EXPORTERS, Diagnostic
 from onnxlint.flow import part_results
-from onnxlint.flow.entry_points import Analysis, run_part
-from onnxlint.flow.interpreter.interpret import Interpreter
-from onnxlint.flow.part_results import Outcome
+from onnxlint.flow.part_results import Analysis, Outcome
 from onnxlint.flow.state.candidates import Candidate, candidates
 from onnxlint.flow.state.observations import Observation
 from onnxlint.flow.state.partitions import Declared, Part, mentioned, name_of, partition
 from onnxlint.flow.state.problems import Guard, Problem
-from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
 from onnxlint.project.lookups import Reads
@@ -124,13 +122,21 @@ class _Run:
     """The parts of one run."""
 
     def __init__(self, index: Index, request: Request, store: Store, processes: int) -> None:
+        from onnxlint.flow.entry_points import run_part  # who knows all need not wait for the interpreter
+        from onnxlint.flow.interpreter.interpret import Interpreter
+        from onnxlint.flow.tables.operator_table import OpTable
+
         self._index = index
         self._request = request
         self._store = store
         self._processes = 1 if request.debug else processes
         self._project = index.parse()
         self._fingerprints = Fingerprints(self._project, index.digest_of, index.hash_of)
-        self._table = OpTable.load(request.torch)
+        asked, table = request, OpTable.load(request.torch)
+        self._engine = partial(
+            Interpreter, self._project, table, asked.opset, asked.exporters, asked.debug, asked.watched
+        )
+        self._run_part = run_part
         known = self._project.modules
         self.modules = [known[path] for path in index.own if path in known]
 
@@ -209,10 +215,9 @@ class _Run:
         project = self._project
         reads = Reads()
         project.record(reads)
-        asked = self._request
-        engine = Interpreter(project, self._table, asked.opset, asked.exporters, asked.debug, asked.watched)
+        engine = self._engine()
         try:
-            run = run_part(engine, part)
+            run = self._run_part(engine, part)
         finally:
             project.record(None)
         own = set(part.modules)

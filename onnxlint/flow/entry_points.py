@@ -14,6 +14,7 @@ from onnxlint.flow.exports import forward_outputs
 from onnxlint.flow.exports.never_exported import never_exported
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.part_results import Analysis
 from onnxlint.flow.python.call_arguments import STARRED, bind
 from onnxlint.flow.python.entry_parameters import entry_value, exported_value, used_as_tensor, vararg_value
 from onnxlint.flow.state import observations
@@ -46,15 +47,6 @@ from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
 
 _EXPORTS = re.compile(r"\b(\w*export|to_onnx)\(")
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What one run saw."""
-
-    observations: tuple[observations.Observation, ...]
-    problems: tuple[Problem, ...]
-    candidates: tuple[Candidate, ...] = ()
 
 
 def analyse(

@@ -19,6 +19,15 @@ from onnxlint.project.fingerprints import Moves, Record
 T = TypeVar("T", Observation, Candidate)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Analysis:
+    """What one run saw."""
+
+    observations: tuple[Observation, ...]
+    problems: tuple[Problem, ...]
+    candidates: tuple[Candidate, ...] = ()
+
+
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
     """What a part gave, and what that hangs on.
 

@@ -21,7 +21,7 @@ from onnxlint.base.paths import display_path
 from onnxlint.base.records import SYNTHESISED, Diagnostic, Finding, ModelReport, Probe, ProbeResult, Report, Severity
 from onnxlint.config.settings import TYPED, Settings
 from onnxlint.flow.analysis import Request, analyse_files
-from onnxlint.flow.entry_points import Analysis
+from onnxlint.flow.part_results import Analysis
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.state.problems import Problem

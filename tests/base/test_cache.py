@@ -89,7 +89,7 @@ class Tree:
         self.cache = folder / "cache"
         self.ran: list[str] = []
         monkeypatch.chdir(self.folder)
-        monkeypatch.setattr(analysis, "run_part", self._spy(analysis.run_part))
+        monkeypatch.setattr(entry_points, "run_part", self._spy(entry_points.run_part))
 
     def _spy(self, run: Callable[..., entry_points.Run]) -> Callable[..., entry_points.Run]:
         def spy(engine: object, part: partitions.Part) -> entry_points.Run:
@@ -374,7 +374,7 @@ class TestParts:
                 os._exit(1)
             return run(engine, part)
 
-        monkeypatch.setattr(analysis, "run_part", dying)
+        monkeypatch.setattr(entry_points, "run_part", dying)
         monkeypatch.setattr(analysis, "WORTH_PROCESSES", 0)
         assert tree.report(cache=False, jobs=2).findings == expected
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import EXPORTERS, Outcome, Severity
-from onnxlint.flow.entry_points import Analysis, analyse
+from onnxlint.flow.entry_points import analyse
 from onnxlint.flow.interpreter.interpret import Interpreter
+from onnxlint.flow.part_results import Analysis
 from onnxlint.flow.state.observations import Observation, Output
 from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.tables.operator_table import OpTable

@@ -11,8 +11,9 @@ from onnxlint.api import check_paths
 from onnxlint.base.records import Fix
 from onnxlint.config.settings import Settings
 from onnxlint.flow import entry_points
-from onnxlint.flow.entry_points import Analysis, analyse
+from onnxlint.flow.entry_points import analyse
 from onnxlint.flow.interpreter import assignment_targets, builtin_calls
+from onnxlint.flow.part_results import Analysis
 from onnxlint.flow.state import candidates
 from onnxlint.project.classes import ClassInfo
 from onnxlint.rules.engine.site import Site
