@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from onnxlint.base.records import Edit
 
@@ -16,7 +17,10 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(found.end() for found in _NEWLINE.finditer(text))]
+        if "\r" in text:
+            self._starts = [0, *(newline.end() for newline in _NEWLINE.finditer(text))]
+        else:
+            self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
 
     def __len__(self) -> int:
         return len(self._starts)

@@ -40,10 +40,10 @@ class Rule:
     """A rule, by the code of its contract. Each method `on_...(self, node, seen)` yields Objections to observations.
 
     Which kind of observation it is called with says the annotation of `seen`; `node` is what that was made at: an
-    expression or a statement, and an empty module where libcst does not read the function. Every call of the contract's
-    `operators` is observed, by canonical name (`torch.std`, which is the name of `x.std()` too); of others, those that
-    the tables mark. `safety` is the most that `fix` promises; one fix may promise less. `changes_output`: what eager
-    computes changes, and is meant to, as when dropout ends in eval mode.
+    expression or a statement, parsed without what is around it, and an empty module where libcst does not parse it.
+    Every call of the contract's `operators` is observed, by canonical name (`torch.std`, which is the name of `x.std()`
+    too); of others, those that the tables mark. `safety` is the most that `fix` promises; one fix may promise less.
+    `changes_output`: what eager computes changes, and is meant to, as when dropout ends in eval mode.
     """
 
     code: ClassVar[str]
