@@ -236,6 +236,8 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     text: str = ""  # the source text under the span, whitespace folded: what a fingerprint is made of
     hints: Mapping[str, str | int] = field(default_factory=dict)  # for the remedy; `$name` tells of a variable
+    outside: str = ""  # why no export comes through here
+    doubt: str = ""  # why it is a note although one does: "axis", "flag" or "guess"
 
     @property
     def fingerprint(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from onnxlint.base.records import EXPORTERS, Diagnostic, Span, Step
+from onnxlint.base.records import Diagnostic, Span, Step
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.observations import Observation
@@ -135,17 +135,16 @@ def _shift(moves: Moves, path: str, line: int) -> int:
 
 
 def merged(groups: Iterable[Sequence[Observation]]) -> tuple[Observation, ...]:
-    """The observations of all parts: of one kind at one place the first, for each exporter that one of them has."""
+    """The observations of all parts: of one kind at one place one, for each exporter that one of them has."""
     found: dict[tuple[Any, ...], Observation] = {}
     for group in groups:
         for observation in group:
             told_by = (getattr(observation, name, None) for name in ("how", "hazard", "op", "name"))
             key = (type(observation), observation.span, *told_by)
             known = found.get(key)
-            if known is None:
+            if known is None or (known.outside and not observation.outside):
                 found[key] = observation
-                continue
-            both = tuple(e for e in EXPORTERS if e in known.exporters or e in observation.exporters)
-            if both != known.exporters or (observation.sure and not known.sure):
-                found[key] = dataclasses.replace(known, sure=known.sure or observation.sure, exporters=both)
+            else:
+                o = observation
+                found[key] = known.widened(o.exporters, o.doubt, known.certain, o.outside)
     return tuple(found.values())

@@ -37,6 +37,7 @@ def report(engine: Engine) -> None:
                 g.place,
                 None,
                 sure=sure,
+                doubt="guess",
                 exporters=g.exporters,
                 what=g.what,
                 name=g.name,

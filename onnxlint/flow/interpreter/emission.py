@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from onnxlint.base.records import EXPORTERS
 from onnxlint.flow.exports.never_exported import in_a_loss, replaced
 from onnxlint.flow.lowering import unexportable_calls
 from onnxlint.flow.operators import unflattened_sizes
@@ -74,25 +72,31 @@ class Emitter(Located, Engine):
         trace: Trace | None = None,
         *,
         sure: bool = True,
+        doubt: str = "axis",
         exporters: tuple[str, ...] | None = None,
         always: bool = False,
         about: Value | None = None,
         **fields: Any,
     ) -> None:
-        """Record an observation, or widen the one of its kind at this place. `about` is the value that it concerns."""
+        """Record an observation, or widen the one of its kind at this place. `about` is the value that it concerns.
+
+        `doubt` says why it is not sure, where it is not.
+        """
         if not (self.context.tracing or always) or self.context.silent or in_a_loss(self.frames):
             return
         place = at if isinstance(at, Place) else self.place(at)
-        sure = sure and not self.context.asked
+        doubt = "" if sure else doubt
+        if self.context.asked and doubt != "guess":
+            doubt = "flag"
+        outside = self.context.outside
         mask = exporters if exporters is not None else self.context.exporters
         key = (observation, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
         before = self.observations.get(key)
-        if before is not None:
-            both = tuple(e for e in EXPORTERS if e in before.exporters or e in mask)
-            certain = before.certain or self._certain()
-            if (sure and not before.sure) or both != before.exporters or certain != before.certain:
+        if before is not None and (outside or not before.outside):
+            widened = before.widened(mask, doubt, before.certain or self._certain(), outside)
+            if widened is not before:
                 self.changes += 1
-                self.observations[key] = replace(before, sure=before.sure or sure, exporters=both, certain=certain)
+                self.observations[key] = widened
             return
         self.changes += 1
         steps = trace.steps() if trace is not None else ()
@@ -104,7 +108,9 @@ class Emitter(Located, Engine):
             text=place.text,
             symbol=place.symbol,
             trace=steps,
-            sure=sure,
+            sure=not doubt,
+            doubt=doubt,
+            outside=outside,
             exporters=mask,
             statement=place.line,
             known=known,
@@ -150,14 +156,14 @@ class Emitter(Located, Engine):
         else:
             return
         about = v if isinstance(v, Tensor) else None
-        self.emit(kind, node, v.trace, sure=sure, exporters=mask, about=about, **fields)
+        doubt = "guess" if about is not None else "axis"
+        self.emit(kind, node, v.trace, sure=sure, doubt=doubt, exporters=mask, about=about, **fields)
 
     def emit_operator(self, node: ast.AST, v: Tensor, operator: str, operands: int = 0) -> None:
         """`and`, `or`, `not`, `in`, `a < b < c` or a builtin such as `max(a, b)` asks a tensor for its truth."""
         if v.source != "made":
-            self.emit(
-                observations.BoolOperator, node, v.trace, sure=not v.guessed, operator=operator, operands=operands
-            )
+            fields: dict[str, Any] = {"operator": operator, "operands": operands}
+            self.emit(observations.BoolOperator, node, v.trace, sure=not v.guessed, doubt="guess", **fields)
 
     def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
         """The example passes a Python value for a parameter of forward."""
@@ -177,7 +183,8 @@ class Emitter(Located, Engine):
             extent = shapes.extent_of(v, 0, self.context.axes)
             if isinstance(extent, (Dim, Data)):
                 sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
-                self.emit(observations.Loop, node, v.trace, sure=sure, over="tensor")
+                doubt = "guess" if v.guessed else "axis"
+                self.emit(observations.Loop, node, v.trace, sure=sure, doubt=doubt, over="tensor")
         elif isinstance(v, Seq) and isinstance(v.size, Dim):
             self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim")
         elif isinstance(v, Seq) and isinstance(v.size, (Data, Array)) and not v.size.fixed:
@@ -294,6 +301,7 @@ class Emitter(Located, Engine):
                 position=0,
                 sure=self.context.example_batch == number
                 or (op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
+                doubt="guess",
             )
 
     def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:

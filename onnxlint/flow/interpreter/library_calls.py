@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
@@ -377,8 +378,11 @@ def _listed(engine: Engine, node: ast.AST, t: Tensor) -> None:
     free = [d for d in extents if isinstance(d, Dim)]
     mask = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("read", "tolist"))
     if free and mask and not unexportable_calls.guarded(engine):
-        sure = not t.guessed and any(d.sure for d in free)
-        engine.emit(observations.Escape, node, t.trace, sure=sure, exporters=mask, how=".tolist()", source="data")
+        fields: dict[str, Any] = {
+            "sure": not t.guessed and any(d.sure for d in free),
+            "doubt": "guess" if t.guessed else "axis",
+        }
+        engine.emit(observations.Escape, node, t.trace, exporters=mask, how=".tolist()", source="data", **fields)
 
 
 def inplace_write(engine: Engine, call: Call, target: Value) -> None:
@@ -458,7 +462,8 @@ def _index_add(call: Call) -> None:
     # What `where` and `nonzero` give along an axis mostly has each index once.
     sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
     trace = call.tensor.trace
-    call.engine.emit(observations.OpCall, call.node, trace, sure=sure, about=source, op=call.name, hazard="index-add")
+    fields: dict[str, Any] = {"sure": sure, "doubt": "guess", "op": call.name, "hazard": "index-add"}
+    call.engine.emit(observations.OpCall, call.node, trace, about=source, **fields)
 
 
 _INSPECTED: dict[str, Callable[[Call], None]] = {

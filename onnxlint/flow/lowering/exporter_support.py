@@ -251,9 +251,9 @@ def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, h
     if not isinstance(a, Tensor) or not isinstance(b, Dim) or b.site is not None:
         return
     if how.endswith(("**", "pow")) or a.kind in ("int", "index"):
-        sure = b.sure and not a.guessed
+        sure, doubt = b.sure and not a.guessed, "guess" if a.guessed else "axis"
         refused = engine.table.outcomes("size-operand", how.rpartition(".")[2])
-        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, detail="a dynamic size")
+        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, doubt=doubt, detail="a dynamic size")
 
 
 def _signed(v: Value | None) -> bool:

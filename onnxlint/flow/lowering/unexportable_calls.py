@@ -199,6 +199,7 @@ def emit(
     *,
     trace: Trace | None = None,
     sure: bool = True,
+    doubt: str = "guess",
     detail: str = "",
 ) -> None:
     """Record a call that some exporters fail on (the overlay's, if not told), where their trace comes through here."""
@@ -206,4 +207,4 @@ def emit(
     hit = tuple(e for e in engine.context.exporters if e in refused)
     if hit:
         fields: dict[str, Any] = {"op": op, "hazard": hazard, "refused_by": hit, "detail": detail}
-        engine.emit(observations.OpCall, node, trace, sure=sure, exporters=hit, **fields)
+        engine.emit(observations.OpCall, node, trace, sure=sure, doubt=doubt, exporters=hit, **fields)

@@ -20,6 +20,7 @@ class Context:
     testing: bool = False  # the expression is a condition
     silent: bool = False  # in an arm that a fresh model does not take
     asked: bool = False  # a flag was turned on, on the way here, that is off by default
+    outside: str = ""  # why no export comes through what runs
     by_size: bool = False  # in an arm of this function that a size chooses
     looping: int = 0  # loops of this function around the statement
     over_modules: bool = False  # what a loop that turns once for each module runs over is being evaluated

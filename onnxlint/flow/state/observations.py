@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onnxlint.base.records import EXPORTERS, Outcome, Span, Step
+
+# Why an observation may not matter, the weakest reason first: the axis may be static, a flag off, the value a guess.
+DOUBTS = ("", "axis", "flag", "guess")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,8 @@ class Observation:
     """Something at a span, in the function `symbol`; `trace` tells how the value came there.
 
     `sure` is False where nobody declared which axes are dynamic and this axis only may be one, and where only a flag of
-    the exported forward asks for it that is off by default.
+    the exported forward asks for it that is off by default; `doubt` says which of DOUBTS it is then. `outside` is the
+    reason why no export comes through here; it is empty where one does, or may.
     `exporters` are those whose trace comes through here (a guard may keep one of them out). `known` is what is known of
     the variables there (see flow/known.py), and under the empty name of the value that it is about. `certain` is False
     where the export comes through here with some settings or sizes only.
@@ -29,6 +33,18 @@ class Observation:
     statement: int = 0  # first line of the statement
     known: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     certain: bool = True
+    doubt: str = ""
+    outside: str = ""
+
+    def widened(self, exporters: tuple[str, ...], doubt: str, certain: bool, outside: str) -> Observation:
+        """This observation after it was made once more; what runs outside of every export adds nothing to the rest."""
+        if outside and not self.outside:
+            return self
+        exporters = tuple(e for e in EXPORTERS if e in self.exporters or e in exporters)
+        doubt, certain = min(self.doubt, doubt, key=DOUBTS.index), self.certain or certain
+        if (exporters, doubt, certain) == (self.exporters, self.doubt, self.certain):
+            return self
+        return replace(self, sure=not doubt, doubt=doubt, exporters=exporters, certain=certain)
 
 
 @dataclass(frozen=True, slots=True)

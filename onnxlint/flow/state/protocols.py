@@ -64,6 +64,7 @@ class Engine(Protocol):
         trace: Trace | None = None,
         *,
         sure: bool = True,
+        doubt: str = "axis",
         exporters: tuple[str, ...] | None = None,
         always: bool = False,
         about: Value | None = None,

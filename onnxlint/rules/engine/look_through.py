@@ -74,7 +74,7 @@ def _finding(
     severity = objection.severity or rule.severity
     if not observation.certain and severity is Severity.ERROR:
         severity = Severity.WARNING
-    if not observation.sure:
+    if not observation.sure or observation.outside:
         severity = Severity.NOTE
     finding = Finding(
         code=rule.code,
@@ -88,6 +88,8 @@ def _finding(
         fix=Fix(objection.advice),
         text=observation.text,
         hints={**_hints(observation), **objection.hints},
+        outside=observation.outside,
+        doubt=observation.doubt,
     )
     # What a package's rule says may be of any type, and has to be found out here rather than in a report.
     return finding if rule.plugin is None else msgspec.msgpack.decode(msgspec.msgpack.encode(finding), type=Finding)
