@@ -19,7 +19,9 @@ from onnxlint.config.settings import load_settings
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part.partition("\n")[2] for part in re.split(r"^## ", README, flags=re.MULTILINE)}
-TIMING = re.compile(r"(?:\d+ min )?\d+(?:\.\d+)? s\b|─+| +")  # durations, and what the width of a column of them changes
+TIMING = re.compile(
+    r"(?:\d+ min )?\d+(?:\.\d+)? s\b|─+| +"
+)  # durations, and what the width of a column of them changes
 
 
 def blocks(language: str, text: str = README) -> list[str]:

@@ -23,7 +23,7 @@ from onnxlint.flow import part_results
 from onnxlint.flow.part_results import Analysis, Outcome
 from onnxlint.flow.state.candidates import Candidate, candidates
 from onnxlint.flow.state.observations import Observation
-from onnxlint.flow.state.partitions import Declared, Part, mentioned, name_of, partition
+from onnxlint.flow.state.partitions import Declared, Part, in_order, mentioned, name_of, partition
 from onnxlint.flow.state.problems import Guard, Problem
 from onnxlint.project.fingerprints import Fingerprints
 from onnxlint.project.index import Index
@@ -138,7 +138,7 @@ class _Run:
         )
         self._run_part = run_part
         known = self._project.modules
-        self.modules = [known[path] for path in index.own if path in known]
+        self.modules = in_order(known[path] for path in index.own if path in known)
 
     def outcomes(self) -> list[tuple[list[Observation], Outcome]]:
         """What every part gave, in an order that depends on the files alone."""

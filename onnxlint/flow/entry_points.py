@@ -20,7 +20,7 @@ from onnxlint.flow.python.entry_parameters import entry_value, exported_value, u
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import ENTRY, LINE
 from onnxlint.flow.state.candidates import Candidate, candidates
-from onnxlint.flow.state.partitions import Declared, Part, name_of
+from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
@@ -60,13 +60,14 @@ def analyse(
 ) -> Analysis:
     """Run every entry point of a project and return the observations, and with `probing` the models found."""
     engine = Interpreter(project, OpTable.load(torch), opset, exporters, debug)
-    run = run_part(engine, Part(tuple(project.modules.values()), tuple(declared)))
+    modules = tuple(in_order(project.modules.values()))
+    run = run_part(engine, Part(modules, tuple(declared)))
     seen = tuple(engine.observations.values())
     if not probing:
         return Analysis(seen, run.problems)
     built = frozenset(name_of(c) for c in engine.created)
     guard = Guard(list(run.problems), debug)
-    models = candidates(project.modules.values(), built, engine.exported, guard)
+    models = candidates(modules, built, engine.exported, guard)
     return Analysis(seen, tuple(dict.fromkeys(guard.problems)), models)
 
 
@@ -410,8 +411,7 @@ class _DeclaredModel(_Job):
             return
         args, kwargs, axes = self._inputs(unit)
         named = {n: replace(v, given=n) if isinstance(v, Tensor) else v for n, v in kwargs.items()}
-        batches = axes.declared is None or 0 in dict(axes.declared)
-        with engine.within(tracing=True, outermost=True, axes=axes, batches=batches, example_batch=self.example):
+        with engine.within(tracing=True, outermost=True, axes=axes, example_batch=self.example):
             engine.apply(built, _given(unit, args), named, NOWHERE)
             forward_outputs.report(engine)
 
@@ -511,8 +511,8 @@ def _find(engine: Interpreter, reference: str) -> Value:
     name, _, attribute = reference.partition(":")
     info = engine.project.module(name)
     if info is None:
-        candidates = [m for m in engine.project.modules.values() if m.name == name or m.name.endswith("." + name)]
-        info = candidates[0] if candidates else None
+        modules = in_order(engine.project.modules.values())
+        info = next((m for m in modules if f".{m.name}".endswith(f".{name}")), None)
     if info is None:
         return UNKNOWN
     v: Value = UNKNOWN

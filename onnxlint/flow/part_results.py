@@ -135,16 +135,10 @@ def _shift(moves: Moves, path: str, line: int) -> int:
 
 
 def merged(groups: Iterable[Sequence[Observation]]) -> tuple[Observation, ...]:
-    """The observations of all parts: of one kind at one place one, for each exporter that one of them has."""
+    """The observations of all parts, those of one kind at one place as one."""
     found: dict[tuple[Any, ...], Observation] = {}
     for group in groups:
         for observation in group:
-            told_by = (getattr(observation, name, None) for name in ("how", "hazard", "op", "name"))
-            key = (type(observation), observation.span, *told_by)
-            known = found.get(key)
-            if known is None or (known.outside and not observation.outside):
-                found[key] = observation
-            else:
-                o = observation
-                found[key] = known.widened(o.exporters, o.doubt, known.certain, o.outside)
+            before = found.get(observation.key)
+            found[observation.key] = observation if before is None else before.and_also(observation)
     return tuple(found.values())

@@ -251,7 +251,7 @@ class Project:
             if path not in self.late:  # what is found must not depend on what was looked for before
                 self._tops.add(name.partition(".")[0])
                 if root not in self._roots:
-                    self._roots.append(root)
+                    self._roots = sorted([*self._roots, root])  # the first that has a module has it for all
         return self.modules[path]
 
     def record(self, reads: Reads | None) -> None:

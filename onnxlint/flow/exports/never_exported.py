@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from onnxlint.flow.state.protocols import Engine, Running
+from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import Function, Instance, Layer, Tensor
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -42,9 +42,9 @@ def replaced(engine: Engine, forward: FunctionUnit) -> bool:
     return any(isinstance(v, Function) and ".forward =" in v.unit.text for v in found)
 
 
-def in_a_loss(frames: Sequence[Running]) -> bool:
-    """True while a function runs that computes a loss, by its name or that of its class."""
-    return any(f.unit is not None and _NAMES_A_LOSS.search(f.unit.qualname) for f in frames)
+def is_a_loss(unit: FunctionUnit) -> bool:
+    """True for a function that computes a loss, by its name or that of its class."""
+    return _NAMES_A_LOSS.search(unit.qualname) is not None
 
 
 def _beside_the_model(engine: Engine, cls: ClassInfo) -> bool:

@@ -102,11 +102,11 @@ class Targets(Expressions):
     def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
-        if self.engine.context.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
-            self.engine.is_emptied(target.attr)
         if not isinstance(owner, Instance):
             outside_state.on_class(self, target)
-        if isinstance(owner, Instance):
+        else:
+            if self.engine.context.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
+                self.engine.is_emptied(owner.object, target.attr)
             if not augmented:
                 self.engine.state_write(self, target, v, augmented=False)
             self.engine.set_attribute(owner.object, target.attr, v)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow.exports.never_exported import in_a_loss, replaced
 from onnxlint.flow.lowering import unexportable_calls
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.state import liveness, observations
@@ -44,7 +44,7 @@ _WORD = re.compile(r"\w+")
 class Emitter(Located, Engine):
     """Collects observations. They count only while traced code runs: a forward and what it reaches."""
 
-    emptied: set[str]
+    emptied: set[tuple[Object, str]]
     renewed: set[tuple[Object, str]]
     observations: dict[tuple[Any, ...], Observation]
     reads: Attributes
@@ -82,45 +82,36 @@ class Emitter(Located, Engine):
 
         `doubt` says why it is not sure, where it is not.
         """
-        if not (self.context.tracing or always) or self.context.silent or in_a_loss(self.frames):
+        where = self.context
+        if not (where.tracing or always) or where.silent:
             return
         place = at if isinstance(at, Place) else self.place(at)
         doubt = "" if sure else doubt
-        if self.context.asked and doubt != "guess":
+        if where.asked and doubt != "guess":
             doubt = "flag"
-        outside = self.context.outside
-        mask = exporters if exporters is not None else self.context.exporters
-        key = (observation, place.span, fields.get("how"), fields.get("hazard"), fields.get("op"), fields.get("name"))
-        before = self.observations.get(key)
-        if before is not None and (outside or not before.outside):
-            widened = before.widened(mask, doubt, before.certain or self._certain(), outside)
-            if widened is not before:
-                self.changes += 1
-                self.observations[key] = widened
-            return
-        self.changes += 1
-        steps = trace.steps() if trace is not None else ()
-        known = {} if about is None else {"": describe(about)}
-        if self.frames and self.frames[-1].symbol == place.symbol:
-            known |= known_names(self._names_at(place))
-        self.observations[key] = observation(
+        made = observation(
             span=place.span,
             text=place.text,
             symbol=place.symbol,
-            trace=steps,
             sure=not doubt,
             doubt=doubt,
-            outside=outside,
-            exporters=mask,
+            outside=where.outside,
+            exporters=exporters if exporters is not None else where.exporters,
             statement=place.line,
-            known=known,
-            certain=self._certain(),
+            certain=not where.by_size and not where.replaced,
             **fields,
         )
-
-    def _certain(self) -> bool:
-        """False in an arm that a size chooses, and in a forward that a decorator of its class may replace."""
-        return not self.context.by_size and not any(f.unit is not None and replaced(self, f.unit) for f in self.frames)
+        before = self.observations.get(made.key)
+        merged = made if before is None else before.and_also(made)
+        if merged == before:
+            return
+        self.changes += 1
+        if before is None or made.rank < before.rank:
+            known = {} if about is None else {"": describe(about)}
+            if self.frames and self.frames[-1].symbol == place.symbol:
+                known |= known_names(self._names_at(place))
+            merged = replace(merged, trace=trace.steps() if trace is not None else (), known=known)
+        self.observations[made.key] = merged
 
     def _names_at(self, place: Place) -> Mapping[str, Value]:
         """The variables of the frame; of very many only those that the place speaks of."""
@@ -286,7 +277,10 @@ class Emitter(Located, Engine):
         number = as_int(sizes[0]) if sizes else None
         if t.source == "made" and number != self.context.example_batch:
             return
-        if t.source == "input" or number is None or number <= 1 or len(sizes) < 2 or not self.context.batches:
+        if t.source == "input" or number is None or number <= 1 or len(sizes) < 2:
+            return
+        declared = self.context.axes.declared
+        if declared is not None and 0 not in dict(declared):
             return
         if self.context.example_batch in (None, number) and (
             t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1
@@ -406,9 +400,9 @@ class Emitter(Located, Engine):
         """Forward assigns a global variable."""
         self.emit(observations.StateWrite, target, v.trace, name=target.id, kind="global")
 
-    def is_emptied(self, name: str) -> None:
-        """Forward sets `self.name` to None in a method for that."""
-        self.emptied.add(name)
+    def is_emptied(self, obj: Object, name: str) -> None:
+        """Forward sets an attribute of a module to None in a method for that."""
+        self.emptied.add((obj, name))
 
     def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
@@ -418,8 +412,7 @@ class Emitter(Located, Engine):
         if not isinstance(owner, Instance) or not owner.object.cls.is_module():
             return
         name = target.attr
-        self.stated.add(name)
-        if name in self.emptied:
+        if (owner.object, name) in self.emptied:
             return  # forward empties it before: nothing is left of an earlier run
         if augmented and (owner.object, name) in self.renewed:
             return

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from onnxlint.base.records import EXPORTERS, described
-from onnxlint.flow.exports import export_calls
+from onnxlint.flow.exports import export_calls, never_exported
 from onnxlint.flow.interpreter import attribute_access, indexing, library_calls, method_calls
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.instances import Objects
@@ -122,8 +122,7 @@ class Interpreter(Objects):
         self.reads = Attributes()
         self.debug = debug  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
-        self.stated: set[str] = set()  # attributes of modules that forward assigns
-        self.emptied: set[str] = set()  # attributes that forward clears by a method for that
+        self.emptied: set[tuple[Object, str]] = set()  # attributes that forward clears by a method for that
         self.renewed: set[tuple[Object, str]] = set()  # attributes that each run of forward sets before it counts on
         self.fixed: dict[str, str] = {}
         self.instances: dict[Any, Object] = {}
@@ -135,7 +134,7 @@ class Interpreter(Objects):
         self.last_train: Place | None = None
         self._globals: dict[_Name, Value] = {}
         self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
-        self._summaries: dict[tuple[Hashable, bool, bool], dict[Any, Value]] = {}
+        self._summaries: dict[tuple[Hashable, bool, bool, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self.habits = Habits()
@@ -173,7 +172,7 @@ class Interpreter(Objects):
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
         key: Any = None
         if fn.scope is None:
-            key = _Call((unit.key, tuple(scope.values()), at.axes, at.exporters, at.tracing))
+            key = _Call((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
             recalled = self._recalled(unit, key)
             if recalled is not None:
                 return recalled
@@ -205,17 +204,18 @@ class Interpreter(Objects):
             self._running.pop(key, None)
             self._recursive.discard(key)
         if key is not None:
-            self._summaries[unit.key, at.asked, at.silent][key] = result
+            self._summaries[unit.key, at.asked, at.silent, at.replaced][key] = result
             if not at.tracing:
                 self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result
 
     def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
         """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
-        result = self._summaries.setdefault((unit.key, False, False), {}).get(key)
+        at = self.context
+        result = self._summaries.setdefault((unit.key, False, False, False), {}).get(key)
         if result is not None:  # all that there is to tell
             return result
-        summaries = self._summaries.setdefault((unit.key, self.context.asked, self.context.silent), {})
+        summaries = self._summaries.setdefault((unit.key, at.asked, at.silent, at.replaced), {})
         result = summaries.get(key)
         if result is not None:
             return result
@@ -224,7 +224,7 @@ class Interpreter(Objects):
             return self._running[key]
         if len(self.frames) >= DEPTH:
             return UNKNOWN
-        if len(summaries) < (CONTEXTS if self.context.tracing else 8 * CONTEXTS):
+        if len(summaries) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
             return None
         alike = [result for other, result in summaries.items() if other.flags == key.flags]
         joined = join_returns(alike or list(summaries.values())) or UNKNOWN
@@ -256,10 +256,12 @@ class Interpreter(Objects):
 
     def execute(self, frame: Frame, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in a frame of their own; True if control cannot reach the end."""
-        depth = len(self.frames)
+        depth, at, unit = len(self.frames), self.context, frame.unit
+        replaced = unit is not None and never_exported.replaced(self, unit)
+        silent = at.silent or (unit is not None and never_exported.is_a_loss(unit))
         self.frames.append(frame)
         try:
-            with self.within(**_IN_NOTHING):
+            with self.within(silent=silent, replaced=at.replaced or replaced, **_IN_NOTHING):
                 return frame.block(statements)
         finally:
             del self.frames[depth:]

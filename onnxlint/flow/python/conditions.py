@@ -17,6 +17,7 @@ from onnxlint.flow.values.domain import (
     Config,
     Const,
     Dim,
+    Instance,
     Tensor,
     Truth,
     Unknown,
@@ -272,14 +273,17 @@ class Conditions(Arithmetic):
     def awaits_state(self, test: ast.expr) -> bool:
         """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        owner = self.bound.object.cls if isinstance(self.bound, Instance) else self.owner
         unit = self.owner.find_method("__init__") if self.owner is not None else None
-        return unit is not None and any(
+        if owner is None or unit is None:
+            return False
+        return any(
             isinstance(part, ast.Compare)
             and isinstance(part.ops[0], ast.IsNot)
             and _is_none_literal(part.comparators)
             and isinstance(part.left, ast.Attribute)
-            and part.left.attr in self.engine.stated
             and f"self.{part.left.attr} = None" in unit.text
+            and part.left.attr in self.engine.reads.written_by_forward(owner)
             for part in parts
         )
 

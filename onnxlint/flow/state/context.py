@@ -18,15 +18,15 @@ class Context:
     opset: int = 18
     tracing: bool = False
     testing: bool = False  # the expression is a condition
-    silent: bool = False  # in an arm that a fresh model does not take
+    silent: bool = False  # in an arm that a fresh model does not take, or in a loss
     asked: bool = False  # a flag was turned on, on the way here, that is off by default
     outside: str = ""  # why no export comes through what runs
+    replaced: bool = False  # in a forward that a decorator of its class may replace
     by_size: bool = False  # in an arm of this function that a size chooses
     looping: int = 0  # loops of this function around the statement
     over_modules: bool = False  # what a loop that turns once for each module runs over is being evaluated
     outermost: bool = False  # what runs first is a model that nothing else in the project holds
     switching: bool = False  # what runs first is an overridden `eval()` or `train()`
-    batches: bool = True  # the first axis may be dynamic
     example_batch: int | None = None
     describing: int = 0  # how deep in annotations of records
     aliases: frozenset[tuple[str, str]] = frozenset()  # those of types that are being followed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from onnxlint.base.records import EXPORTERS, Outcome, Span, Step
@@ -36,15 +36,29 @@ class Observation:
     doubt: str = ""
     outside: str = ""
 
-    def widened(self, exporters: tuple[str, ...], doubt: str, certain: bool, outside: str) -> Observation:
-        """This observation after it was made once more; what runs outside of every export adds nothing to the rest."""
-        if outside and not self.outside:
-            return self
-        exporters = tuple(e for e in EXPORTERS if e in self.exporters or e in exporters)
-        doubt, certain = min(self.doubt, doubt, key=DOUBTS.index), self.certain or certain
-        if (exporters, doubt, certain) == (self.exporters, self.doubt, self.certain):
-            return self
-        return replace(self, sure=not doubt, doubt=doubt, exporters=exporters, certain=certain)
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it from the other observations of a run."""
+        return type(self), self.span, *(getattr(self, name, None) for name in ("how", "hazard", "op", "name"))
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """The least of those with one key stands for all: exported ones first, then sure ones, then by its fields."""
+        return self.outside, DOUBTS.index(self.doubt), *(str(getattr(self, f.name)) for f in fields(self)[_COMMON:])
+
+    def and_also(self, other: Observation) -> Observation:
+        """Both as one observation, whichever came first; what runs outside of every export adds nothing to the rest."""
+        one = other if other.rank < self.rank else self
+        if bool(self.outside) != bool(other.outside):
+            return one
+        exporters = tuple(e for e in EXPORTERS if e in self.exporters or e in other.exporters)
+        doubt, certain = min(self.doubt, other.doubt, key=DOUBTS.index), self.certain or other.certain
+        if (one.doubt, one.certain, one.exporters) == (doubt, certain, exporters):
+            return one
+        return replace(one, sure=not doubt, doubt=doubt, certain=certain, exporters=exporters)
+
+
+_COMMON = len(fields(Observation))
 
 
 @dataclass(frozen=True, slots=True)

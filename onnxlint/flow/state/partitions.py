@@ -51,14 +51,19 @@ def name_of(definition: ClassInfo | FunctionUnit) -> str:
     return f"{definition.module.source.path}:{definition.qualname}"
 
 
+def in_order(modules: Iterable[ModuleInfo]) -> list[ModuleInfo]:
+    """Modules by their paths: in whatever order files are named, their entry points run in one."""
+    return sorted(modules, key=lambda m: m.source.path.as_posix())
+
+
 def partition(modules: Sequence[ModuleInfo]) -> Iterator[tuple[ModuleInfo, ...]]:
-    """Group modules, in the order of their paths, so that adding or removing a file leaves most groups as they were."""
+    """Group modules in the order of their paths, so that adding or removing a file leaves most groups as they were."""
     if len(modules) <= WHOLE:
         yield tuple(modules)
         return
     top = _common([m.source.path for m in modules])
     group: list[ModuleInfo] = []
-    for info in sorted(modules, key=lambda m: m.source.path.as_posix()):
+    for info in modules:
         starts = zlib.crc32(info.source.path.relative_to(top).as_posix().encode()) % ONE_IN == 0
         if len(group) >= MOST or (len(group) >= LEAST and starts):
             yield tuple(group)

@@ -12,6 +12,7 @@ from onnxlint.flow.state.candidates import Candidate
 from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.observations import Observation
+from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values.domain import (
     Extent,
@@ -46,7 +47,7 @@ class Engine(Protocol):
     budget: Budget
     habits: Habits
     changes: int
-    stated: set[str]
+    reads: Attributes
     reached: dict[Hashable, FunctionUnit]
     instances: dict[Any, Object]
     factories: dict[int, str]
@@ -88,7 +89,7 @@ class Engine(Protocol):
     def item_written(self, frame: Running, t: Tensor, target: ast.Subscript) -> None: ...
     def global_write(self, target: ast.Name, v: Value) -> None: ...
     def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None: ...
-    def is_emptied(self, name: str) -> None: ...
+    def is_emptied(self, obj: Object, name: str) -> None: ...
     def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value: ...
     def call(self, node: ast.Call) -> Value: ...
     def call_function(

@@ -10,17 +10,19 @@ from onnxlint.project.classes import ClassInfo, FunctionUnit
 _READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
 _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
 _MENTIONED = re.compile(r"self\.(\w++)")
+_WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 
 
 class Attributes:
     """What is read of `self`, looked up once for each method and class."""
 
-    __slots__ = ("_of_class", "_of_method")
+    __slots__ = ("_by_forward", "_of_class", "_of_method")
 
     def __init__(self) -> None:
         self._of_method: dict[Hashable, dict[str, int]] = {}
         self._of_class: dict[ClassInfo, frozenset[str]] = {}
+        self._by_forward: dict[ClassInfo, frozenset[str]] = {}
 
     def first_read(self, unit: FunctionUnit, name: str) -> int | None:
         """The first line of a method that reads an attribute; None where none does."""
@@ -51,6 +53,20 @@ class Attributes:
             if first is not None and first <= line:
                 return True
         return False
+
+    def written_by_forward(self, cls: ClassInfo) -> frozenset[str]:
+        """The attributes that forward assigns, or a method that it mentions, or one that such a method mentions."""
+        known = self._by_forward.get(cls)
+        if known is None:
+            methods = {name: unit for c in reversed(cls.mro()) for name, unit in c.methods.items()}
+            names, texts = ["forward"], []
+            while names:
+                unit = methods.pop(names.pop(), None)
+                if unit is not None:
+                    texts.append(unit.text)
+                    names += _MENTIONED.findall(unit.text)
+            known = self._by_forward[cls] = frozenset(n for text in texts for n in _WRITTEN.findall(text))
+        return known
 
     def _readers(self, cls: ClassInfo, name: str) -> set[str]:
         """The methods in which the attribute is read, and those that mention one of these."""
