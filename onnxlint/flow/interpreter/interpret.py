@@ -19,7 +19,7 @@ from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import call_arguments, implicit_calls, name_lookup
 from onnxlint.flow.python.entry_parameters import entry_value
 from onnxlint.flow.state import observations
-from onnxlint.flow.state.budget import Budget
+from onnxlint.flow.state.budget import Budget, Exhausted
 from onnxlint.flow.state.candidates import Candidate, required
 from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
@@ -97,6 +97,13 @@ class _Call:
         return isinstance(other, _Call) and self._hash == other._hash and self.parts == other.parts
 
 
+def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that trace through a function: a scripted one keeps its control flow in TorchScript's trace."""
+    if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
+        return tuple(e for e in exporters if e != "torchscript")
+    return exporters
+
+
 class Interpreter(Objects):
     """One run over a project. `observations` is what it saw."""
 
@@ -165,6 +172,7 @@ class Interpreter(Objects):
     def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit, at = fn.unit, self.context
+        first = unit.key not in self.reached
         self.reach(unit)
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return CONFIG
@@ -187,27 +195,35 @@ class Interpreter(Objects):
                 return habit.result
         self.budget.spend(1)
         changes, written = self.changes, len(self.writes)
-        exporters = at.exporters
-        if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
-            # A scripted function keeps its control flow in TorchScript's trace.
-            exporters = tuple(e for e in exporters if e != "torchscript")
-        self._running[key] = UNKNOWN
         try:
-            with self.within(exporters=exporters):
-                result = self.run(unit, Scope(dict(scope), fn.scope), fn.bound)
-                if key in self._recursive and result != UNKNOWN:
-                    self._running[key] = result
-                    result = join(result, self.run(unit, Scope(scope, fn.scope), fn.bound))
-                if at.tracing and any(d.partition(".")[0] not in LIBRARIES for d in unit.decorators):
-                    result = implicit_calls.decorated(self, fn, args, kwargs, result)
-        finally:
-            self._running.pop(key, None)
-            self._recursive.discard(key)
+            with self.within(exporters=_exporters_of(unit, at.exporters)):
+                result = self._run_anew(fn, scope, args, kwargs, key)
+        except Exhausted:
+            if first:  # what it does past here is seen by nobody yet
+                self.reached.pop(unit.key, None)
+            raise
         if key is not None:
             self._summaries[unit.key, at.asked, at.silent, at.replaced][key] = result
             if not at.tracing:
                 self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result
+
+    def _run_anew(
+        self, fn: Function, scope: dict[str, Value], args: list[Value], kwargs: dict[str, Value], key: _Call | None
+    ) -> Value:
+        """Run a function with its decorators; one that calls itself twice, as then something is known of its result."""
+        self._running[key] = UNKNOWN
+        try:
+            result = self.run(fn.unit, Scope(dict(scope), fn.scope), fn.bound)
+            if key in self._recursive and result != UNKNOWN:
+                self._running[key] = result
+                result = join(result, self.run(fn.unit, Scope(scope, fn.scope), fn.bound))
+            if self.context.tracing and any(d.partition(".")[0] not in LIBRARIES for d in fn.unit.decorators):
+                result = implicit_calls.decorated(self, fn, args, kwargs, result)
+            return result
+        finally:
+            self._running.pop(key, None)
+            self._recursive.discard(key)
 
     def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
         """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""

@@ -44,7 +44,8 @@ class Observation:
     @property
     def rank(self) -> tuple[Any, ...]:
         """The least of those with one key stands for all: exported ones first, then sure ones, then by its fields."""
-        return self.outside, DOUBTS.index(self.doubt), *(str(getattr(self, f.name)) for f in fields(self)[_COMMON:])
+        own = (getattr(self, f.name) for f in fields(self)[_COMMON:])
+        return self.outside, DOUBTS.index(self.doubt), *map(_ordered, own)
 
     def and_also(self, other: Observation) -> Observation:
         """Both as one observation, whichever came first; what runs outside of every export adds nothing to the rest."""
@@ -59,6 +60,11 @@ class Observation:
 
 
 _COMMON = len(fields(Observation))
+
+
+def _ordered(v: Any) -> str:
+    """A field's value in the order of ranks: one that tells nothing comes last."""
+    return "~" if v is None or v == "" else str(v)
 
 
 @dataclass(frozen=True, slots=True)
