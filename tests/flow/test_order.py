@@ -256,12 +256,24 @@ def test_steps_that_run_out_anywhere_cost_nobody_else_an_observation(
     assert {key: some[key] for key in same} == {key: none[key] for key in same}
 
 
-def test_facts_at_one_place_are_the_same_one_whichever_comes_first() -> None:
+def test_observations_at_one_place_are_the_same_one_whichever_comes_first() -> None:
     span = Span("a.py", 1, 1, 1, 9)
-    values = itertools.product((True, False), ("data", "dim"), ("", "equal"), (("dynamo",), ("torchscript",)))
+    values = itertools.product(
+        ("", "flag"), ("data", "dim"), ("", "equal"), (("dynamo",), ("torchscript",)), ("", "no export comes here")
+    )
     observations = [
-        Branch(span, "x > y", "f", sure=sure, reads=reads, form=form, exporters=exporters)
-        for sure, reads, form, exporters in values
+        Branch(
+            span,
+            "x > y",
+            "f",
+            sure=not doubt,
+            doubt=doubt,
+            outside=outside,
+            reads=reads,
+            form=form,
+            exporters=exporters,
+        )
+        for doubt, reads, form, exporters, outside in values
     ]
     for a, b, c in itertools.product(observations, repeat=3):
         assert a.and_also(b) == b.and_also(a)
