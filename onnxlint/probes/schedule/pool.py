@@ -31,7 +31,7 @@ _HOME = str(Path(onnxlint.__file__).parent.parent)
 # `-P` and this order: nothing in the working directory, or beside onnxlint, may stand in for a module of Python's own.
 _START = (
     "import sys; home = sys.argv[2]; sys.path.insert(0, home); import onnxlint.probes; sys.path.remove(home); "
-    "home in sys.path or sys.path.append(home); from onnxlint.probes import forkserver; forkserver.main()"
+    "home in sys.path or sys.path.append(home); from onnxlint.probes.process.forkserver import main; main()"
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from probing import FOLDER
-from test_search import marked, probe
+from test_branch_search import marked, probe
 
 from onnxlint.base.records import Cause
 from onnxlint.probes.process.worker import run_probe

@@ -11,7 +11,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-HOME = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 OURS = sys.modules["sitecustomize"]
 
 sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
