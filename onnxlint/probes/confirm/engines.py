@@ -156,14 +156,14 @@ class OpenVino(Engine):
 
 def engines(names: Sequence[str]) -> tuple[list[Engine], list[str]]:
     """The runtimes of these names, and for each that is not there why."""
-    found: list[Engine] = []
+    available: list[Engine] = []
     faults = []
     for name in dict.fromkeys(names):
         try:
-            found.append(_engine(name))
+            available.append(_engine(name))
         except Unavailable as fault:
             faults.append(str(fault))
-    return found, faults
+    return available, faults
 
 
 def _engine(name: str) -> Engine:
@@ -222,5 +222,5 @@ def short(error: BaseException) -> str:
 
 def _of_openvino(error: BaseException) -> str:
     """OpenVINO's message without the lines that name places in its own source."""
-    told = _PLACES.sub("", text_of(error))
-    return short(RuntimeError(told)) if told.strip() else short(error)
+    message = _PLACES.sub("", text_of(error))
+    return short(RuntimeError(message)) if message.strip() else short(error)

@@ -53,14 +53,14 @@ class Trial:
         """Whether the export and eager disagree here."""
         return self.result is not Result.AGREES
 
-    def told(self) -> Tried:
+    def record(self) -> Tried:
         """What a report says of it."""
         named = self.setup is not None and self.setup.engine.name != ONNX_RUNTIME
         runtime = self.setup.engine.title if self.setup is not None and named else ""
         gap = self.difference
         if gap is None:
-            known = self.noise
-            error, output = (known.max_abs, known.output) if known is not None else (None, None)
+            noise = self.noise
+            error, output = (noise.max_abs, noise.output) if noise is not None else (None, None)
             return Tried(self.run.label, self.result.value, error, None, output, runtime)
         return Tried(self.run.label, self.result.value, gap.max_abs, gap.allowed, gap.output, runtime)
 
@@ -118,13 +118,13 @@ class Confirmation:
         """The same, with those counted as agreeing."""
         return self._without(self.alone)
 
-    def otherwise_than(self, known: Trial) -> Confirmation:
+    def otherwise_than(self, other: Trial) -> Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
-        return self._without([trial for trial in self.failing if not trial.tells_more_than(known)])
+        return self._without([trial for trial in self.failing if not trial.tells_more_than(other)])
 
     def tried(self) -> tuple[Tried, ...]:
         """The trials as records."""
-        return tuple(trial.told() for trial in self.trials)
+        return tuple(trial.record() for trial in self.trials)
 
     def _without(self, trials: list[Trial]) -> Confirmation:
         return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
@@ -132,25 +132,27 @@ class Confirmation:
 
 def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine] = (ORT,)) -> Confirmation:
     """Check, load and run an exported file. Nothing that it does is raised."""
-    found = Confirmation(export)
+    confirmation = Confirmation(export)
     assert export.path is not None
     try:
         runtime = Runtime(export.path, engines)
-        found.runtime = runtime
+        confirmation.runtime = runtime
         runtime.check()
-        _look_at_inputs(eager, found, runtime)
+        _look_at_inputs(eager, confirmation, runtime)
         feeds = runtime.feeds(export.inputs, {**export.constants, **eager.base.leaves})
     except RuntimeRefused as refused:
-        found.refusal = str(refused)
-        return found
-    plain = [answer for engine in engines if (answer := _first_run(probe, eager, found, engine, feeds)) is not None]
-    if eager.random or found.random or not plain:
-        return found
-    first, pace = timed(lambda: trial(probe, eager, found, eager.base))
-    found.trials.append(first)
+        confirmation.refusal = str(refused)
+        return confirmation
+    plain = [
+        answer for engine in engines if (answer := _first_run(probe, eager, confirmation, engine, feeds)) is not None
+    ]
+    if eager.random or confirmation.random or not plain:
+        return confirmation
+    first, pace = timed(lambda: trial(probe, eager, confirmation, eager.base))
+    confirmation.trials.append(first)
     count = eager.costs.affordable(len(eager.runs), pace, f"the {export.exporter} export")
     for run in eager.runs if count == len(eager.runs) else telling(eager.runs, count):
-        found.trials.append(trial(probe, eager, found, run))
+        confirmation.trials.append(trial(probe, eager, confirmation, run))
     if eager.stateful:
         second = Run(
             "example, second call",
@@ -161,17 +163,17 @@ def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine
             eager.second,
             eager.base.leaves,
         )
-        found.trials.append(_compare(probe, eager, found, second, plain[0], runtime.setups[-1], calls=2))
-    if not found.failing:
-        found.trials += _vanished_trials(probe, eager, found)
-    return found
+        confirmation.trials.append(_compare(probe, eager, confirmation, second, plain[0], runtime.setups[-1], calls=2))
+    if not confirmation.failing:
+        confirmation.trials += _vanished_trials(probe, eager, confirmation)
+    return confirmation
 
 
 def _first_run(
-    probe: Probe, eager: Eager, found: Confirmation, engine: Engine, feeds: Mapping[str, Any]
+    probe: Probe, eager: Eager, confirmation: Confirmation, engine: Engine, feeds: Mapping[str, Any]
 ) -> list[Any] | None:
     """The answer of one engine to the example; None if it refuses, and then it is not tried further."""
-    runtime = found.runtime
+    runtime = confirmation.runtime
     assert runtime is not None
     setups = [setup for setup in runtime.setups if setup.engine is engine]
     try:
@@ -180,11 +182,13 @@ def _first_run(
             answers = runtime.run(feeds, setup)
         again = runtime.run(feeds, last)
     except RuntimeRefused as refused:
-        if found.refusing is None:
-            found.refusal, found.refusing = str(refused), last
+        if confirmation.refusing is None:
+            confirmation.refusal, confirmation.refusing = str(refused), last
         runtime.engines.remove(engine)
         return None
-    found.random |= not numerics.plainly_equal(answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager))
+    confirmation.random |= not numerics.plainly_equal(
+        answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager)
+    )
     return answers
 
 
@@ -197,10 +201,10 @@ def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return run.args, run.kwargs
 
 
-def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None:
-    export = found.export
+def _look_at_inputs(eager: Eager, confirmation: Confirmation, runtime: Runtime) -> None:
+    export = confirmation.export
     kept = {export.inputs.get(name, name) for name in runtime.inputs}
-    found.vanished = [
+    confirmation.vanished = [
         name
         for name, leaf in eager.base.leaves.items()
         if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in kept
@@ -208,21 +212,23 @@ def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None
     for name, axes in eager.example.dynamic.items():
         for axis, dim in axes.items():
             if runtime.constant_dims(export.inputs, name, axis):
-                found.constant.append((name, axis, dim))
+                confirmation.constant.append((name, axis, dim))
 
 
-def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
+def trial(probe: Probe, eager: Eager, confirmation: Confirmation, run: Run) -> Trial:
     """The input in every session; the first disagreement counts."""
-    assert found.runtime is not None
+    assert confirmation.runtime is not None
     tried = Trial(run, Result.AGREES)
     noise: list[numerics.Difference] = []
-    for setup in found.runtime.setups:
+    for setup in confirmation.runtime.setups:
         try:
-            feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
-            answers = found.runtime.run(feeds, setup)
+            feeds = confirmation.runtime.feeds(
+                confirmation.export.inputs, {**confirmation.export.constants, **run.leaves}
+            )
+            answers = confirmation.runtime.run(feeds, setup)
         except RuntimeRefused as refused:
             return Trial(run, Result.REFUSED, setup, message=str(refused))
-        tried = _compare(probe, eager, found, run, answers, setup)
+        tried = _compare(probe, eager, confirmation, run, answers, setup)
         if tried.fails:
             return tried
         noise += [tried.noise] if tried.noise is not None else []
@@ -230,7 +236,7 @@ def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
 
 
 def _compare(
-    probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
+    probe: Probe, eager: Eager, confirmation: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
 ) -> Trial:
     bounds = bounds_of(probe, eager)
     wanted = expected(len(answers), run)
@@ -273,10 +279,10 @@ def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
     return False
 
 
-def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Trial]:
+def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Trial]:
     """For every input that the graph lost: does eager's answer depend on it? Then the export is wrong there."""
     trials = []
-    for name in found.vanished:
+    for name in confirmation.vanished:
         other = next(
             (r for r in eager.runs if r.kind == "values" and differs(r.leaves.get(name), eager.base.leaves[name])), None
         )
@@ -286,7 +292,7 @@ def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Tr
         variation = Variation(f"example with `{name}` of {other.label}", args, kwargs, dict(eager.base.sizes))
         run = execute(eager.inference(), eager.example, variation, probe.root)
         if run.observation.error is None:
-            trials.append(trial(probe, eager, found, run))
+            trials.append(trial(probe, eager, confirmation, run))
     return trials
 
 

@@ -31,12 +31,12 @@ class Copy:
     transposed: bool
 
 
-def copied(probe: Probe, found: Confirmation) -> list[Evidence]:
+def copied(probe: Probe, confirmation: Confirmation) -> list[Evidence]:
     """The lines that use a second copy of a weight, where the copies are worth a word."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    model, total = found.runtime.model, weight_bytes(found.runtime.model)
-    copies = list(copies_of(model, found.runtime.path.parent))
+    model, total = confirmation.runtime.model, weight_bytes(confirmation.runtime.model)
+    copies = list(copies_of(model, confirmation.runtime.path.parent))
     if sum(copy.size for copy in copies) < SHARE * total:
         return []
     evidence = []
@@ -46,7 +46,7 @@ def copied(probe: Probe, found: Confirmation) -> list[Evidence]:
             f"the file holds `{copy.original}` {how} as `{copy.name}`: {human(copy.size)} of {human(total)} of weights"
         )
         frames = _user(model, copy.name, probe.root)
-        exporter = found.export.exporter
+        exporter = confirmation.export.exporter
         evidence.append(Evidence(probe.name, exporter, Cause.WEIGHTS, Outcome.OK, frames, detail, "example"))
     return evidence
 
@@ -78,16 +78,16 @@ def _is_made_up(name: str) -> bool:
     return name.startswith(("onnx::", "val_"))
 
 
-def too_large(found: Confirmation, name: str) -> str:
+def too_large(confirmation: Confirmation, name: str) -> str:
     """What to know of a file whose weights are in others beside it, since one cannot hold them; empty for others."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return ""
-    total = weight_bytes(found.runtime.model)
+    total = weight_bytes(confirmation.runtime.model)
     if total <= _MOST:
         return ""
-    files = _files(found.runtime.model.graph.initializer)
+    files = _files(confirmation.runtime.model.graph.initializer)
     return (
-        f"{name}, {found.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file holds: "
+        f"{name}, {confirmation.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file holds: "
         f"they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
     )
 

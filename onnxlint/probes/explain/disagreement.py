@@ -45,42 +45,42 @@ class _TooSlow(BaseException):
 class _Answers:
     """What each side answered; `refused` says why one did not, `unknown` why one could not be asked."""
 
-    given: dict[str, list[Any]] = field(default_factory=dict)
+    outputs: dict[str, list[Any]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
 
 
 def sides(
-    probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None, *, branches: bool = False
+    probe: Probe, eager: Eager, confirmation: Confirmation, trial: Trial | None, *, branches: bool = False
 ) -> Sides | None:
     """Who agrees with whom on the input of a trial, or on the example, where the file was refused.
 
     `branches` tells that the model is known to take another branch while it is exported than in PyTorch.
     None where nobody disagrees when asked again, or where the question means nothing.
     """
-    runtime = found.runtime
-    if runtime is None or (trial is not None and trial.calls != 1) or eager.random or found.random:
+    runtime = confirmation.runtime
+    if runtime is None or (trial is not None and trial.calls != 1) or eager.random or confirmation.random:
         return None
-    stages.stage(f"asking every side of the {found.export.exporter} export for its answer")
+    stages.stage(f"asking every side of the {confirmation.export.exporter} export for its answer")
     run = eager.base if trial is None else trial.run
     answers = _Answers({PYTORCH: list(run.outputs)})
     try:
-        feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
+        feeds = runtime.feeds(confirmation.export.inputs, {**confirmation.export.constants, **run.leaves})
     except RuntimeRefused:
         return None  # an input that the arguments do not have: no side could be asked
-    _captured(eager, found.export, run, answers)
-    setups = _runtimes(found, feeds, answers)
+    _captured(eager, confirmation.export, run, answers)
+    setups = _runtimes(confirmation, feeds, answers)
     _reference(runtime, feeds, answers, eager.costs.left(_SECONDS, _SHARE))
     groups = _groups(answers, run, _same_as(probe, eager, run))
     mine = groups[0]
     if not any(setup.title not in mine for setup in setups):
         return None
     case = _Case(
-        found.export.exporter,
+        confirmation.export.exporter,
         on_example=run is eager.base,
         mutates=bool(eager.mutated),
         branches=branches,
-        fixed=found.fixed(eager.base, run),
+        fixed=confirmation.fixed(eager.base, run),
         loads=trial is not None,
     )
     fault, advice = _judge(case, answers, mine, setups)
@@ -104,7 +104,7 @@ def _same_as(probe: Probe, eager: Eager, run: Run) -> Same:
 def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], ...]:
     """The sides with the same answer together, PyTorch's first."""
     groups: list[tuple[Sequence[torch.Tensor], list[str]]] = [(run.outputs, [PYTORCH])]
-    for side, answer in answers.given.items():
+    for side, answer in answers.outputs.items():
         if side == PYTORCH:
             continue
         home = next((names for one, names in groups if same(answer, _fitting(answer, one, run))), None)
@@ -145,22 +145,22 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
                 answers.unknown[side] = f"torch.jit.trace does not take the model alone: {first_line(error)}"
                 return
         try:
-            answers.given[side] = numerics.tensors(captured(*args, **kwargs))
+            answers.outputs[side] = numerics.tensors(captured(*args, **kwargs))
         except Exception as error:  # noqa: BLE001 - a guard, a size: it is an answer
             answers.refused[side] = first_line(error)
 
 
-def _runtimes(found: Confirmation, feeds: Mapping[str, Any], answers: _Answers) -> list[Setup]:
+def _runtimes(confirmation: Confirmation, feeds: Mapping[str, Any], answers: _Answers) -> list[Setup]:
     """Every runtime that was asked for, and ONNX Runtime on the CPU in any case: a witness more."""
-    runtime = found.runtime
+    runtime = confirmation.runtime
     assert runtime is not None
-    every = [*runtime.engines, *([found.refusing.engine] if found.refusing is not None else [])]
+    every = [*runtime.engines, *([confirmation.refusing.engine] if confirmation.refusing is not None else [])]
     if all(engine.name != ORT.name for engine in every):
         every.append(ORT)
     asked = Runtime(runtime.path, every)
     for setup in asked.setups:
         try:
-            answers.given[setup.title] = asked.run(feeds, setup)
+            answers.outputs[setup.title] = asked.run(feeds, setup)
         except RuntimeRefused as refused:
             answers.refused[setup.title] = str(refused)
     return asked.setups
@@ -175,7 +175,7 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, se
         answers.unknown[REFERENCE] = "numpy has no bfloat16"
         return
     try:
-        answers.given[REFERENCE] = in_time(
+        answers.outputs[REFERENCE] = in_time(
             lambda: onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds)), seconds
         )
     except TimeoutError:
@@ -233,7 +233,7 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
     """Who is at fault, and what to do about it in one sentence: the first side on the way that leaves PyTorch."""
     captured = CAPTURED[case.exporter]
     name = {"torchscript": "TorchScript"}.get(case.exporter, case.exporter)
-    known = [*answers.given, *answers.refused]
+    asked = [*answers.outputs, *answers.refused]
     wrong = [setup for setup in setups if setup.title not in mine]
     right = [setup for setup in setups if setup.title in mine]
     who = wrong[0].engine.title
@@ -241,7 +241,7 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
         return Fault.USE, (
             f"an export fixes Python arguments, here `{case.fixed[0]}`: export a file for each value, or pass a tensor"
         )
-    if captured in known and captured not in mine:
+    if captured in asked and captured not in mine:
         if case.mutates:
             return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
         if case.on_example and case.branches:
@@ -274,12 +274,12 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
             f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}: "
             f"report it to {_owner(wrong[0])}, or use other operators or types"
         )
-    if REFERENCE in answers.given and captured in mine:
+    if REFERENCE in answers.outputs and captured in mine:
         return Fault.EXPORTER, (
             f"the {captured} is right and the ONNX file is not, whoever runs it: "
             f"report it to PyTorch ({name} exporter), and try the other exporter meanwhile"
         )
-    if REFERENCE in answers.given:
+    if REFERENCE in answers.outputs:
         return Fault.UNKNOWN, "whoever runs the file gets this: the model or the exporter is at fault, not the runtime"
     if captured in mine and not case.loads:
         return Fault.RUNTIME, (

@@ -27,27 +27,33 @@ _AXES = 6  # that are tried at half their size
 Place = tuple[str, int, str, int]  # path, line, operator, how often it had run there
 
 
-def unread(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+def unread(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The tensors that forward is passed and the graph has not got, though nothing that was tried depends on them."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    kept = {found.export.inputs.get(name, name) for name in found.runtime.inputs}
+    kept = {confirmation.export.inputs.get(name, name) for name in confirmation.runtime.inputs}
     lost = [n for n, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor) and n not in kept]
     frames = causes.forward(eager.model, probe.root)
-    told = "is not an input of the graph, which refuses it; the answer changed with it on no input that was tried"
+    detail = "is not an input of the graph, which refuses it; the answer changed with it on no input that was tried"
     return [
         Evidence(
-            probe.name, found.export.exporter, Cause.INPUT_VANISHED, Outcome.OK, frames, f"`{name}` {told}", "example"
+            probe.name,
+            confirmation.export.exporter,
+            Cause.INPUT_VANISHED,
+            Outcome.OK,
+            frames,
+            f"`{name}` {detail}",
+            "example",
         )
         for name in lost
     ]
 
 
-def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines that compute a large table from a fixed size of an input; cheap where the graph holds no such table."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    model = found.runtime.model
+    model = confirmation.runtime.model
     wanted = _constants(model, eager)
     total = max(weight_bytes(model), sum(array.nbytes for array in wanted))
     wanted = [array for array in wanted if array.nbytes >= SHARE * total]
@@ -57,7 +63,7 @@ def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
     if not _runs(eager, maker, eager.base.args, eager.base.kwargs):
         return []
     evidence = []
-    for place, (frames, made) in maker.found.items():
+    for place, (frames, made) in maker.matches.items():
         axis = _deciding(probe, eager, place, made) if frames else ""
         if axis:
             shape = " × ".join(map(str, made.shape))
@@ -66,7 +72,7 @@ def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
                 f"{human(made.nbytes)} of {human(total)} of constants"
             )
             evidence.append(
-                Evidence(probe.name, found.export.exporter, Cause.TABLE, Outcome.OK, frames, detail, "example")
+                Evidence(probe.name, confirmation.export.exporter, Cause.TABLE, Outcome.OK, frames, detail, "example")
             )
     return evidence
 
@@ -79,15 +85,15 @@ def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any
     large = [t for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
     if not large:
         return []
-    known: dict[int, list[np.ndarray[Any, Any]]] = defaultdict(list)
+    stored: dict[int, list[np.ndarray[Any, Any]]] = defaultdict(list)
     for tensor in (*eager.model.parameters(), *eager.model.buffers()):
         if tensor.dtype != torch.bfloat16:
-            known[tensor.numel()].append(tensor.detach().cpu().numpy())
+            stored[tensor.numel()].append(tensor.detach().cpu().numpy())
     arrays = [onnx.numpy_helper.to_array(tensor) for tensor in large]
     return [
         array
         for array in arrays
-        if not any(_same(array, other) or _same(array, other.T) for other in known[array.size])
+        if not any(_same(array, other) or _same(array, other.T) for other in stored[array.size])
     ]
 
 
@@ -107,7 +113,7 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self, root: str, wanted: Sequence[np.ndarray[Any, Any]] = (), place: Place | None = None) -> None:
         super().__init__()
-        self.found: dict[Place, tuple[Frames, np.ndarray[Any, Any]]] = {}
+        self.matches: dict[Place, tuple[Frames, np.ndarray[Any, Any]]] = {}
         self._root = root
         self._wanted = list(wanted)
         self._sizes = {array.size for array in wanted}
@@ -133,12 +139,12 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
         place = (*line, self._counts[line])
         if self._place is not None:
             if place == self._place:
-                self.found[place] = frames, made.detach().cpu().numpy()
+                self.matches[place] = frames, made.detach().cpu().numpy()
             return
         array = made.detach().cpu().numpy()
         for wanted in self._wanted:
             if _alike(wanted, array):
-                self.found[place] = frames, array.copy()
+                self.matches[place] = frames, array.copy()
                 self._wanted = [other for other in self._wanted if other is not wanted]
                 return
 
@@ -158,7 +164,7 @@ def _deciding(probe: Probe, eager: Eager, place: Place, made: np.ndarray[Any, An
     for words, args, kwargs in _halved(eager):
         maker = _Maker(probe.root, place=place)
         if _runs(eager, maker, args, kwargs):
-            other = maker.found.get(place)
+            other = maker.matches.get(place)
             if other is not None and not (other[1].shape == made.shape and np.array_equal(other[1], made)):
                 return words
     return ""

@@ -32,11 +32,11 @@ class Stretch:
     nodes: int
 
 
-def unrolled(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines whose nodes grow in number with a size of the input; cheap where nothing is repeated."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    model = found.runtime.model
+    model = confirmation.runtime.model
     evidence = []
     for stretch in repeated(model, probe.root):
         grown = _grows(probe, eager, stretch)
@@ -47,7 +47,13 @@ def unrolled(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
             )
             evidence.append(
                 Evidence(
-                    probe.name, found.export.exporter, Cause.UNROLLED, Outcome.OK, stretch.frames, detail, "example"
+                    probe.name,
+                    confirmation.export.exporter,
+                    Cause.UNROLLED,
+                    Outcome.OK,
+                    stretch.frames,
+                    detail,
+                    "example",
                 )
             )
     return evidence
@@ -60,12 +66,12 @@ def repeated(model: onnx.ModelProto, root: str) -> list[Stretch]:
         frames = graph.onnx_frames(node, root)
         if frames:
             lines[frames][_scope(node), node.op_type] += 1
-    found = []
+    stretches = []
     for frames, kinds in lines.items():
         often = [count for count in kinds.values() if count >= _TIMES]
         if often and sum(often) >= _NODES:
-            found.append(Stretch(frames, Counter(often).most_common(1)[0][0], sum(often)))
-    return sorted(found, key=lambda stretch: -stretch.nodes)
+            stretches.append(Stretch(frames, Counter(often).most_common(1)[0][0], sum(often)))
+    return sorted(stretches, key=lambda stretch: -stretch.nodes)
 
 
 def _scope(node: onnx.NodeProto) -> str:

@@ -60,13 +60,13 @@ class Call:
 
     def on_cpu(self) -> Call:
         """The call with copies on the CPU of what is elsewhere, which a forked process could not read."""
-        given = (self.args, dict(self.kwargs))
-        tensors = [leaf for leaf in pytree.tree_leaves(given) if isinstance(leaf, torch.Tensor)]
+        arguments = (self.args, dict(self.kwargs))
+        tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
         if isinstance(self.model, torch.nn.Module):
             tensors += [*self.model.parameters(), *self.model.buffers()]
         if not any(tensor.is_cuda or tensor.device.type in ("mps", "xpu") for tensor in tensors):
             return self
-        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), given)
+        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), arguments)
         return replace(self, model=copied(self.model).cpu(), args=args, kwargs=kwargs)
 
 
@@ -96,7 +96,7 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
     model = call.model
     files = {os.path.abspath(path): None for path in (program_files() if call.everything else _sources(model))}
     texts = {path: "".join(linecache.getlines(path)) for path in files if not os.path.exists(path)}
-    found = Capture(
+    capture = Capture(
         _name(call),
         at.path,
         at.line,
@@ -110,9 +110,9 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
     try:
         example, sizes = _example(call)
     except ProbeFailure as failure:
-        return dict(to_json(replace(found, reason=failure.reason)))
+        return dict(to_json(replace(capture, reason=failure.reason)))
     live_example.put(model, example)
-    return dict(to_json(replace(found, sizes=sizes)))
+    return dict(to_json(replace(capture, sizes=sizes)))
 
 
 def _unpacked(call: Call) -> Call:
@@ -196,8 +196,8 @@ def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     else:
         dynamic = batch_axis(values)
     example = replace(example, dynamic=dynamic)
-    known = example_sizes(example)
-    return example, {dim: _between(known[dim], *ends) for dim, ends in limits.items() if dim in known}
+    usual = example_sizes(example)
+    return example, {dim: _between(usual[dim], *ends) for dim, ends in limits.items() if dim in usual}
 
 
 def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -217,17 +217,17 @@ def _movable(dynamic: Axes, values: Mapping[str, Any]) -> Axes:
     """The dims that variations can move: those of tensors in plain containers, wherever they occur."""
     tensors = dict(_plain(values.items()))
     stuck = {dim for leaf, axes in dynamic.items() if leaf not in tensors for dim in axes.values()}
-    found = {
+    movable = {
         leaf: {axis % tensors[leaf].dim(): dim for axis, dim in axes.items() if dim not in stuck}
         for leaf, axes in dynamic.items()
         if leaf in tensors
     }
     sizes: dict[str, int] = {}
-    for leaf, axes in found.items():
+    for leaf, axes in movable.items():
         for axis, dim in axes.items():
             if sizes.setdefault(dim, tensors[leaf].shape[axis]) != tensors[leaf].shape[axis]:
                 stuck.add(dim)  # one name for two sizes
-    kept = {leaf: {axis: dim for axis, dim in axes.items() if dim not in stuck} for leaf, axes in found.items()}
+    kept = {leaf: {axis: dim for axis, dim in axes.items() if dim not in stuck} for leaf, axes in movable.items()}
     return {leaf: axes for leaf, axes in kept.items() if axes}
 
 
@@ -246,27 +246,27 @@ def _from_axes(call: Call, model: torch.nn.Module, example: Example) -> Axes:
     formatted, formal = arguments(model, example)
     inputs = [name for name, leaf in leaves(formal, formatted, {}).items() if is_input(leaf)]
     renamed = dict(zip(call.input_names, inputs, strict=False))
-    found: Axes = {}
+    dynamic: Axes = {}
     for name, axes in (call.dynamic_axes or {}).items():
         leaf = renamed.get(name, name)
         if leaf in inputs:
             items = axes.items() if isinstance(axes, Mapping) else ((axis, f"{name}_{axis}") for axis in axes)
-            found[leaf] = {int(axis): str(dim or f"{name}_{axis}") for axis, dim in items}
-    return found
+            dynamic[leaf] = {int(axis): str(dim or f"{name}_{axis}") for axis, dim in items}
+    return dynamic
 
 
 def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: dict[str, tuple[int, int]]) -> Axes:
     """What `dynamic_shapes` says, by leaf; `limits` gets the smallest and largest size of the dims that have some."""
-    given = dict(example.named())
+    named = dict(example.named())
     if not isinstance(shapes, Mapping):
-        shapes = dict(zip(given, shapes, strict=False))
+        shapes = dict(zip(named, shapes, strict=False))
     spelt = signature(model)
     rest = [p.name for p in spelt.parameters.values() if p.kind is p.VAR_POSITIONAL] if spelt else []
     for name in rest:  # `*args` is one entry, a tuple
         if isinstance(shapes.get(name), (tuple, list)):
             loose = [parameter for parameter in example.parameters if parameter.startswith("input_")]
             shapes = {**shapes, **dict(zip(loose, shapes[name], strict=False))}
-    found: Axes = {}
+    dynamic: Axes = {}
     unnamed: dict[tuple[int, int], str] = {}
     derived: set[str] = set()
 
@@ -276,7 +276,7 @@ def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: 
             for axis, dim in items:
                 name = _dim(dim, label, int(axis), value, unnamed, limits, derived)
                 if name is not None:
-                    found.setdefault(label, {})[int(axis) % max(value.dim(), 1)] = name
+                    dynamic.setdefault(label, {})[int(axis) % max(value.dim(), 1)] = name
         elif isinstance(value, Mapping) and isinstance(spec, Mapping):
             for key, item in value.items():
                 visit(f"{label}.{key}", item, spec.get(key))
@@ -284,9 +284,9 @@ def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: 
             for k, (item, part) in enumerate(zip(value, spec, strict=False)):
                 visit(f"{label}.{k}", item, part)
 
-    for name, value in given.items():
+    for name, value in named.items():
         visit(name, value, shapes.get(name))
-    return {leaf: {a: d for a, d in axes.items() if d not in derived} for leaf, axes in found.items()}
+    return {leaf: {a: d for a, d in axes.items() if d not in derived} for leaf, axes in dynamic.items()}
 
 
 def _dim(
@@ -321,5 +321,5 @@ def _between(size: int, low: int, high: int) -> tuple[int, ...]:
     """Sizes within a declared range; its ends are among them, where the largest is small enough to run."""
     tried = (*DEFAULT_SIZES, size + 1) if size < 16 else (size // 2, size + 1, size * 2)
     ends = (max(low, 1), *((high,) if high <= max(_MOST_SIZE, size) else ()))
-    found = dict.fromkeys(s for s in (*ends, *tried) if max(low, 1) <= s <= high)
-    return tuple(found) or (size,)
+    sizes = dict.fromkeys(s for s in (*ends, *tried) if max(low, 1) <= s <= high)
+    return tuple(sizes) or (size,)

@@ -138,7 +138,7 @@ class _Watch:
         self.server = server
         self.on_stage = on_stage
         self.stop = stop
-        self.known: ProbeResult | None = None
+        self.result: ProbeResult | None = None
         self.stage = ""
         self.done = False
         self.raised: dict[str, Any] | None = None
@@ -197,7 +197,7 @@ class _Watch:
         if broken is not None:
             self._kill()
         self._pump(0)
-        return self.known, None if self.done and broken is None else broken or self._post_mortem()
+        return self.result, None if self.done and broken is None else broken or self._post_mortem()
 
     def _until_end(self) -> Death | None:
         """Wait for the process to end; return the death that it has to die for the limit that it broke."""
@@ -271,11 +271,11 @@ class _Watch:
             if self.on_stage is not None:
                 self.on_stage(self.stage)
         elif "result" in message:
-            self.known = from_json(ProbeResult, message["result"])
+            self.result = from_json(ProbeResult, message["result"])
         elif "raised" in message:
-            told = message["raised"]
-            frames = [(str(path), int(line), str(function)) for path, line, function in told["frames"]]
-            self.raised = {"kind": told["kind"], "text": str(told["text"]), "frames": frames}
+            report = message["raised"]
+            frames = [(str(path), int(line), str(function)) for path, line, function in report["frames"]]
+            self.raised = {"kind": report["kind"], "text": str(report["text"]), "frames": frames}
         else:
             self.left = int(message["left"])
             self.done = bool(message["done"])
@@ -308,16 +308,16 @@ class _Watch:
 
     def left_running(self) -> list[Diagnostic]:
         """Say how many processes the model has left running, whether all could be ended, and what else it has left."""
-        told = []
+        deeds = []
         if self.left or self.stuck:
             some = "a process" if self.left == 1 else f"{self.left} processes"
             ended = f"of which onnxlint could not end {self.stuck}" if self.stuck else "which onnxlint ended"
-            told.append(f"leaves {some} running, {ended}")
+            deeds.append(f"leaves {some} running, {ended}")
         if self.objects:
             some = "an IPC object" if self.objects == 1 else f"{self.objects} IPC objects"
-            told.append(f"leaves {some} (shared memory, semaphores or message queues), which onnxlint removed")
+            deeds.append(f"leaves {some} (shared memory, semaphores or message queues), which onnxlint removed")
         place = self.probe.path or None, self.probe.line or None
-        return [Diagnostic("warning", f"{self.probe.name} {deed}", *place) for deed in told]
+        return [Diagnostic("warning", f"{self.probe.name} {deed}", *place) for deed in deeds]
 
     def _post_mortem(self) -> Death:
         """Say how a process ended that broke no limit of ours, and what the model did to it if nothing else tells."""

@@ -198,10 +198,15 @@ def _one_exporter(probe: Probe, eager: Eager, export: Export, scratch: Path, she
     sheet.publish()
 
 
-def _needless(probe: Probe, eager: Eager, found: Confirmation, sheet: _Sheet) -> list[Evidence]:
+def _needless(probe: Probe, eager: Eager, confirmation: Confirmation, sheet: _Sheet) -> list[Evidence]:
     """What a right export has, or has not, that its user has to know. Inputs that we made up may well be needless."""
-    lost = unread(probe, eager, found) if sheet.assumed is None else []
-    return [*unrolled(probe, eager, found), *copied(probe, found), *tables(probe, eager, found), *lost]
+    lost = unread(probe, eager, confirmation) if sheet.assumed is None else []
+    return [
+        *unrolled(probe, eager, confirmation),
+        *copied(probe, confirmation),
+        *tables(probe, eager, confirmation),
+        *lost,
+    ]
 
 
 def _export(probe: Probe, eager: Eager, exporter: str, scratch: Path) -> Export:

@@ -81,7 +81,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Facts:
     """What the script says of the counterexample; see `repro.Counterexample`."""
 
     exporter: str
@@ -91,7 +91,7 @@ class Told:
     setup: Setup
 
 
-def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, folder: Path) -> str | None:
+def write(probe: Probe, facts: Facts, small: Answered, whole: Answered | None, folder: Path) -> str | None:
     """Write file, inputs and script; return the script's path as records hold it.
 
     None where numpy has no type for a value, as for bfloat16, or where the weights are in files of their own.
@@ -108,21 +108,21 @@ def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, fol
     _copy(small.file, folder / MODEL)
     versions = (f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
     text = _SCRIPT.format(
-        claim=told.claim.replace("\\", "/").replace('"""', "'''"),
+        claim=facts.claim.replace("\\", "/").replace('"""', "'''"),
         model=MODEL,
-        exporter=told.exporter,
+        exporter=facts.exporter,
         name=probe.name,
         place=f", captured at {probe.path}:{probe.line}," if probe.path else "",
         opset=probe.opset,
-        variation=told.variation,
+        variation=facts.variation,
         versions=", ".join(versions),
         whole=f" With `{WHOLE}`: on the input before it was made small." if whole is not None else "",
         inputs=repr({name: f"input_{k}" for k, name in enumerate(small.feeds)}),
         outputs=len(small.answers),
-        runtime=told.setup.engine.title,
-        needs="onnxruntime" if isinstance(told.setup.engine, OnnxRuntime) else "openvino",
-        session=_session(told.setup),
-        limit=repr(told.limit),
+        runtime=facts.setup.engine.title,
+        needs="onnxruntime" if isinstance(facts.setup.engine, OnnxRuntime) else "openvino",
+        session=_session(facts.setup),
+        limit=repr(facts.limit),
     )
     script = folder / "repro.py"
     script.write_text(text, encoding="utf-8")

@@ -52,7 +52,7 @@ def tensor(name, dtype):
     return torch.from_numpy(DATA[name]).to(dtype)
 
 
-{held}torch.manual_seed(0), random.seed(0), np.random.seed(0)
+{preamble}torch.manual_seed(0), random.seed(0), np.random.seed(0)
 model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}({arguments})
 {mode}example, example_kwargs = {example}
 args, kwargs = {other}  # {variation}
@@ -134,7 +134,7 @@ class Counterexample:
     `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
     still is agreement; `setup` is the runtime; `calls` is how often eager runs before it is compared. `exporter` is
     `eager` where PyTorch itself refuses the input. `whole` is the one that was found, where this is what is left of it.
-    `answered` is what stands for a live model, None where nothing was exported. `held` are lines that run
+    `answered` is what stands for a live model, None where nothing was exported. `preamble` are lines that run
     before the model is built.
     """
 
@@ -149,7 +149,7 @@ class Counterexample:
     calls: int = 1
     whole: Counterexample | None = None
     answered: portable_proof.Answered | None = None
-    held: str = ""
+    preamble: str = ""
 
 
 class _Unwritable(Exception):
@@ -165,8 +165,8 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
         if case.answered is None:
             return _refused(probe, model, example, case, folder)
         whole = case.whole.answered if case.whole is not None else None
-        told = portable_proof.Told(case.exporter, case.claim, case.variation, case.limit, case.setup)
-        return portable_proof.write(probe, told, case.answered, whole, folder)
+        facts = portable_proof.Facts(case.exporter, case.claim, case.variation, case.limit, case.setup)
+        return portable_proof.write(probe, facts, case.answered, whole, folder)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
         text = _script(probe, model, example, case, arrays)
@@ -219,7 +219,7 @@ def _script(
         attribute=attribute,
         arguments=spell(probe.arguments),
         needs="onnxruntime" if isinstance(case.setup.engine, OnnxRuntime) else "openvino",
-        held=f"\n{case.held}\n\n" if case.held else "",
+        preamble=f"\n{case.preamble}\n\n" if case.preamble else "",
         mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),
@@ -255,21 +255,21 @@ def _session(setup: Setup) -> str:
 
 def _packed(example: Example, dynamo: bool) -> str:
     if dynamo:
-        taken = len(call_form(example).args)
-        return "example" if taken == len(example.args) else "example[:-1]"
+        positional = len(call_form(example).args)
+        return "example" if positional == len(example.args) else "example[:-1]"
     ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
     return "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
 
 
 def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
     formatted, names = arguments(model, example)
-    found = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
+    inputs = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
     axes = {
         name: dict(axes_of(name, example.dynamic))
-        for name, leaf in found.items()
+        for name, leaf in inputs.items()
         if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
     }
-    return f"input_names={list(found)!r}, dynamic_axes={axes!r}"
+    return f"input_names={list(inputs)!r}, dynamic_axes={axes!r}"
 
 
 def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
@@ -293,17 +293,17 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 
 
 def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
-    given = example.given(case.args, case.kwargs).named()
-    found = []
-    for index, (name, value) in enumerate(given):
+    named = example.given(case.args, case.kwargs).named()
+    places = []
+    for index, (name, value) in enumerate(named):
         base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
-        found += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
-    return found
+        places += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
+    return places
 
 
 def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], Any, str]]:
     """Every leaf with its path of names and its place below the argument, as Python spells it."""
-    found = []
+    leaves = []
     for name, value in zip(names, values, strict=True):
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             steps, place = [name], ""
@@ -316,8 +316,8 @@ def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], 
                     steps.append(str(index))
                     place += f"[{index!r}]"
             if leaf is not None:
-                found.append((steps, leaf, place))
-    return found
+                leaves.append((steps, leaf, place))
+    return leaves
 
 
 def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
@@ -342,6 +342,6 @@ def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> st
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     kind = type(value)
     if fields_of(kind) and "<" not in kind.__qualname__:
-        given = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))
-        return f'importlib.import_module("{kind.__module__}").{kind.__qualname__}({given})'
+        fields = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))
+        return f'importlib.import_module("{kind.__module__}").{kind.__qualname__}({fields})'
     raise _Unwritable(kind.__qualname__)
