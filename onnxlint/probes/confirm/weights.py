@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,10 +86,11 @@ def too_large(confirmation: Confirmation, name: str) -> str:
     total = weight_bytes(confirmation.runtime.model)
     if total <= _MOST:
         return ""
-    files = _files(confirmation.runtime.model.graph.initializer)
+    tensors = confirmation.runtime.model.graph.initializer
+    files = len({entry.value for t in tensors for entry in t.external_data if entry.key == "location"})
     return (
-        f"{name}, {confirmation.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file holds: "
-        f"they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
+        f"{name}, {confirmation.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file "
+        f"holds: they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
     )
 
 
@@ -100,14 +102,7 @@ def weight_bytes(model: onnx.ModelProto) -> int:
 def _size(tensor: onnx.TensorProto) -> int:
     if tensor.HasField("raw_data"):
         return len(tensor.raw_data)
-    items = 1
-    for dim in tensor.dims:
-        items *= dim
-    return int(items * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
-
-
-def _files(tensors: Sequence[onnx.TensorProto]) -> int:
-    return len({entry.value for t in tensors for entry in t.external_data if entry.key == "location"})
+    return math.prod(tensor.dims) * int(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
 
 
 def _user(model: onnx.ModelProto, name: str, root: str) -> tuple[Location, ...]:
