@@ -37,7 +37,7 @@ def latency(eager: Eager, confirmation: Confirmation, root: str) -> Latency | No
     runtime = confirmation.runtime
     if runtime is None or not runtime.engines or not confirmation.trials:
         return None
-    feeds = runtime.feeds(confirmation.export.inputs, {**confirmation.export.constants, **eager.base.leaves})
+    feeds = confirmation.feeds(eager.base)
     setup = runtime.setups[0]
     run = setup.engine.bare_run(runtime.session(setup), feeds)
     base, model = eager.base, eager.inference() if eager.mutated else eager.model

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from onnxlint.base.records import ONNX_RUNTIME, Probe, Tried
+from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe, Tried
 from onnxlint.probes.common import numerics
 from onnxlint.probes.common.costs import timed
 from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.tie_breaking import OtherTies
 from onnxlint.probes.examples.vary import Variation, telling
-from onnxlint.probes.exporters import Export
+from onnxlint.probes.exporters import Export, Frames
 from onnxlint.probes.observe.eager import Eager, Run, execute, with_leaf
 from onnxlint.probes.observe.observe import divergences, observe
 
@@ -91,6 +91,17 @@ class Confirmation:
     in_float32: str = ""
 
     @property
+    def inputs(self) -> set[str]:
+        """The leaves that the graph takes."""
+        assert self.runtime is not None
+        return {self.export.inputs.get(name, name) for name in self.runtime.inputs}
+
+    def feeds(self, run: Run) -> dict[str, Any]:
+        """What the graph's inputs get on an input. Raises RuntimeRefused for one that the arguments do not have."""
+        assert self.runtime is not None
+        return self.runtime.feeds(self.export.inputs, {**self.export.constants, **run.leaves})
+
+    @property
     def failing(self) -> list[Trial]:
         """The trials in which the export and eager disagree, in order."""
         return [trial for trial in self.trials if trial.fails]
@@ -126,6 +137,10 @@ class Confirmation:
         """The trials as records."""
         return tuple(trial.record() for trial in self.trials)
 
+    def remark(self, probe: Probe, cause: Cause, frames: Frames, detail: str) -> Evidence:
+        """What to know of an export although its outputs are right."""
+        return Evidence(probe.name, self.export.exporter, cause, Outcome.OK, frames, detail, "example")
+
     def _without(self, trials: list[Trial]) -> Confirmation:
         return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
 
@@ -139,13 +154,12 @@ def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine
         confirmation.runtime = runtime
         runtime.check()
         _look_at_inputs(eager, confirmation, runtime)
-        feeds = runtime.feeds(export.inputs, {**export.constants, **eager.base.leaves})
+        feeds = confirmation.feeds(eager.base)
     except RuntimeRefused as refused:
         confirmation.refusal = str(refused)
         return confirmation
-    plain = [
-        answer for engine in engines if (answer := _first_run(probe, eager, confirmation, engine, feeds)) is not None
-    ]
+    first_runs = [_first_run(probe, eager, confirmation, engine, feeds) for engine in engines]
+    plain = [answers for answers in first_runs if answers is not None]
     if eager.random or confirmation.random or not plain:
         return confirmation
     first, pace = timed(lambda: trial(probe, eager, confirmation, eager.base))
@@ -154,16 +168,8 @@ def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine
     for run in eager.runs if count == len(eager.runs) else telling(eager.runs, count):
         confirmation.trials.append(trial(probe, eager, confirmation, run))
     if eager.stateful:
-        second = Run(
-            "example, second call",
-            "values",
-            *_inputs(eager.base),
-            eager.base.sizes,
-            eager.base.observation,
-            eager.second,
-            eager.base.leaves,
-        )
-        confirmation.trials.append(_compare(probe, eager, confirmation, second, plain[0], runtime.setups[-1], calls=2))
+        second = replace(eager.base, label="example, second call", kind="values", outputs=eager.second)
+        confirmation.trials.append(_compare(probe, eager, second, plain[0], runtime.setups[-1], calls=2))
     if not confirmation.failing:
         confirmation.trials += _vanished_trials(probe, eager, confirmation)
     return confirmation
@@ -197,22 +203,19 @@ def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
     return numerics.Bounds(probe.tolerance, eager.spread, max(numerics.precision(eager.model), eager.coarse))
 
 
-def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return run.args, run.kwargs
-
-
 def _look_at_inputs(eager: Eager, confirmation: Confirmation, runtime: Runtime) -> None:
-    export = confirmation.export
-    kept = {export.inputs.get(name, name) for name in runtime.inputs}
+    inputs = confirmation.inputs
     confirmation.vanished = [
         name
         for name, leaf in eager.base.leaves.items()
-        if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in kept
+        if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in inputs
     ]
-    for name, axes in eager.example.dynamic.items():
-        for axis, dim in axes.items():
-            if runtime.constant_dims(export.inputs, name, axis):
-                confirmation.constant.append((name, axis, dim))
+    confirmation.constant = [
+        (name, axis, dim)
+        for name, axes in eager.example.dynamic.items()
+        for axis, dim in axes.items()
+        if runtime.constant_dims(confirmation.export.inputs, name, axis)
+    ]
 
 
 def trial(probe: Probe, eager: Eager, confirmation: Confirmation, run: Run) -> Trial:
@@ -222,22 +225,17 @@ def trial(probe: Probe, eager: Eager, confirmation: Confirmation, run: Run) -> T
     noise: list[numerics.Difference] = []
     for setup in confirmation.runtime.setups:
         try:
-            feeds = confirmation.runtime.feeds(
-                confirmation.export.inputs, {**confirmation.export.constants, **run.leaves}
-            )
-            answers = confirmation.runtime.run(feeds, setup)
+            answers = confirmation.runtime.run(confirmation.feeds(run), setup)
         except RuntimeRefused as refused:
             return Trial(run, Result.REFUSED, setup, message=str(refused))
-        tried = _compare(probe, eager, confirmation, run, answers, setup)
+        tried = _compare(probe, eager, run, answers, setup)
         if tried.fails:
             return tried
         noise += [tried.noise] if tried.noise is not None else []
     return replace(tried, noise=numerics.largest(noise))
 
 
-def _compare(
-    probe: Probe, eager: Eager, confirmation: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
-) -> Trial:
+def _compare(probe: Probe, eager: Eager, run: Run, answers: list[Any], setup: Setup, calls: int = 1) -> Trial:
     bounds = bounds_of(probe, eager)
     wanted = expected(len(answers), run)
     gaps = numerics.closely(answers, wanted, bounds)

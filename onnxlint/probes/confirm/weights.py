@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxlint.base.records import Cause, Evidence, Location, Outcome, Probe
+from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.exporters.graph import onnx_frames
 
@@ -46,9 +46,9 @@ def copied(probe: Probe, confirmation: Confirmation) -> list[Evidence]:
         detail = (
             f"the file holds `{copy.original}` {how} as `{copy.name}`: {human(copy.size)} of {human(total)} of weights"
         )
-        frames = _user(model, copy.name, probe.root)
-        exporter = confirmation.export.exporter
-        evidence.append(Evidence(probe.name, exporter, Cause.WEIGHTS, Outcome.OK, frames, detail, "example"))
+        users = (node for node in model.graph.node if copy.name in node.input)
+        frames = next((frames for node in users if (frames := onnx_frames(node, probe.root))), ())
+        evidence.append(confirmation.remark(probe, Cause.WEIGHTS, frames, detail))
     return evidence
 
 
@@ -67,16 +67,12 @@ def copies_of(model: onnx.ModelProto, folder: Path) -> Iterator[Copy]:
             same = array.shape == its.shape and np.array_equal(array, its)
             turned = not same and array.shape == its.T.shape and np.array_equal(array, its.T)
             if same or turned:
-                # What has a name in the model is the original.
-                first, second = (tensor, other) if _is_made_up(other.name) else (other, tensor)
+                made_up = other.name.startswith(("onnx::", "val_"))  # what has a name in the model is the original
+                first, second = (tensor, other) if made_up else (other, tensor)
                 yield Copy(second.name, first.name, size, turned)
                 break
         else:
             alike[key].append((tensor, array))
-
-
-def _is_made_up(name: str) -> bool:
-    return name.startswith(("onnx::", "val_"))
 
 
 def too_large(confirmation: Confirmation, name: str) -> str:
@@ -102,13 +98,7 @@ def weight_bytes(model: onnx.ModelProto) -> int:
 def _size(tensor: onnx.TensorProto) -> int:
     if tensor.HasField("raw_data"):
         return len(tensor.raw_data)
-    return math.prod(tensor.dims) * int(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
-
-
-def _user(model: onnx.ModelProto, name: str, root: str) -> tuple[Location, ...]:
-    """The user's frames of the first node that takes a weight."""
-    nodes = (node for node in model.graph.node if name in node.input)
-    return next((frames for node in nodes if (frames := onnx_frames(node, root))), ())
+    return int(math.prod(tensor.dims) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
 
 
 def human(size: int) -> str:

@@ -324,11 +324,11 @@ class _Keeper:
 
     def _answered(self, run: Run) -> Answered | None:
         """What the exported file gets for an input, and eager's answer to it; None where there is no such file."""
-        runtime, export = self.confirmation.runtime, self.confirmation.export
+        runtime = self.confirmation.runtime
         if runtime is None:
             return None
         try:
-            feeds = runtime.feeds(export.inputs, {**export.constants, **run.leaves})
+            feeds = self.confirmation.feeds(run)
         except RuntimeRefused:  # it wants an input that the arguments do not have, and refuses without it
             feeds = {}
         return Answered(runtime.path, feeds, expected(runtime.outputs, run))

@@ -246,8 +246,7 @@ def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
 
 def lost_inputs(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """Inputs that are not in the graph though a failing trial changes them."""
-    assert confirmation.runtime is not None
-    kept = {confirmation.export.inputs.get(name, name) for name in confirmation.runtime.inputs}
+    kept = confirmation.inputs
     chosen: dict[str, Explanation] = {}
     for trial in confirmation.failing:
         for name, leaf in trial.run.leaves.items():
@@ -355,7 +354,7 @@ def of_a_plain_node(eager: Eager, confirmation: Confirmation) -> Confirmation:
     if runtime is None or setup is None or not setup.engine.plain or runtime.node_of(confirmation.refusal) is not None:
         return confirmation
     try:
-        feeds = runtime.feeds(confirmation.export.inputs, {**confirmation.export.constants, **eager.base.leaves})
+        feeds = confirmation.feeds(eager.base)
         runtime.run(feeds, Setup(setup.engine, optimized=False))
     except RuntimeRefused as refused:
         return (
@@ -370,7 +369,7 @@ def wrong_before_it_fails(root: str, eager: Eager, confirmation: Confirmation) -
     node = runtime.node_of(confirmation.refusal) if runtime is not None else None
     if runtime is None or node is None:
         return []
-    feeds = runtime.feeds(confirmation.export.inputs, {**confirmation.export.constants, **base.leaves})
+    feeds = confirmation.feeds(base)
     engine = (confirmation.refusing or DEFAULT).engine
     places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, runtime.path, feeds, root, engine)
     detail = f"what is computed here differs from PyTorch already; what fails, further on: {confirmation.refusal}"
@@ -399,7 +398,7 @@ def computed_wrong(root: str, eager: Eager, confirmation: Confirmation, trial: T
     setup = trial.setup
     assert runtime is not None
     assert setup is not None
-    feeds = runtime.feeds(confirmation.export.inputs, {**confirmation.export.constants, **trial.run.leaves})
+    feeds = confirmation.feeds(trial.run)
     if trial.result is Result.REFUSED:
         frames = _refusing_node(runtime, setup, feeds, root) or runtime.frames(trial.message, root)
         if frames and confirmation.export.exporter == "torchscript" and trial.run.sizes != eager.base.sizes:

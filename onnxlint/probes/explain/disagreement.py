@@ -65,7 +65,7 @@ def sides(
     run = eager.base if trial is None else trial.run
     answers = _Answers({PYTORCH: list(run.outputs)})
     try:
-        feeds = runtime.feeds(confirmation.export.inputs, {**confirmation.export.constants, **run.leaves})
+        feeds = confirmation.feeds(run)
     except RuntimeRefused:
         return None  # an input that the arguments do not have: no side could be asked
     _captured(eager, confirmation.export, run, answers)

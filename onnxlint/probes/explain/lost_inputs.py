@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from onnxlint.base.records import Cause, Evidence, Outcome, Probe
+from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.confirm.weights import SHARE, human, weight_bytes
@@ -29,24 +29,10 @@ Place = tuple[str, int, str, int]  # path, line, operator, how often it had run 
 
 def unread(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The tensors that forward is passed and the graph has not got, though nothing that was tried depends on them."""
-    if confirmation.runtime is None:
-        return []
-    kept = {confirmation.export.inputs.get(name, name) for name in confirmation.runtime.inputs}
-    lost = [n for n, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor) and n not in kept]
+    lost = [name for name in confirmation.vanished if isinstance(eager.base.leaves[name], torch.Tensor)]
     frames = causes.forward(eager.model, probe.root)
     detail = "is not an input of the graph, which refuses it; the answer changed with it on no input that was tried"
-    return [
-        Evidence(
-            probe.name,
-            confirmation.export.exporter,
-            Cause.INPUT_VANISHED,
-            Outcome.OK,
-            frames,
-            f"`{name}` {detail}",
-            "example",
-        )
-        for name in lost
-    ]
+    return [confirmation.remark(probe, Cause.INPUT_VANISHED, frames, f"`{name}` {detail}") for name in lost]
 
 
 def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
@@ -71,9 +57,7 @@ def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evide
                 f"the graph holds {shape} numbers that are computed here from {axis}: "
                 f"{human(made.nbytes)} of {human(total)} of constants"
             )
-            evidence.append(
-                Evidence(probe.name, confirmation.export.exporter, Cause.TABLE, Outcome.OK, frames, detail, "example")
-            )
+            evidence.append(confirmation.remark(probe, Cause.TABLE, frames, detail))
     return evidence
 
 

@@ -12,7 +12,7 @@ import onnx
 import torch
 from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Cause, Evidence, Outcome, Probe
+from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.exporters import Frames, graph, torchscript
 from onnxlint.probes.observe.eager import Eager
@@ -45,17 +45,7 @@ def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evi
                 f"the graph has {stretch.times} copies of what this line does, {stretch.nodes} of its "
                 f"{len(model.graph.node)} nodes: one for each element of {grown}, as half of that axis shows"
             )
-            evidence.append(
-                Evidence(
-                    probe.name,
-                    confirmation.export.exporter,
-                    Cause.UNROLLED,
-                    Outcome.OK,
-                    stretch.frames,
-                    detail,
-                    "example",
-                )
-            )
+            evidence.append(confirmation.remark(probe, Cause.UNROLLED, stretch.frames, detail))
     return evidence
 
 
