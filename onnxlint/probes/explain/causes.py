@@ -9,6 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -62,11 +63,12 @@ def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
         labels = {runs[index].label for index in divergence.variations}
         cause = Cause.BRANCH if branching else Cause.ESCAPE
         places.append(Place(cause, divergence.frames, divergence.detail, divergence.read, labels))
-    branches = {_line(place.frames[0]) for place in places if place.cause is Cause.BRANCH}
-    return [p for p in places if p.cause is Cause.BRANCH or _line(p.frames[0]) not in branches]
+    branches = {line_of(place.frames[0]) for place in places if place.cause is Cause.BRANCH}
+    return [p for p in places if p.cause is Cause.BRANCH or line_of(p.frames[0]) not in branches]
 
 
-def _line(location: Location) -> tuple[str, int]:
+def line_of(location: Location) -> tuple[str, int]:
+    """The path and the line of a frame."""
     return location.path, location.line
 
 
@@ -77,7 +79,7 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
     """
     failing = [t for t in confirmation.failing if t.calls == 1]
     passing = {t.run.label for t in confirmation.trials if not t.fails}
-    places = {_line(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
+    places = {line_of(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
     traced: list[Trial] = []
     began = time.process_time()
     for trial in _to_trace(failing, places.values(), passing):
@@ -87,20 +89,20 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
         if confirmation.fixed(eager.base, trial.run):
             continue  # whatever reads that number keeps the example's: the number is the cause
         for place in changed(root, eager, confirmation.export, trial.run):
-            places.setdefault(_line(place.frames[0]), place).labels.add(trial.run.label)
+            places.setdefault(line_of(place.frames[0]), place).labels.add(trial.run.label)
     if any(t.run.kind == "sizes" for t in failing):
         harmless = [t.run for t in confirmation.trials[1:] if not t.fails and t.run.kind == "sizes"]
         for run in harmless[-1:] if not eager.costs.over(began) else ():
             for place in changed(root, eager, confirmation.export, run):
-                if _line(place.frames[0]) in places:
-                    places[_line(place.frames[0])].labels.add(run.label)
+                if line_of(place.frames[0]) in places:
+                    places[line_of(place.frames[0])].labels.add(run.label)
     chosen: dict[tuple[str, int], Explanation] = {}
     for trial in _worst_first(failing):
         candidates = [place for place in places.values() if trial.run.label in place.labels]
         strong = [place for place in candidates if not place.labels & passing]
         for place in strong or candidates:
             explanation = Explanation(place.cause, place.frames, place.detail, trial)
-            chosen.setdefault(_line(place.frames[0]), explanation)
+            chosen.setdefault(line_of(place.frames[0]), explanation)
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
     explained_by = [(trials, [t for t in trials if t in traced]) for trials in explained.values()]
     needless = [
@@ -160,22 +162,38 @@ def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) 
     return list(chosen.values())[:_TRACES]
 
 
+def trace(root: str, eager: Eager, run: Run) -> tuple[Any, Sequence[Conversion]] | None:
+    """A new trace of an input, with its conversions; None where it cannot be traced: the other evidence stands."""
+    try:
+        traced, conversions = torchscript.trace(eager.fresh(), eager.call(run), root)
+    except Exception:  # noqa: BLE001 - what cannot be traced tells nothing
+        return None
+    eager.traces[run.label] = traced
+    return traced, conversions
+
+
+def trace_differences(root: str, eager: Eager, run: Run) -> Sequence[graph.Difference]:
+    """In what the traces of the example and of another input differ; nothing where one cannot be traced."""
+    traces = [trace(root, eager, one) for one in (eager.base, run)]
+    graphs = [graph.canonical_jit(made[0], root) for made in traces if made is not None]
+    return graph.diff(*graphs) if len(graphs) == len(traces) else ()
+
+
 def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
     """The conversions that give another value when `run` is traced than they gave in the export.
 
     Not those that ask for the bounds of slices which the graph computes.
     """
-    try:
-        traced, conversions = torchscript.trace(eager.fresh(), eager.call(run), root)
-    except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the other evidence stands
+    made = trace(root, eager, run)
+    if made is None:
         return []
-    eager.traces[run.label] = traced
+    traced, conversions = made
     before, after = _by_place(export.conversions), _by_place(conversions)
     computed = graph.computed_bounds(traced, root)
-    indices = Counter(_line(c.frames[0]) for c in conversions if c.kind == "index" and c.frames)
+    indices = Counter(line_of(c.frames[0]) for c in conversions if c.kind == "index" and c.frames)
     differing, longer = [], []
     for (frames, kind), values in after.items():
-        if kind == "index" and 0 < indices[_line(frames[0])] <= computed[_line(frames[0])]:
+        if kind == "index" and 0 < indices[line_of(frames[0])] <= computed[line_of(frames[0])]:
             continue
         usual = before.get((frames, kind), [])
         pair = next(((a, b) for a, b in zip(usual, values, strict=False) if a.value != b.value), None)
@@ -198,16 +216,8 @@ def _by_place(conversions: Sequence[Conversion]) -> dict[tuple[Frames, str], lis
 
 def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
     """Constants in which the traces of the example and of a failing input differ."""
-    graphs = []
-    for run in (eager.base, trial.run):
-        try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), root)
-        except Exception:  # noqa: BLE001 - as above
-            return []
-        eager.traces[run.label] = traced
-        graphs.append(graph.canonical_jit(traced, root))
     chosen: dict[Location, Explanation] = {}
-    for difference in graph.diff(*graphs):
+    for difference in trace_differences(root, eager, trial.run):
         if difference.kind == "constant" and difference.frames:
             detail = f"the graph keeps a constant of the example: {difference.detail}"
             chosen.setdefault(difference.frames[0], Explanation(Cause.CONSTANT, difference.frames, detail, trial))
@@ -239,8 +249,8 @@ def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
     if export.capture is not None:
         return True
     steps = first_steps(eager.base.observation.path, eager.base.observation.root)
-    refused = [steps[place] for r in export.refusals for place in map(_line, r.frames[:1]) if place in steps]
-    here = [steps[place] for place in map(_line, frames[:1]) if place in steps]
+    refused = [steps[place] for r in export.refusals for place in map(line_of, r.frames[:1]) if place in steps]
+    here = [steps[place] for place in map(line_of, frames[:1]) if place in steps]
     return bool(refused and here) and here[0] < max(refused)
 
 

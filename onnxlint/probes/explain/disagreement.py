@@ -5,13 +5,11 @@ Only where something is confirmed wrong. What a stage cannot tell, or not in tim
 
 from __future__ import annotations
 
-import ctypes
 import os
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import onnx.reference
 import onnxruntime
@@ -19,6 +17,7 @@ import torch
 
 from onnxlint.base.records import Fault, Probe, Sides
 from onnxlint.probes.common import numerics, stages
+from onnxlint.probes.common.cutoff import TooLong, cut_off
 from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Trial, bounds_of, expected
@@ -27,18 +26,13 @@ from onnxlint.probes.exporters.dynamo import call_form
 from onnxlint.probes.exporters.torchscript import Given, arguments
 from onnxlint.probes.observe.eager import Eager, Run
 
-T = TypeVar("T")
-
 PYTORCH = "PyTorch"
 REFERENCE = "ONNX reference"
 CAPTURED = {"torchscript": "traced graph", "dynamo": "exported program"}
+_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo"}
 _SECONDS = 3.0  # for the reference evaluator: it is written in Python
 _SHARE = 0.2  # of the time that is left for all searches
 _LARGEST = 256 * 1024 * 1024  # bytes of a file that it is given
-
-
-class _TooSlow(BaseException):
-    """Ends the thread of what takes too long; no `except Exception` may catch it."""
 
 
 @dataclass(slots=True)
@@ -107,17 +101,13 @@ def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], .
     for side, answer in answers.outputs.items():
         if side == PYTORCH:
             continue
-        home = next((names for one, names in groups if same(answer, _fitting(answer, one, run))), None)
+        mine = expected(len(answer), run)  # with the Python numbers of eager's, where the other side gives them too
+        home = next((names for one, names in groups if same(answer, mine if one is run.outputs else one)), None)
         if home is None:
             groups.append(([numerics.tensor(value) for value in answer], [side]))
         else:
             home.append(side)
     return tuple(tuple(names) for _, names in groups)
-
-
-def _fitting(answer: Sequence[Any], one: Sequence[torch.Tensor], run: Run) -> Sequence[torch.Tensor]:
-    """What to compare an answer with: eager's with its Python numbers, where the other side gives them too."""
-    return expected(len(answer), run) if one is run.outputs else one
 
 
 def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None:
@@ -175,42 +165,17 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, se
         answers.unknown[REFERENCE] = "numpy has no bfloat16"
         return
     try:
-        answers.outputs[REFERENCE] = in_time(
-            lambda: onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds)), seconds
-        )
-    except TimeoutError:
+        with cut_off(seconds), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = onnx.reference.ReferenceEvaluator(str(runtime.path))
+            answers.outputs[REFERENCE] = evaluator.run(None, dict(feeds))
+    except TooLong:
         answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {seconds:.1f} s"
     except Exception as error:  # noqa: BLE001 - it lacks operators and types, and fails in as many ways
         if answers.refused and isinstance(error, ValueError):  # a size: as the others say
             answers.refused[REFERENCE] = first_line(error)
         else:
             answers.unknown[REFERENCE] = f"the reference evaluator failed: {first_line(error)}"
-
-
-def in_time(work: Callable[[], T], seconds: float) -> T:
-    """What `work` returns, which is Python through and through. Raises TimeoutError, or what `work` raises."""
-    done: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                done.append(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised below, in the thread that asked
-            raised.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_TooSlow))
-        thread.join(seconds)
-    if done:
-        return done[0]
-    if raised and isinstance(raised[0], Exception):
-        raise raised[0]
-    raise TimeoutError
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,47 +197,64 @@ class _Case:
 def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequence[Setup]) -> tuple[Fault, str]:
     """Who is at fault, and what to do about it in one sentence: the first side on the way that leaves PyTorch."""
     captured = CAPTURED[case.exporter]
-    name = {"torchscript": "TorchScript"}.get(case.exporter, case.exporter)
-    asked = [*answers.outputs, *answers.refused]
-    wrong = [setup for setup in setups if setup.title not in mine]
-    right = [setup for setup in setups if setup.title in mine]
-    who = wrong[0].engine.title
     if case.fixed and captured not in mine and REFERENCE not in mine:
         return Fault.USE, (
             f"an export fixes Python arguments, here `{case.fixed[0]}`: export a file for each value, or pass a tensor"
         )
-    if captured in asked and captured not in mine:
-        if case.mutates:
-            return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
-        if case.on_example and case.branches:
-            return Fault.MODEL, (
-                f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
-                "change that condition"
-            )
-        if case.on_example:
-            return Fault.EXPORTER, (
-                f"the {captured} differs from the model on the very input it was made from: "
-                f"report it to PyTorch ({name} exporter), and write the line otherwise meanwhile"
-            )
-        if captured in answers.refused:
-            return Fault.MODEL, (
-                f"the {captured} refuses this input, and the ONNX file has lost that check: "
-                "change the model so that it holds for every input, or do not export that dimension as dynamic"
-            )
-        return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
-    if any(setup.engine.title != who for setup in right):
-        others = " and ".join(dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who))
-        return Fault.RUNTIME, f"the file is right, {others} answers as PyTorch does: report it to {_owner(wrong[0])}"
+    if captured not in mine and (captured in answers.outputs or captured in answers.refused):
+        return _judge_capture(case, refused=captured in answers.refused)
+    wrong = [setup for setup in setups if setup.title not in mine]
+    right = [setup for setup in setups if setup.title in mine]
+    return _judge_runtime(wrong, right) or _judge_file(case, wrong[0], answers, mine)
+
+
+def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
+    """Who is at fault where what the exporter made of the model, before there is any ONNX, differs from it."""
+    captured, name = CAPTURED[case.exporter], _NAMES[case.exporter]
+    if case.mutates:
+        return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
+    if case.on_example and case.branches:
+        return Fault.MODEL, (
+            f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
+            "change that condition"
+        )
+    if case.on_example:
+        return Fault.EXPORTER, (
+            f"the {captured} differs from the model on the very input it was made from: "
+            f"report it to PyTorch ({name} exporter), and write the line otherwise meanwhile"
+        )
+    if refused:
+        return Fault.MODEL, (
+            f"the {captured} refuses this input, and the ONNX file has lost that check: "
+            "change the model so that it holds for every input, or do not export that dimension as dynamic"
+        )
+    return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
+
+
+def _judge_runtime(wrong: Sequence[Setup], right: Sequence[Setup]) -> tuple[Fault, str] | None:
+    """Who is at fault where the file is right in some runtime; None where it is in none."""
+    who = wrong[0].engine.title
+    others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)
+    if others:
+        return Fault.RUNTIME, (
+            f"the file is right, {' and '.join(others)} answers as PyTorch does: report it to {_owner(wrong[0])}"
+        )
     if right and all(setup.optimized for setup in wrong):
         return Fault.OPTIMIZER, (
             f"only {who}'s optimizations change the answer: "
             f"turn them off (`graph_optimization_level`), and report it to {_owner(wrong[0])}"
         )
+    return None
+
+
+def _judge_file(case: _Case, wrong: Setup, answers: _Answers, mine: tuple[str, ...]) -> tuple[Fault, str]:
+    """Who is at fault where no runtime is right: what ONNX's own evaluator makes of the file tells."""
+    captured, name, who = CAPTURED[case.exporter], _NAMES[case.exporter], wrong.engine.title
     if REFERENCE in mine:
-        what = "cannot run it" if wrong[0].title in answers.refused else "answers otherwise"
+        what = "cannot run it" if wrong.title in answers.refused else "answers otherwise"
         return Fault.RUNTIME, (
             f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}: "
-            f"report it to {_owner(wrong[0])}, or use other operators or types"
+            f"report it to {_owner(wrong)}, or use other operators or types"
         )
     if REFERENCE in answers.outputs and captured in mine:
         return Fault.EXPORTER, (
@@ -284,7 +266,7 @@ def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequen
     if captured in mine and not case.loads:
         return Fault.RUNTIME, (
             f"ONNX's checker takes the file, and {who} does not: "
-            f"use other operators or types here, another opset, or ask {_owner(wrong[0])} for it"
+            f"use other operators or types here, another opset, or ask {_owner(wrong)} for it"
         )
     if captured in mine:
         return Fault.UNKNOWN, (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,23 +166,23 @@ def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]
     fixed.sort(key=lambda item: -item[2])
     for name, axis, size in fixed[:_AXES]:
         words = f"axis {axis} of `{name}`, which is fixed at {size}"
-        yield words, *_narrowed(eager, {name: {axis}}, size)
+        yield words, *narrowed(eager, {name: {axis}}, size)
         alike: dict[str, set[int]] = defaultdict(set)
         for other, its, length in fixed:
             if length == size:
                 alike[other].add(its)
         if sum(map(len, alike.values())) > 1:
-            yield words, *_narrowed(eager, alike, size)
+            yield words, *narrowed(eager, alike, size)
 
 
-def _narrowed(eager: Eager, axes: Mapping[str, set[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example with half of some axes, which are all of this size."""
     flat, spec = pytree.tree_flatten((eager.base.args, dict(eager.base.kwargs)))
     labels = iter(eager.base.leaves)
     changed = []
     for leaf in flat:
-        value = leaf
-        for axis in axes.get("" if leaf is None else next(labels), ()):
-            value = value.narrow(axis, 0, size // 2)
-        changed.append(value)
+        for axis in axes.get(next(labels), ()) if leaf is not None else ():
+            leaf = leaf.narrow(axis, 0, size // 2)
+        changed.append(leaf)
     args, kwargs = pytree.tree_unflatten(changed, spec)
     return clone(args), clone(kwargs)

@@ -11,8 +11,8 @@ from onnxlint.base.records import Cause, Location, Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes
-from onnxlint.probes.explain.causes import Explanation, Place
-from onnxlint.probes.exporters import Export, Refusal, graph, next_refusals, stubs, torchscript
+from onnxlint.probes.explain.causes import Explanation, Place, line_of
+from onnxlint.probes.exporters import Export, Refusal, next_refusals, stubs
 from onnxlint.probes.exporters.next_refusals import Beyond
 from onnxlint.probes.observe.eager import Eager, Run
 
@@ -36,7 +36,7 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
         places = _in_the_way_of_dynamo(eager, confirmation, further)
         places += _pinned(eager, further)
     else:
-        stubbed = _stubbed(probe, eager)
+        stubbed = stubs.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
         # A lowering that fails blames the value that it was fed, which stands elsewhere: in the end `def forward`.
         mine = [r for r in export.refusals if not any(r.message.startswith(s.message) for s in stubbed or ())]
         reasons = [*mine, *(stubbed or ())]
@@ -58,7 +58,7 @@ def _once(reasons: list[Refusal]) -> list[Refusal]:
     kept: dict[tuple[str, int], Refusal] = {}
     for reason in reasons:
         for frame in reason.frames[:1]:
-            kept.setdefault((frame.path, frame.line), reason)
+            kept.setdefault(line_of(frame), reason)
     return list(kept.values())
 
 
@@ -82,11 +82,11 @@ def _beyond(probe: Probe, eager: Eager, seconds: float) -> Beyond:
 
 def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Beyond) -> list[Place]:
     """Branches and reads of data that other inputs move, where dynamo would come by."""
-    met = {_line(r.frames[0]) for r in further.refusals if r.frames}
+    met = {line_of(r.frames[0]) for r in further.refusals if r.frames}
     return [
         place
         for place in _by_values(eager)
-        if (_line(place.frames[0]) in met)
+        if (line_of(place.frames[0]) in met)
         or (
             not further.complete
             and (place.cause is Cause.BRANCH or place.read in _BLOCKING)
@@ -106,15 +106,11 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
         broken = {run.label for run in larger if guard.holds(run.leaves) is False}
         if broken:
             detail = f"the export assumes `{guard.text}` from here on, and PyTorch does not"
-            places.setdefault(_line(guard.frames[0]), Place(Cause.GUARD, guard.frames, detail, "", broken))
+            places.setdefault(line_of(guard.frames[0]), Place(Cause.GUARD, guard.frames, detail, "", broken))
     return list(places.values())
 
 
 # TorchScript ---------------------------------------------------------------------------------------------------------
-
-
-def _stubbed(probe: Probe, eager: Eager) -> list[Refusal] | None:
-    return stubs.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
 
 
 def _traced_by(place: Place, export: Export) -> bool:
@@ -126,7 +122,7 @@ def _traced_by(place: Place, export: Export) -> bool:
     for conversion in export.conversions:
         inner = conversion.frames[0]
         before = (inner.path, inner.function) == (where.path, where.function) and inner.line <= where.line
-        if before or _line(where) in map(_line, conversion.frames):
+        if before or line_of(where) in map(line_of, conversion.frames):
             return True
     return False
 
@@ -149,19 +145,8 @@ def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> lis
 
 def _constants_that_move(probe: Probe, eager: Eager, other: Run) -> set[tuple[str, ...]]:
     """The pairs of numbers, on the example and on another input, in which the two traces differ."""
-    graphs = []
-    for run in (eager.base, other):
-        try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), probe.root)
-        except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the exporter's error stands
-            return set()
-        graphs.append(graph.canonical_jit(traced, probe.root))
     pairs: set[tuple[str, ...]] = set()
-    for difference in graph.diff(*graphs):
+    for difference in causes.trace_differences(probe.root, eager, other):
         before, _, after = difference.detail.partition(": ")[2].partition(" against ")
         pairs |= set(zip(_NUMBER.findall(before), _NUMBER.findall(after), strict=False))
     return pairs
-
-
-def _line(location: Location) -> tuple[str, int]:
-    return location.path, location.line
