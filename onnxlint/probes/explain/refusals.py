@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from onnxlint.base.records import Cause, Location, Probe
+from onnxlint.base.records import Cause, Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes
