@@ -119,14 +119,10 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _MODULES and fullname != "subprocess":
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if fullname == "subprocess":
-            if spec is not None and type(spec.loader) is SourceFileLoader:
-                spec.loader = _Subprocess(spec.loader.name, spec.loader.path)
-        elif spec is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        kind = _Subprocess if fullname == "subprocess" else _Loader if fullname in _MODULES else None
+        spec = PathFinder.find_spec(fullname, path, target) if kind is not None else None
+        if kind is not None and spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = kind(spec.loader.name, spec.loader.path)
         return spec
 
 
@@ -182,69 +178,51 @@ def _freeze(module: str, arguments: dict[str, Any], frame: FrameType, line: sock
     return snapshot.take(describe, (line.fileno(),))
 
 
-def _read(module: str, arguments: dict[str, Any]) -> Any:
-    """What a call says, as the fields of `live.Call`."""
-    if module == "torch.export":
-        return {
-            "model": arguments["mod"],
-            "args": arguments["args"],
-            "kwargs": dict(arguments.get("kwargs") or {}),
-            "exporters": ("dynamo",),
-            "dynamic": {},
-            "dynamic_shapes": arguments.get("dynamic_shapes"),
-            "everything": True,
-        }
-    if type(arguments["model"]).__name__ == _PROGRAM:
-        return _from_program(arguments)
-    exporter = "dynamo" if arguments.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
-    options = {name: arguments[name] for name in _KEPT[exporter] if name in arguments}
-    return {
-        "model": arguments["model"],
-        "args": arguments.get("args", ()),
-        "kwargs": dict(arguments.get("kwargs") or {}),
-        "exporters": (exporter,),
-        "opset": arguments.get("opset_version") or _default_opset(),
-        "dynamic": {},
-        "dynamic_axes": arguments.get("dynamic_axes"),
-        "input_names": tuple(arguments.get("input_names") or ()),
-        "dynamic_shapes": arguments.get("dynamic_shapes") if exporter == "dynamo" else None,
-        "options": _changed(module, options),
-        "onnx": True,
-        "everything": True,
-    }
-
-
-def _from_program(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A call that translates what torch.export made: with the model that it made that of, where that still lives."""
-    program = arguments["model"]
-    options = {name: arguments[name] for name in _KEPT["dynamo"] if name in arguments}
+def _read(module: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a call says, as the fields of `live_models.Call`."""
     call = {
-        "model": program,
+        "model": arguments["mod" if module == "torch.export" else "model"],
         "args": arguments.get("args", ()),
         "kwargs": dict(arguments.get("kwargs") or {}),
         "exporters": ("dynamo",),
-        "opset": arguments.get("opset_version") or _default_opset(),
         "dynamic": {},
-        "options": _changed("torch.onnx", options),
-        "onnx": True,
         "everything": True,
     }
+    if module == "torch.export":
+        return {**call, "dynamic_shapes": arguments.get("dynamic_shapes")}
+    call |= {"opset": arguments.get("opset_version") or _default_opset(), "onnx": True}
+    if type(call["model"]).__name__ == _PROGRAM:
+        return {**call, "options": _changed("torch.onnx", "dynamo", arguments), **_origin(call["model"])}
+    exporter = "dynamo" if arguments.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
+    return {
+        **call,
+        "exporters": (exporter,),
+        "dynamic_axes": arguments.get("dynamic_axes"),
+        "input_names": tuple(arguments.get("input_names") or ()),
+        "dynamic_shapes": arguments.get("dynamic_shapes") if exporter == "dynamo" else None,
+        "options": _changed(module, exporter, arguments),
+    }
+
+
+def _origin(program: Any) -> dict[str, Any]:
+    """What is different in a call that translates what torch.export made of a model which still lives: that model.
+
+    Nothing where there are several that it may have been: then the program stands for itself.
+    """
     candidates = [made for made in _made if made.made(program)]
-    if len(candidates) == 1:  # of several it cannot be told which one it was: then the program stands for itself
-        made, (args, kwargs) = candidates[0], program.example_inputs
-        model = made.model()
-        if model is not None:
-            return {
-                **call,
-                "model": model,
-                "args": tuple(args),
-                "kwargs": dict(kwargs),
-                "onnx": False,
-                "program": program,
-                "dynamic_shapes": made.dynamic_shapes,
-                "replaces": made.number,
-            }
-    return call
+    model = candidates[0].model() if len(candidates) == 1 else None
+    if model is None:
+        return {}
+    args, kwargs = program.example_inputs
+    return {
+        "model": model,
+        "args": tuple(args),
+        "kwargs": dict(kwargs),
+        "onnx": False,
+        "program": program,
+        "dynamic_shapes": candidates[0].dynamic_shapes,
+        "replaces": candidates[0].number,
+    }
 
 
 def _numbered(call: dict[str, Any]) -> dict[str, Any]:
@@ -266,9 +244,10 @@ def _tensors(value: Any) -> list[Any]:
     return [value] if isinstance(value, sys.modules["torch"].Tensor) else []
 
 
-def _changed(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are not what they are anyway: some warn as soon as they are given."""
+def _changed(module: str, exporter: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are handed on and are not the defaults: some warn as soon as they are given."""
     defaults = inspect.signature(sys.modules[module].export).parameters
+    options = {name: arguments[name] for name in _KEPT[exporter] if name in arguments}
     return {name: value for name, value in options.items() if value is not defaults[name].default}
 
 
