@@ -18,11 +18,11 @@ from onnxlint.probes.explain.export_only_branches import other_way
 from onnxlint.probes.explain.refusals import refused
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
+from onnxlint.probes.proof.counterexample import Answered, Counterexample
 from onnxlint.probes.proof.counterexample_view import graphs
 from onnxlint.probes.proof.counterexample_view import values as shown_values
 from onnxlint.probes.proof.issue import UPSTREAM, write_issue
-from onnxlint.probes.proof.portable_proof import Answered
-from onnxlint.probes.proof.repro_script import Counterexample, folder_of, write
+from onnxlint.probes.proof.repro_script import folder_of, write
 from onnxlint.probes.proof.shrink import shrink
 from onnxlint.probes.search.branch_search import Branch, Fate
 

@@ -159,38 +159,32 @@ def _code_files(kind: type) -> Iterator[str]:
 
 def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     """The example of a call, and the sizes that may be tried of dims that the call limits. Raises ProbeFailure."""
-    model = call.model
     if call.program is not None and "dynamo" not in call.exporters:
         raise ProbeFailure("an exported program goes through the dynamo exporter alone")
-    if not isinstance(model, torch.nn.Module):
-        raise ProbeFailure(f"what is exported is a `{type(model).__qualname__}`, not an nn.Module")
+    if not isinstance(call.model, torch.nn.Module):
+        raise ProbeFailure(f"what is exported is a `{type(call.model).__qualname__}`, not an nn.Module")
     args, kwargs = _arguments(call)
-    tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    if any(tensor.device.type != "cpu" for tensor in (*tensors, *model.parameters(), *model.buffers())):
-        raise ProbeFailure("it is not on the CPU, and could not be brought there")
-    if any(type(tensor) not in (torch.Tensor, torch.nn.Parameter) for tensor in tensors):
-        kind = next(type(t).__qualname__ for t in tensors if type(t) not in (torch.Tensor, torch.nn.Parameter))
-        raise ProbeFailure(f"its inputs hold a `{kind}`, which has no values to run it on")
-    names, more = parameters_of(model)
+    _check_tensors(call.model, [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)])
+    names, more = parameters_of(call.model)
     if len(args) > len(names) and not more:
         raise ProbeFailure(f"there are {len(args)} inputs, but forward takes {len(names)}")
     extra = [f"input_{k}" for k in range(len(names), len(args))]
     parameters = (*names[: len(args)], *extra, *kwargs)
-    values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     options = dict(call.options)
-    example = Example(args, kwargs, parameters, options=options)
-    limits: dict[str, tuple[int, int]] = {}
     if call.program is not None:
         options[programs.PROGRAM] = call.program
+    elif call.dynamic_shapes is not None:
+        options["dynamic_shapes"] = call.dynamic_shapes
+    example = Example(args, kwargs, parameters, options=options)
+    values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
+    limits: dict[str, tuple[int, int]] = {}
     if call.program is not None and call.dynamic_shapes is None:
         dims, limits = programs.dims_of(call.program, example)
         dynamic = _movable(dims, values)
     elif call.dynamic_shapes is not None:
-        if call.program is None:
-            options["dynamic_shapes"] = call.dynamic_shapes
-        dynamic = _movable(_from_shapes(model, example, call.dynamic_shapes, limits), values)
+        dynamic = _movable(_from_shapes(call.model, example, call.dynamic_shapes, limits), values)
     elif call.dynamic_axes is not None:
-        dynamic = _movable(_from_axes(call, model, example), values)
+        dynamic = _movable(_from_axes(call, call.model, example), values)
     elif call.dynamic is not None:
         dynamic = checked_axes(call.dynamic, values, names, more)
     else:
@@ -198,6 +192,15 @@ def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     example = replace(example, dynamic=dynamic)
     usual = example_sizes(example)
     return example, {dim: _between(usual[dim], *ends) for dim, ends in limits.items() if dim in usual}
+
+
+def _check_tensors(model: torch.nn.Module, inputs: Iterable[torch.Tensor]) -> None:
+    """Raise ProbeFailure for tensors that are elsewhere, or that hold no values."""
+    if any(tensor.device.type != "cpu" for tensor in (*inputs, *model.parameters(), *model.buffers())):
+        raise ProbeFailure("it is not on the CPU, and could not be brought there")
+    for kind in map(type, inputs):
+        if kind not in (torch.Tensor, torch.nn.Parameter):
+            raise ProbeFailure(f"its inputs hold a `{kind.__qualname__}`, which has no values to run it on")
 
 
 def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
