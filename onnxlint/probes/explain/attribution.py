@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outcome, Probe, Sides
 from onnxlint.probes.common.userspace import user_frames
@@ -35,15 +35,13 @@ _COMPARED = (Outcome.WRONG_VALUES, Outcome.SHAPE_ERROR, Outcome.STATIC_DIM, Outc
 def attribute(probe: Probe, eager: Eager, confirmation: Confirmation, outcome: Outcome) -> list[Evidence]:
     """Every place that explains why this exporter's outcome is not ok, with its counterexample."""
     if outcome is Outcome.EXPORT_ERROR:
-        explanations = refused(probe, eager, confirmation) or _somewhere(
-            eager, probe, confirmation.export.error, Cause.REFUSED
-        )
+        explanations = refused(probe, eager, confirmation)
+        explanations = explanations or _somewhere(eager, probe, confirmation.export.error, Cause.REFUSED)
     elif outcome is Outcome.RUNTIME_ERROR:
         explanations = _not_loaded(probe, eager, confirmation)
     elif outcome is Outcome.NONDETERMINISTIC:
-        explanations = causes.drawn(eager, confirmation, probe.root) or _somewhere(
-            eager, probe, "its answer changes by chance"
-        )
+        explanations = causes.drawn(eager, confirmation, probe.root)
+        explanations = explanations or _somewhere(eager, probe, "its answer changes by chance")
     else:
         explanations = _disagreeing(probe, eager, confirmation)
         explanations += _not_loaded(probe, eager, confirmation) if confirmation.refusing is not None else []
@@ -83,17 +81,10 @@ def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence
     An arm that no input took, and that would change the outputs, or nobody knows, was not tried: SKIPPED says so.
     """
     untried = (Fate.DIFFERS, Fate.OPEN)
+    outcomes = [Outcome.SKIPPED if branch.fate in untried else Outcome.OK for branch in branches]
     return [
-        Evidence(
-            probe.name,
-            "eager",
-            Cause.BRANCH,
-            Outcome.SKIPPED if branch.fate in untried else Outcome.OK,
-            branch.frames,
-            branch.detail,
-            branch.variation,
-        )
-        for branch in branches
+        Evidence(probe.name, "eager", Cause.BRANCH, outcome, branch.frames, branch.detail, branch.variation)
+        for branch, outcome in zip(branches, outcomes, strict=True)
     ]
 
 
@@ -135,11 +126,9 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
         explanations += causes.mutating(eager, probe.root, (second or confirmation.failing)[0])
     explanations = first + explanations
     for trial in () if explanations else confirmation.failing_at_once[:1]:
-        if confirmation.export.exporter == "torchscript" and trial.run is not eager.base:
-            more = causes.constants(probe.root, eager, trial)
-        else:
-            more = []
-        explanations += more or causes.computed_wrong(probe.root, eager, confirmation, trial)
+        traced = confirmation.export.exporter == "torchscript" and trial.run is not eager.base
+        explanations += causes.constants(probe.root, eager, trial) if traced else []
+        explanations = explanations or causes.computed_wrong(probe.root, eager, confirmation, trial)
     if not explanations and confirmation.failing:
         explanations = [_unplaced(eager, probe, confirmation.failing[0])]
     return explanations or [
@@ -155,8 +144,8 @@ def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
 
 def _on_the_example(eager: Eager, confirmation: Confirmation) -> Trial | None:
     """The trial of the example where that fails: nothing that was frozen explains it, and it comes first."""
-    failing = [] if eager.stateful else [trial for trial in confirmation.failing_at_once if trial.run is eager.base]
-    return failing[0] if failing else None
+    failing = () if eager.stateful else confirmation.failing_at_once
+    return next((trial for trial in failing if trial.run is eager.base), None)
 
 
 def _somewhere(
@@ -171,25 +160,25 @@ def _brief(text: str) -> str:
     return folded if len(folded) <= 240 else folded[:237] + "…"
 
 
+@dataclass(slots=True)
 class _Keeper:
     """Turns explanations into evidence and writes the counterexamples they share."""
 
-    def __init__(self, probe: Probe, eager: Eager, confirmation: Confirmation, outcome: Outcome) -> None:
-        self.probe = probe
-        self.eager = eager
-        self.confirmation = confirmation
-        self.outcome = outcome
-        self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
-        self._drawn: set[str] = set()
-        self.began = time.process_time()
-        self._asked: dict[str, Sides | None] = {}
-        self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
+    probe: Probe
+    eager: Eager
+    confirmation: Confirmation
+    outcome: Outcome
+    began: float = field(default_factory=time.process_time)
+    _drawn: set[str] = field(default_factory=set)
+    _asked: dict[str, Sides | None] = field(default_factory=dict)
+    _scripts: dict[str, tuple[str | None, Trial | None]] = field(default_factory=dict)
 
     def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
         """One record for each place and cause."""
+        outer = frozenset(user_frames(root=self.probe.root, limit=1000))  # who called us is not at fault
         records: dict[object, Evidence] = {}
         for e in explanations:
-            inner = tuple(frame for frame in e.frames if frame not in self.outer)
+            inner = tuple(frame for frame in e.frames if frame not in outer)
             key = (e.cause, inner[0].path, inner[0].line) if inner else (e.cause, "", 0)
             if key not in records and (inner or not e.frames):
                 records[key] = self._record(replace(e, frames=inner))
@@ -244,21 +233,24 @@ class _Keeper:
         if label not in self._asked:
             if len(self._asked) >= _COMPARISONS or (self._asked and self.eager.costs.over(self.began)):
                 return None
-            branches = (
-                e.cause is Cause.BRANCH
-            )  # what an export parts on, on the example, is the first of its explanations
+            branches = e.cause is Cause.BRANCH  # the first explanation of an export that parts on the example
             answer = sides(self.probe, self.eager, self.confirmation, shown, branches=branches)
             if answer is not None and answer.fault in UPSTREAM and script is not None:
-                claim = self._case(shown).claim
-                versions = {x.engine.name: x.engine.version for x in (shown.setup if shown else None,) if x is not None}
-                exporter = self.confirmation.export.exporter
-                try:
-                    path = write_issue(self.probe, self.eager.model, exporter, claim, answer, script, versions)
-                    answer = replace(answer, issue=path)
-                except OSError as error:
-                    self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
+                answer = self._with_issue(answer, shown, script)
             self._asked[label] = answer
         return self._asked[label]
+
+    def _with_issue(self, answer: Sides, shown: Trial | None, script: str) -> Sides:
+        """The same with a report to the makers of what is at fault, beside the script."""
+        engine = shown.setup.engine if shown is not None and shown.setup is not None else None
+        versions = {engine.name: engine.version} if engine is not None else {}
+        exporter, claim = self.confirmation.export.exporter, self._case(shown).claim
+        try:
+            path = write_issue(self.probe, self.eager.model, exporter, claim, answer, script, versions)
+        except OSError as error:
+            self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
+            return answer
+        return replace(answer, issue=path)
 
     def _runtime(self, e: Explanation) -> str:
         """The runtime that it was seen in, where that is not ONNX Runtime on the CPU, of which everyone speaks."""

@@ -269,55 +269,49 @@ def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: 
         if isinstance(shapes.get(name), (tuple, list)):
             loose = [parameter for parameter in example.parameters if parameter.startswith("input_")]
             shapes = {**shapes, **dict(zip(loose, shapes[name], strict=False))}
-    dynamic: Axes = {}
-    unnamed: dict[tuple[int, int], str] = {}
-    derived: set[str] = set()
+    dims = _Dims(limits)
+    for name, value in named.items():
+        dims.visit(name, value, shapes.get(name))
+    return {leaf: {a: d for a, d in axes.items() if d not in dims.derived} for leaf, axes in dims.dynamic.items()}
 
-    def visit(label: str, value: Any, spec: Any) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Dims:
+    """The dims that `dynamic_shapes` makes dynamic, by leaf; `derived` are those that another is computed from."""
+
+    limits: dict[str, tuple[int, int]]
+    dynamic: Axes = field(default_factory=dict)
+    derived: set[str] = field(default_factory=set)
+    unnamed: dict[tuple[int, int], str] = field(default_factory=dict)  # by axis and size: these go together
+
+    def visit(self, label: str, value: Any, spec: Any) -> None:
+        """Note the dims of a leaf, or of the leaves of a container."""
         if isinstance(value, torch.Tensor):
-            items = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
-            for axis, dim in items:
-                name = _dim(dim, label, int(axis), value, unnamed, limits, derived)
+            for axis, dim in spec.items() if isinstance(spec, Mapping) else enumerate(spec or ()):
+                name = self._name(dim, label, int(axis), value)
                 if name is not None:
-                    dynamic.setdefault(label, {})[int(axis) % max(value.dim(), 1)] = name
+                    self.dynamic.setdefault(label, {})[int(axis) % max(value.dim(), 1)] = name
         elif isinstance(value, Mapping) and isinstance(spec, Mapping):
             for key, item in value.items():
-                visit(f"{label}.{key}", item, spec.get(key))
+                self.visit(f"{label}.{key}", item, spec.get(key))
         elif isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)):
             for k, (item, part) in enumerate(zip(value, spec, strict=False)):
-                visit(f"{label}.{k}", item, part)
+                self.visit(f"{label}.{k}", item, part)
 
-    for name, value in named.items():
-        visit(name, value, shapes.get(name))
-    return {leaf: {a: d for a, d in axes.items() if d not in derived} for leaf, axes in dynamic.items()}
-
-
-def _dim(
-    dim: Any,
-    label: str,
-    axis: int,
-    value: torch.Tensor,
-    unnamed: dict[tuple[int, int], str],
-    limits: dict[str, tuple[int, int]],
-    derived: set[str],
-) -> str | None:
-    """The name of a dynamic dim, None for a fixed one. Unnamed ones of one axis and size go together."""
-    if dim is None or isinstance(dim, int):
-        return None
-    if isinstance(dim, str):
-        return dim
-    name = getattr(dim, "__name__", None)
-    if name is None:  # Dim.AUTO, Dim.DYNAMIC or Dim.STATIC
-        if "STATIC" in str(dim):
+    def _name(self, dim: Any, label: str, axis: int, value: torch.Tensor) -> str | None:
+        """The name of a dynamic dim, None for a fixed one."""
+        if dim is None or isinstance(dim, (int, str)):
+            return dim if isinstance(dim, str) else None
+        name, root = getattr(dim, "__name__", None), getattr(dim, "root", None)
+        if name is None:  # Dim.AUTO, Dim.DYNAMIC or Dim.STATIC
+            usual = "batch" if axis == 0 else f"{label}_{axis}"
+            return None if "STATIC" in str(dim) else self.unnamed.setdefault((axis, int(value.shape[axis])), usual)
+        if root is not None:  # 2 * batch: neither moves without the other
+            self.derived.add(str(getattr(root, "__name__", root)))
             return None
-        return unnamed.setdefault((axis, int(value.shape[axis])), "batch" if axis == 0 else f"{label}_{axis}")
-    root = getattr(dim, "root", None)
-    if root is not None:  # 2 * batch: neither moves without the other
-        derived.add(str(getattr(root, "__name__", root)))
-        return None
-    low, high = getattr(dim, "min", 0), getattr(dim, "max", sys.maxsize)
-    limits[str(name)] = (int(low), min(int(high), sys.maxsize) if isinstance(high, int) else sys.maxsize)
-    return str(name)
+        low, high = getattr(dim, "min", 0), getattr(dim, "max", sys.maxsize)
+        self.limits[str(name)] = (int(low), min(int(high), sys.maxsize) if isinstance(high, int) else sys.maxsize)
+        return str(name)
 
 
 def _between(size: int, low: int, high: int) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 
 import torch
@@ -41,20 +42,23 @@ def shrink(
     return _Shrinker(probe, eager, confirmation, failing, line).run()
 
 
+@dataclass(slots=True)
 class _Shrinker:
     """One counterexample on its way down."""
 
-    def __init__(
-        self, probe: Probe, eager: Eager, confirmation: Confirmation, failing: Trial, line: tuple[str, int] | None
-    ) -> None:
-        self.probe = probe
-        self.eager = eager
-        self.confirmation = confirmation
-        self.whole = self.best = failing
-        self.line = line
-        self.shown = self._shows(failing.run)
-        self.tries = 0
-        self.until = Deadline.after(eager.costs.left(_SECONDS, _SHARE))
+    probe: Probe
+    eager: Eager
+    confirmation: Confirmation
+    whole: Trial
+    line: tuple[str, int] | None
+    best: Trial = field(init=False)
+    goal: tuple[bool, bool] = field(init=False)  # what a smaller one has to show too
+    until: Deadline = field(init=False)
+    tries: int = 0
+
+    def __post_init__(self) -> None:
+        self.best, self.goal = self.whole, self._shows(self.whole.run)
+        self.until = Deadline.after(self.eager.costs.left(_SECONDS, _SHARE))
 
     def run(self) -> Trial:
         """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
@@ -125,7 +129,7 @@ class _Shrinker:
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         with cut_off(self.until.left + LEAST):
             smaller = execute(model, self.eager.example, variation, self.probe.root)
-        if smaller.observation.error is not None or self._shows(smaller) != self.shown:
+        if smaller.observation.error is not None or self._shows(smaller) != self.goal:
             return False
         if not _finite(smaller) and _finite(self.whole.run):
             return False  # a zero that is divided by shows something else
