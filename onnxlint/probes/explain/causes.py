@@ -27,6 +27,7 @@ from onnxlint.probes.observe.execution_paths import first_steps
 from onnxlint.probes.observe.observe import divergences, observe
 
 _TRACES = 4  # failing inputs that are traced again to see what the first trace froze
+Line = tuple[str, int]
 _BRANCHING = ("bool", "in")
 
 
@@ -67,7 +68,7 @@ def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
     return [p for p in places if p.cause is Cause.BRANCH or line_of(p.frames[0]) not in branches]
 
 
-def line_of(location: Location) -> tuple[str, int]:
+def line_of(location: Location) -> Line:
     """The path and the line of a frame."""
     return location.path, location.line
 
@@ -77,9 +78,38 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
 
     A place that also changed on inputs where the export agreed explains a trial only if no other place does.
     """
-    failing = [t for t in confirmation.failing if t.calls == 1]
+    failing = confirmation.failing_at_once
     passing = {t.run.label for t in confirmation.trials if not t.fails}
     places = {line_of(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
+    traced = _trace_again(root, eager, confirmation, places, passing)
+    chosen: dict[Line, Explanation] = {}
+    for trial in _worst_first(failing):
+        candidates = [place for place in places.values() if trial.run.label in place.labels]
+        strong = [place for place in candidates if not place.labels & passing]
+        for place in strong or candidates:
+            explanation = Explanation(place.cause, place.frames, place.detail, trial)
+            chosen.setdefault(line_of(place.frames[0]), explanation)
+    explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
+    needed = [
+        line
+        for line, trials in explained.items()
+        if not _shown_by_others(confirmation, trials, [t for t in trials if t in traced], explained.values())
+    ]
+    refusing = [node for node in _refusing_nodes(confirmation, failing) if node is not None]
+    near = {_function(frame) for node in refusing for frame in graph.onnx_frames(node, root)[:1]}
+
+    def last(line: Line) -> tuple[int, bool]:
+        here = _function(chosen[line].frames[0]) in near
+        return -len(explained[line]) - here, not here
+
+    return [chosen[line] for line in sorted(needed, key=last)]
+
+
+def _trace_again(
+    root: str, eager: Eager, confirmation: Confirmation, places: dict[Line, Place], passing: set[str]
+) -> list[Trial]:
+    """The failing trials that were traced; what changes in these traces, or in a passing one, joins `places`."""
+    failing = confirmation.failing_at_once
     traced: list[Trial] = []
     began = time.process_time()
     for trial in _to_trace(failing, places.values(), passing):
@@ -90,40 +120,14 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
             continue  # whatever reads that number keeps the example's: the number is the cause
         for place in changed(root, eager, confirmation.export, trial.run):
             places.setdefault(line_of(place.frames[0]), place).labels.add(trial.run.label)
-    if any(t.run.kind == "sizes" for t in failing):
-        harmless = [t.run for t in confirmation.trials[1:] if not t.fails and t.run.kind == "sizes"]
-        for run in harmless[-1:] if not eager.costs.over(began) else ():
-            for place in changed(root, eager, confirmation.export, run):
-                if line_of(place.frames[0]) in places:
-                    places[line_of(place.frames[0])].labels.add(run.label)
-    chosen: dict[tuple[str, int], Explanation] = {}
-    for trial in _worst_first(failing):
-        candidates = [place for place in places.values() if trial.run.label in place.labels]
-        strong = [place for place in candidates if not place.labels & passing]
-        for place in strong or candidates:
-            explanation = Explanation(place.cause, place.frames, place.detail, trial)
-            chosen.setdefault(line_of(place.frames[0]), explanation)
-    explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
-    explained_by = [(trials, [t for t in trials if t in traced]) for trials in explained.values()]
-    needless = [
-        line
-        for line, mine in zip(explained, explained_by, strict=True)
-        if _shown_by_others(confirmation, *mine, explained_by)
-    ]
-    near = _functions_refused(root, confirmation, failing)
-
-    def last(line: tuple[str, int]) -> tuple[int, bool]:
-        here = _function(chosen[line].frames[0]) in near
-        return -len(explained[line]) - here, not here
-
-    return [chosen[line] for line in sorted(chosen, key=last) if line not in needless]
-
-
-def _functions_refused(root: str, confirmation: Confirmation, failing: list[Trial]) -> set[tuple[str, str]]:
-    """The functions that made the nodes at which the runtime refuses trials."""
-    assert confirmation.runtime is not None
-    nodes = [confirmation.runtime.node_of(t.message) for t in failing if t.result is Result.REFUSED]
-    return {_function(frame) for node in nodes if node is not None for frame in graph.onnx_frames(node, root)[:1]}
+    if not any(t.run.kind == "sizes" for t in failing) or eager.costs.over(began):
+        return traced
+    harmless = [t.run for t in confirmation.trials[1:] if not t.fails and t.run.kind == "sizes"]
+    for run in harmless[-1:]:
+        for place in changed(root, eager, confirmation.export, run):
+            if line_of(place.frames[0]) in places:
+                places[line_of(place.frames[0])].labels.add(run.label)
+    return traced
 
 
 def _function(location: Location) -> tuple[str, str]:
@@ -131,26 +135,25 @@ def _function(location: Location) -> tuple[str, str]:
 
 
 def _shown_by_others(
-    confirmation: Confirmation, trials: list[Trial], traced: list[Trial], others: list[tuple[list[Trial], list[Trial]]]
+    confirmation: Confirmation, trials: list[Trial], traced: list[Trial], others: Iterable[list[Trial]]
 ) -> bool:
     """Whether another place explains these trials and more, some of which the runtime refuses at the same nodes.
 
     What a place explains is known of the trials that were `traced`; of the rest it is enough that the node is the same.
     """
-    wider = [more for more, _ in others if len(more) > len(trials) and all(trial in more for trial in traced)]
-    nodes = _refusing_nodes(confirmation, trials)
-    if None in nodes:
-        return False
-    return any(
-        nodes <= _refusing_nodes(confirmation, [trial for trial in more if trial not in trials]) for more in wider
-    )
+
+    def names(trials: list[Trial]) -> set[str | None]:
+        return {node.name if node is not None else None for node in _refusing_nodes(confirmation, trials)}
+
+    mine = names(trials)
+    wider = [more for more in others if len(more) > len(trials) and all(trial in more for trial in traced)]
+    return None not in mine and any(mine <= names([trial for trial in more if trial not in trials]) for more in wider)
 
 
-def _refusing_nodes(confirmation: Confirmation, trials: list[Trial]) -> set[str | None]:
-    """The names of the nodes at which the runtime refuses trials; None for one that ran, or that names no node."""
+def _refusing_nodes(confirmation: Confirmation, trials: list[Trial]) -> list[Any]:
+    """The nodes at which the runtime refuses trials; None for one that ran, or whose message names no node."""
     assert confirmation.runtime is not None
-    nodes = [confirmation.runtime.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
-    return {node.name if node is not None else None for node in nodes}
+    return [confirmation.runtime.node_of(t.message) if t.result is Result.REFUSED else None for t in trials]
 
 
 def _to_trace(failing: list[Trial], places: Iterable[Place], passing: set[str]) -> list[Trial]:
