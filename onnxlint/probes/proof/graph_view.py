@@ -157,9 +157,9 @@ def _answer(asked: argparse.Namespace) -> dict[str, Any]:
     places = {(relative(path, root), int(line)) for path, _, line in (place.rpartition(":") for place in asked.place)}
     nodes = marked(model, places, asked.node, root)
     count = len(model.graph.node)
-    shown = around(model, nodes) if nodes and not asked.whole else model
-    onnx.save(shown, asked.out)
-    return {"nodes": nodes, "shown": len(shown.graph.node), "all": count}
+    part = around(model, nodes) if nodes and not asked.whole else model
+    onnx.save(part, asked.out)
+    return {"nodes": nodes, "shown": len(part.graph.node), "all": count}
 
 
 if __name__ == "__main__":
