@@ -45,13 +45,25 @@ class Engine(ABC):
     def open(self, model: str | bytes, optimized: bool) -> Any:
         """A session of a file, or of its bytes. Raises RuntimeRefused."""
 
-    @abstractmethod
     def run(self, session: Any, feeds: Mapping[str, Any]) -> list[Any]:
         """The outputs, as arrays; `feeds` are arrays or OrtValues. Raises RuntimeRefused."""
+        try:
+            outputs = self.bare_run(session, feeds)()
+        except Exception as error:
+            raise RuntimeRefused(self.message(error)) from error
+        return self.arrays(session, outputs)
 
     @abstractmethod
     def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
         """A run without what only we do around it, for the clock."""
+
+    @abstractmethod
+    def arrays(self, session: Any, outputs: Any) -> list[Any]:
+        """What a run returned, as arrays."""
+
+    def message(self, error: BaseException) -> str:
+        """What it says of an error, in one line."""
+        return short(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +96,14 @@ class OnnxRuntime(Engine):
         except Exception as error:
             raise RuntimeRefused(short(error)) from error
 
-    def run(self, session: Any, feeds: Mapping[str, Any]) -> list[Any]:
-        """The outputs. Raises RuntimeRefused."""
-        try:
-            outputs = self.bare_run(session, feeds)()
-        except Exception as error:
-            raise RuntimeRefused(short(error)) from error
-        return [_out(value) for value in outputs]
+    def arrays(self, session: Any, outputs: Any) -> list[Any]:
+        """Numpy's, or torch's of what numpy has no type for."""
+        return [
+            torch.from_dlpack(value._ortvalue.to_dlpack())
+            if value.element_type() == TensorProto.BFLOAT16
+            else value.numpy()
+            for value in outputs
+        ]
 
     def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
         """A run of values that are ONNX Runtime's already."""
@@ -126,15 +139,16 @@ class OpenVino(Engine):
             read = self._core.read_model(model) if isinstance(model, str) else self._core.read_model(model, b"")
             return self._core.compile_model(read, "CPU", self._SETTINGS)
         except Exception as error:
-            raise RuntimeRefused(_of_openvino(error)) from error
+            raise RuntimeRefused(self.message(error)) from error
 
-    def run(self, session: Any, feeds: Mapping[str, Any]) -> list[Any]:
-        """The outputs. Raises RuntimeRefused."""
-        try:
-            outputs = self.bare_run(session, feeds)()
-        except Exception as error:
-            raise RuntimeRefused(_of_openvino(error)) from error
+    def arrays(self, session: Any, outputs: Any) -> list[Any]:
+        """Numpy's, or torch's of what numpy has no type for."""
         return [self._out(value, outputs[value]) for value in session.outputs]
+
+    def message(self, error: BaseException) -> str:
+        """OpenVINO's message without the lines that name places in its own source."""
+        message = _PLACES.sub("", text_of(error))
+        return short(RuntimeError(message)) if message.strip() else short(error)
 
     def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
         """A run of values that OpenVINO takes as they are, without the inputs that it dropped."""
@@ -156,14 +170,14 @@ class OpenVino(Engine):
 
 def engines(names: Sequence[str]) -> tuple[list[Engine], list[str]]:
     """The runtimes of these names, and for each that is not there why."""
-    found: list[Engine] = []
+    available: list[Engine] = []
     faults = []
     for name in dict.fromkeys(names):
         try:
-            found.append(_engine(name))
+            available.append(_engine(name))
         except Unavailable as fault:
             faults.append(str(fault))
-    return found, faults
+    return available, faults
 
 
 def _engine(name: str) -> Engine:
@@ -208,19 +222,7 @@ def session_options(optimized: bool) -> Any:
     return options
 
 
-def _out(value: Any) -> Any:
-    if value.element_type() == TensorProto.BFLOAT16:
-        return torch.from_dlpack(value._ortvalue.to_dlpack())  # numpy has no such type
-    return value.numpy()
-
-
 def short(error: BaseException) -> str:
     """The message of an error in one line of moderate length, without the places in the source of ONNX Runtime."""
     text = " ".join(_ORT_PLACES.sub(" ", " ".join(text_of(error).split())).split())
     return text if len(text) <= 400 else text[:397] + "…"
-
-
-def _of_openvino(error: BaseException) -> str:
-    """OpenVINO's message without the lines that name places in its own source."""
-    told = _PLACES.sub("", text_of(error))
-    return short(RuntimeError(told)) if told.strip() else short(error)

@@ -31,19 +31,19 @@ _MISSING = (
 )
 
 
-def second_try(probe: Probe, eager: Eager, found: Confirmation, engines: Sequence[Engine]) -> Confirmation:
+def second_try(probe: Probe, eager: Eager, confirmation: Confirmation, engines: Sequence[Engine]) -> Confirmation:
     """What was found, or if it is a refusal for want of kernels: that in plain words, and what float32 tells."""
-    if found.runtime is None or found.export.path is None:
-        return found
-    words = missing_kernel(found.refusal, found.runtime.model) if found.refusal else ""
-    if not words or found.trials:  # another runtime has the kernels, and was tried on everything
-        return replace(found, refusal=words or found.refusal)
-    wide = widen(found.export.path)
+    if confirmation.runtime is None or confirmation.export.path is None:
+        return confirmation
+    words = missing_kernel(confirmation.refusal, confirmation.runtime.model) if confirmation.refusal else ""
+    if not words or confirmation.trials:  # another runtime has the kernels, and was tried on everything
+        return replace(confirmation, refusal=words or confirmation.refusal)
+    wide = widen(confirmation.export.path)
     if wide is None:
-        return replace(found, refusal=words)
-    kinds = _kinds(found.runtime.model.graph)
+        return replace(confirmation, refusal=words)
+    kinds = _kinds(confirmation.runtime.model.graph)
     rounded = replace(eager, coarse=max((eps for kind, eps in _EPS.items() if kind in kinds), default=0.0))
-    return _settled(found, confirm(probe, rounded, replace(found.export, path=wide), engines), words)
+    return _settled(confirmation, confirm(probe, rounded, replace(confirmation.export, path=wide), engines), words)
 
 
 def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:
@@ -68,22 +68,22 @@ def widen(path: Path) -> Path | None:
         _widen(graph)
     for function in model.functions:
         _attributes(function.node)
-    found = path.with_name(f"{path.stem}-float32.onnx")
+    wide = path.with_name(f"{path.stem}-float32.onnx")
     try:
-        onnx.save(model, str(found))
+        onnx.save(model, str(wide))
     except ValueError:  # over 2 GB: nothing is said about it then
         return None
-    return found
+    return wide
 
 
-def _settled(found: Confirmation, again: Confirmation, words: str) -> Confirmation:
+def _settled(confirmation: Confirmation, again: Confirmation, words: str) -> Confirmation:
     """What is known of a file without kernels, once it was tried in float32: it is wrong, or right as far as that."""
     if again.failing or again.random:
         return replace(again, in_float32=words)
     if again.refusal:
-        return replace(found, refusal=words)
+        return replace(confirmation, refusal=words)
     agrees = f"with float32 in its place, the file agrees with eager on {len(again.trials)} inputs"
-    return replace(found, refusal=f"{words}; {agrees}")
+    return replace(confirmation, refusal=f"{words}; {agrees}")
 
 
 def _widen(graph: onnx.GraphProto) -> None:
@@ -121,8 +121,8 @@ def _graphs(graph: onnx.GraphProto) -> Iterable[onnx.GraphProto]:
 
 def _kinds(graph: onnx.GraphProto) -> set[int]:
     """The element types of the tensors in a graph and those in it, as far as they are written down."""
-    found: set[int] = set()
+    kinds: set[int] = set()
     for each in _graphs(graph):
-        found |= {tensor.data_type for tensor in each.initializer}
-        found |= {value.type.tensor_type.elem_type for value in (*each.input, *each.output, *each.value_info)}
-    return found
+        kinds |= {tensor.data_type for tensor in each.initializer}
+        kinds |= {value.type.tensor_type.elem_type for value in (*each.input, *each.output, *each.value_info)}
+    return kinds

@@ -29,15 +29,15 @@ _NAMED = 3  # places
 _KERNEL = "_kernel_time"
 
 
-def latency(eager: Eager, found: Confirmation, root: str) -> Latency | None:
+def latency(eager: Eager, confirmation: Confirmation, root: str) -> Latency | None:
     """The ratio, and what dominates where the runtime is the slower one.
 
     None where the export does not run, and where both are so quick that there is nothing to compare.
     """
-    runtime = found.runtime
-    if runtime is None or not runtime.engines or not found.trials:
+    runtime = confirmation.runtime
+    if runtime is None or not runtime.engines or not confirmation.trials:
         return None
-    feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **eager.base.leaves})
+    feeds = confirmation.feeds(eager.base)
     setup = runtime.setups[0]
     run = setup.engine.bare_run(runtime.session(setup), feeds)
     base, model = eager.base, eager.inference() if eager.mutated else eager.model
@@ -56,7 +56,7 @@ def latency(eager: Eager, found: Confirmation, root: str) -> Latency | None:
     ratio = its / max(ours, 1e-9)
     slow: tuple[SlowNodes, ...] = ()
     if ratio >= _SLOWER and isinstance(setup.engine, OnnxRuntime):
-        slow = _dominating(found, setup.engine, feeds, root)
+        slow = _dominating(confirmation, setup.engine, feeds, root)
     return Latency(round(ratio, 3), len(mine), slow)
 
 
@@ -66,9 +66,11 @@ def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
     return clock() - began
 
 
-def _dominating(found: Confirmation, engine: OnnxRuntime, feeds: dict[str, Any], root: str) -> tuple[SlowNodes, ...]:
+def _dominating(
+    confirmation: Confirmation, engine: OnnxRuntime, feeds: dict[str, Any], root: str
+) -> tuple[SlowNodes, ...]:
     """The operators that take the most time, those of one line together."""
-    runtime = found.runtime
+    runtime = confirmation.runtime
     assert runtime is not None
     places = {node.name: onnx_frames(node, root)[:1] for node in runtime.model.graph.node if node.name}
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as folder:

@@ -58,13 +58,13 @@ class Runtime:
 
     def feeds(self, inputs: Mapping[str, str], leaves: Mapping[str, Any]) -> dict[str, Any]:
         """What the graph's inputs want, as arrays of their types. Raises RuntimeRefused for an input without a leaf."""
-        found = {}
+        feeds = {}
         for name, kind in self.inputs.items():
             leaf = leaves.get(inputs.get(name, name))
             if leaf is None:
                 raise RuntimeRefused(f"the graph wants an input `{name}` that the arguments do not have")
-            found[name] = as_array(leaf, kind.elem_type)
-        return found
+            feeds[name] = as_array(leaf, kind.elem_type)
+        return feeds
 
     def constant_dims(self, inputs: Mapping[str, str], name: str, axis: int) -> bool:
         """Whether the axis of the leaf `name` is a constant in the graph's input."""

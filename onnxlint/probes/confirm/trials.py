@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from onnxlint.base.records import ONNX_RUNTIME, Probe, Tried
+from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe, Tried
 from onnxlint.probes.common import numerics
 from onnxlint.probes.common.costs import timed
 from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.tie_breaking import OtherTies
 from onnxlint.probes.examples.vary import Variation, telling
-from onnxlint.probes.exporters import Export
+from onnxlint.probes.exporters import Export, Frames
 from onnxlint.probes.observe.eager import Eager, Run, execute, with_leaf
 from onnxlint.probes.observe.observe import divergences, observe
 
@@ -53,14 +53,14 @@ class Trial:
         """Whether the export and eager disagree here."""
         return self.result is not Result.AGREES
 
-    def told(self) -> Tried:
+    def record(self) -> Tried:
         """What a report says of it."""
         named = self.setup is not None and self.setup.engine.name != ONNX_RUNTIME
         runtime = self.setup.engine.title if self.setup is not None and named else ""
         gap = self.difference
         if gap is None:
-            known = self.noise
-            error, output = (known.max_abs, known.output) if known is not None else (None, None)
+            noise = self.noise
+            error, output = (noise.max_abs, noise.output) if noise is not None else (None, None)
             return Tried(self.run.label, self.result.value, error, None, output, runtime)
         return Tried(self.run.label, self.result.value, gap.max_abs, gap.allowed, gap.output, runtime)
 
@@ -91,6 +91,17 @@ class Confirmation:
     in_float32: str = ""
 
     @property
+    def inputs(self) -> set[str]:
+        """The leaves that the graph takes."""
+        assert self.runtime is not None
+        return {self.export.inputs.get(name, name) for name in self.runtime.inputs}
+
+    def feeds(self, run: Run) -> dict[str, Any]:
+        """What the graph's inputs get on an input. Raises RuntimeRefused for one that the arguments do not have."""
+        assert self.runtime is not None
+        return self.runtime.feeds(self.export.inputs, {**self.export.constants, **run.leaves})
+
+    @property
     def failing(self) -> list[Trial]:
         """The trials in which the export and eager disagree, in order."""
         return [trial for trial in self.trials if trial.fails]
@@ -118,13 +129,17 @@ class Confirmation:
         """The same, with those counted as agreeing."""
         return self._without(self.alone)
 
-    def otherwise_than(self, known: Trial) -> Confirmation:
+    def otherwise_than(self, other: Trial) -> Confirmation:
         """The same, with those counted as agreeing that fail as a known one does: they show nothing more."""
-        return self._without([trial for trial in self.failing if not trial.tells_more_than(known)])
+        return self._without([trial for trial in self.failing if not trial.tells_more_than(other)])
 
     def tried(self) -> tuple[Tried, ...]:
         """The trials as records."""
-        return tuple(trial.told() for trial in self.trials)
+        return tuple(trial.record() for trial in self.trials)
+
+    def remark(self, probe: Probe, cause: Cause, frames: Frames, detail: str) -> Evidence:
+        """What to know of an export although its outputs are right."""
+        return Evidence(probe.name, self.export.exporter, cause, Outcome.OK, frames, detail, "example")
 
     def _without(self, trials: list[Trial]) -> Confirmation:
         return replace(self, trials=[Trial(t.run, Result.AGREES) if t in trials else t for t in self.trials])
@@ -132,46 +147,39 @@ class Confirmation:
 
 def confirm(probe: Probe, eager: Eager, export: Export, engines: Sequence[Engine] = (ORT,)) -> Confirmation:
     """Check, load and run an exported file. Nothing that it does is raised."""
-    found = Confirmation(export)
+    confirmation = Confirmation(export)
     assert export.path is not None
     try:
         runtime = Runtime(export.path, engines)
-        found.runtime = runtime
+        confirmation.runtime = runtime
         runtime.check()
-        _look_at_inputs(eager, found, runtime)
-        feeds = runtime.feeds(export.inputs, {**export.constants, **eager.base.leaves})
+        _look_at_inputs(eager, confirmation, runtime)
+        feeds = confirmation.feeds(eager.base)
     except RuntimeRefused as refused:
-        found.refusal = str(refused)
-        return found
-    plain = [answer for engine in engines if (answer := _first_run(probe, eager, found, engine, feeds)) is not None]
-    if eager.random or found.random or not plain:
-        return found
-    first, pace = timed(lambda: trial(probe, eager, found, eager.base))
-    found.trials.append(first)
+        confirmation.refusal = str(refused)
+        return confirmation
+    first_runs = [_first_run(probe, eager, confirmation, engine, feeds) for engine in engines]
+    plain = [answers for answers in first_runs if answers is not None]
+    if eager.random or confirmation.random or not plain:
+        return confirmation
+    first, pace = timed(lambda: trial(probe, eager, confirmation, eager.base))
+    confirmation.trials.append(first)
     count = eager.costs.affordable(len(eager.runs), pace, f"the {export.exporter} export")
     for run in eager.runs if count == len(eager.runs) else telling(eager.runs, count):
-        found.trials.append(trial(probe, eager, found, run))
+        confirmation.trials.append(trial(probe, eager, confirmation, run))
     if eager.stateful:
-        second = Run(
-            "example, second call",
-            "values",
-            *_inputs(eager.base),
-            eager.base.sizes,
-            eager.base.observation,
-            eager.second,
-            eager.base.leaves,
-        )
-        found.trials.append(_compare(probe, eager, found, second, plain[0], runtime.setups[-1], calls=2))
-    if not found.failing:
-        found.trials += _vanished_trials(probe, eager, found)
-    return found
+        second = replace(eager.base, label="example, second call", kind="values", outputs=eager.second)
+        confirmation.trials.append(_compare(probe, eager, second, plain[0], runtime.setups[-1], calls=2))
+    if not confirmation.failing:
+        confirmation.trials += _vanished_trials(probe, eager, confirmation)
+    return confirmation
 
 
 def _first_run(
-    probe: Probe, eager: Eager, found: Confirmation, engine: Engine, feeds: Mapping[str, Any]
+    probe: Probe, eager: Eager, confirmation: Confirmation, engine: Engine, feeds: Mapping[str, Any]
 ) -> list[Any] | None:
     """The answer of one engine to the example; None if it refuses, and then it is not tried further."""
-    runtime = found.runtime
+    runtime = confirmation.runtime
     assert runtime is not None
     setups = [setup for setup in runtime.setups if setup.engine is engine]
     try:
@@ -180,11 +188,13 @@ def _first_run(
             answers = runtime.run(feeds, setup)
         again = runtime.run(feeds, last)
     except RuntimeRefused as refused:
-        if found.refusing is None:
-            found.refusal, found.refusing = str(refused), last
+        if confirmation.refusing is None:
+            confirmation.refusal, confirmation.refusing = str(refused), last
         runtime.engines.remove(engine)
         return None
-    found.random |= not numerics.plainly_equal(answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager))
+    confirmation.random |= not numerics.plainly_equal(
+        answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager)
+    )
     return answers
 
 
@@ -193,45 +203,39 @@ def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
     return numerics.Bounds(probe.tolerance, eager.spread, max(numerics.precision(eager.model), eager.coarse))
 
 
-def _inputs(run: Run) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return run.args, run.kwargs
-
-
-def _look_at_inputs(eager: Eager, found: Confirmation, runtime: Runtime) -> None:
-    export = found.export
-    kept = {export.inputs.get(name, name) for name in runtime.inputs}
-    found.vanished = [
+def _look_at_inputs(eager: Eager, confirmation: Confirmation, runtime: Runtime) -> None:
+    inputs = confirmation.inputs
+    confirmation.vanished = [
         name
         for name, leaf in eager.base.leaves.items()
-        if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in kept
+        if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in inputs
     ]
-    for name, axes in eager.example.dynamic.items():
-        for axis, dim in axes.items():
-            if runtime.constant_dims(export.inputs, name, axis):
-                found.constant.append((name, axis, dim))
+    confirmation.constant = [
+        (name, axis, dim)
+        for name, axes in eager.example.dynamic.items()
+        for axis, dim in axes.items()
+        if runtime.constant_dims(confirmation.export.inputs, name, axis)
+    ]
 
 
-def trial(probe: Probe, eager: Eager, found: Confirmation, run: Run) -> Trial:
+def trial(probe: Probe, eager: Eager, confirmation: Confirmation, run: Run) -> Trial:
     """The input in every session; the first disagreement counts."""
-    assert found.runtime is not None
+    assert confirmation.runtime is not None
     tried = Trial(run, Result.AGREES)
     noise: list[numerics.Difference] = []
-    for setup in found.runtime.setups:
+    for setup in confirmation.runtime.setups:
         try:
-            feeds = found.runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
-            answers = found.runtime.run(feeds, setup)
+            answers = confirmation.runtime.run(confirmation.feeds(run), setup)
         except RuntimeRefused as refused:
             return Trial(run, Result.REFUSED, setup, message=str(refused))
-        tried = _compare(probe, eager, found, run, answers, setup)
+        tried = _compare(probe, eager, run, answers, setup)
         if tried.fails:
             return tried
         noise += [tried.noise] if tried.noise is not None else []
     return replace(tried, noise=numerics.largest(noise))
 
 
-def _compare(
-    probe: Probe, eager: Eager, found: Confirmation, run: Run, answers: list[Any], setup: Setup, calls: int = 1
-) -> Trial:
+def _compare(probe: Probe, eager: Eager, run: Run, answers: list[Any], setup: Setup, calls: int = 1) -> Trial:
     bounds = bounds_of(probe, eager)
     wanted = expected(len(answers), run)
     gaps = numerics.closely(answers, wanted, bounds)
@@ -273,10 +277,10 @@ def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
     return False
 
 
-def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Trial]:
+def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Trial]:
     """For every input that the graph lost: does eager's answer depend on it? Then the export is wrong there."""
     trials = []
-    for name in found.vanished:
+    for name in confirmation.vanished:
         other = next(
             (r for r in eager.runs if r.kind == "values" and differs(r.leaves.get(name), eager.base.leaves[name])), None
         )
@@ -286,7 +290,7 @@ def _vanished_trials(probe: Probe, eager: Eager, found: Confirmation) -> list[Tr
         variation = Variation(f"example with `{name}` of {other.label}", args, kwargs, dict(eager.base.sizes))
         run = execute(eager.inference(), eager.example, variation, probe.root)
         if run.observation.error is None:
-            trials.append(trial(probe, eager, found, run))
+            trials.append(trial(probe, eager, confirmation, run))
     return trials
 
 

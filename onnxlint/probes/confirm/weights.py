@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnxlint.base.records import Cause, Evidence, Location, Outcome, Probe
+from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.exporters.graph import onnx_frames
 
@@ -31,12 +32,12 @@ class Copy:
     transposed: bool
 
 
-def copied(probe: Probe, found: Confirmation) -> list[Evidence]:
+def copied(probe: Probe, confirmation: Confirmation) -> list[Evidence]:
     """The lines that use a second copy of a weight, where the copies are worth a word."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    model, total = found.runtime.model, weight_bytes(found.runtime.model)
-    copies = list(copies_of(model, found.runtime.path.parent))
+    model, total = confirmation.runtime.model, weight_bytes(confirmation.runtime.model)
+    copies = list(copies_of(model, confirmation.runtime.path.parent))
     if sum(copy.size for copy in copies) < SHARE * total:
         return []
     evidence = []
@@ -45,9 +46,9 @@ def copied(probe: Probe, found: Confirmation) -> list[Evidence]:
         detail = (
             f"the file holds `{copy.original}` {how} as `{copy.name}`: {human(copy.size)} of {human(total)} of weights"
         )
-        frames = _user(model, copy.name, probe.root)
-        exporter = found.export.exporter
-        evidence.append(Evidence(probe.name, exporter, Cause.WEIGHTS, Outcome.OK, frames, detail, "example"))
+        users = (node for node in model.graph.node if copy.name in node.input)
+        frames = next((frames for node in users if (frames := onnx_frames(node, probe.root))), ())
+        evidence.append(confirmation.remark(probe, Cause.WEIGHTS, frames, detail))
     return evidence
 
 
@@ -66,29 +67,26 @@ def copies_of(model: onnx.ModelProto, folder: Path) -> Iterator[Copy]:
             same = array.shape == its.shape and np.array_equal(array, its)
             turned = not same and array.shape == its.T.shape and np.array_equal(array, its.T)
             if same or turned:
-                # What has a name in the model is the original.
-                first, second = (tensor, other) if _is_made_up(other.name) else (other, tensor)
+                made_up = other.name.startswith(("onnx::", "val_"))  # what has a name in the model is the original
+                first, second = (tensor, other) if made_up else (other, tensor)
                 yield Copy(second.name, first.name, size, turned)
                 break
         else:
             alike[key].append((tensor, array))
 
 
-def _is_made_up(name: str) -> bool:
-    return name.startswith(("onnx::", "val_"))
-
-
-def too_large(found: Confirmation, name: str) -> str:
+def too_large(confirmation: Confirmation, name: str) -> str:
     """What to know of a file whose weights are in others beside it, since one cannot hold them; empty for others."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return ""
-    total = weight_bytes(found.runtime.model)
+    total = weight_bytes(confirmation.runtime.model)
     if total <= _MOST:
         return ""
-    files = _files(found.runtime.model.graph.initializer)
+    tensors = confirmation.runtime.model.graph.initializer
+    files = len({entry.value for t in tensors for entry in t.external_data if entry.key == "location"})
     return (
-        f"{name}, {found.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file holds: "
-        f"they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
+        f"{name}, {confirmation.export.exporter}: {human(total)} of weights, more than the 2 GiB that an ONNX file "
+        f"holds: they are in {files} {'file' if files == 1 else 'files'} beside it, and have to go wherever it goes"
     )
 
 
@@ -100,20 +98,7 @@ def weight_bytes(model: onnx.ModelProto) -> int:
 def _size(tensor: onnx.TensorProto) -> int:
     if tensor.HasField("raw_data"):
         return len(tensor.raw_data)
-    items = 1
-    for dim in tensor.dims:
-        items *= dim
-    return int(items * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
-
-
-def _files(tensors: Sequence[onnx.TensorProto]) -> int:
-    return len({entry.value for t in tensors for entry in t.external_data if entry.key == "location"})
-
-
-def _user(model: onnx.ModelProto, name: str, root: str) -> tuple[Location, ...]:
-    """The user's frames of the first node that takes a weight."""
-    nodes = (node for node in model.graph.node if name in node.input)
-    return next((frames for node in nodes if (frames := onnx_frames(node, root))), ())
+    return int(math.prod(tensor.dims) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
 
 
 def human(size: int) -> str:

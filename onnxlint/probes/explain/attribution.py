@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, GraphDiff, Outcome, Probe, Sides
 from onnxlint.probes.common.userspace import user_frames
@@ -18,11 +18,11 @@ from onnxlint.probes.explain.export_only_branches import other_way
 from onnxlint.probes.explain.refusals import refused
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
+from onnxlint.probes.proof.counterexample import Answered, Counterexample
 from onnxlint.probes.proof.counterexample_view import graphs
 from onnxlint.probes.proof.counterexample_view import values as shown_values
 from onnxlint.probes.proof.issue import UPSTREAM, write_issue
-from onnxlint.probes.proof.portable_proof import Answered
-from onnxlint.probes.proof.repro_script import Counterexample, folder_of, write
+from onnxlint.probes.proof.repro_script import folder_of, write
 from onnxlint.probes.proof.shrink import shrink
 from onnxlint.probes.search.branch_search import Branch, Fate
 
@@ -32,36 +32,36 @@ _DRAWN = 3  # graphs of one exporter
 _COMPARED = (Outcome.WRONG_VALUES, Outcome.SHAPE_ERROR, Outcome.STATIC_DIM, Outcome.RUNTIME_ERROR)
 
 
-def attribute(probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> list[Evidence]:
+def attribute(probe: Probe, eager: Eager, confirmation: Confirmation, outcome: Outcome) -> list[Evidence]:
     """Every place that explains why this exporter's outcome is not ok, with its counterexample."""
     if outcome is Outcome.EXPORT_ERROR:
-        explanations = refused(probe, eager, found) or _somewhere(eager, probe, found.export.error, Cause.REFUSED)
+        explanations = refused(probe, eager, confirmation)
+        explanations = explanations or _somewhere(eager, probe, confirmation.export.error, Cause.REFUSED)
     elif outcome is Outcome.RUNTIME_ERROR:
-        explanations = _not_loaded(probe, eager, found)
+        explanations = _not_loaded(probe, eager, confirmation)
     elif outcome is Outcome.NONDETERMINISTIC:
-        explanations = causes.drawn(eager, found, probe.root) or _somewhere(
-            eager, probe, "its answer changes by chance"
-        )
+        explanations = causes.drawn(eager, confirmation, probe.root)
+        explanations = explanations or _somewhere(eager, probe, "its answer changes by chance")
     else:
-        explanations = _disagreeing(probe, eager, found)
-        explanations += _not_loaded(probe, eager, found) if found.refusing is not None else []
-    return _Keeper(probe, eager, found, outcome).evidence(explanations)
+        explanations = _disagreeing(probe, eager, confirmation)
+        explanations += _not_loaded(probe, eager, confirmation) if confirmation.refusing is not None else []
+    return _Keeper(probe, eager, confirmation, outcome).evidence(explanations)
 
 
 def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
     """Where eager PyTorch itself rejects sizes that are declared dynamic."""
-    found: dict[object, Evidence] = {}
+    evidence: dict[object, Evidence] = {}
     for run in eager.fixed:
         seen = run.observation
-        if not seen.error_frames or seen.error_frames[0] in found:
+        if not seen.error_frames or seen.error_frames[0] in evidence:
             continue
         claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
         case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
-        script = _kept(probe, eager, case, len(found) + 1)
-        found[seen.error_frames[0]] = Evidence(
+        script = _kept(probe, eager, case, len(evidence) + 1)
+        evidence[seen.error_frames[0]] = Evidence(
             probe.name, "eager", Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label, repro=script
         )
-    return list(found.values())
+    return list(evidence.values())
 
 
 def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str | None:
@@ -81,68 +81,59 @@ def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence
     An arm that no input took, and that would change the outputs, or nobody knows, was not tried: SKIPPED says so.
     """
     untried = (Fate.DIFFERS, Fate.OPEN)
+    outcomes = [Outcome.SKIPPED if branch.fate in untried else Outcome.OK for branch in branches]
     return [
-        Evidence(
-            probe.name,
-            "eager",
-            Cause.BRANCH,
-            Outcome.SKIPPED if branch.fate in untried else Outcome.OK,
-            branch.frames,
-            branch.detail,
-            branch.variation,
-        )
-        for branch in branches
+        Evidence(probe.name, "eager", Cause.BRANCH, outcome, branch.frames, branch.detail, branch.variation)
+        for branch, outcome in zip(branches, outcomes, strict=True)
     ]
 
 
-def _not_loaded(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+def _not_loaded(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """What refused the file or the example: the checker, or one of the runtimes."""
     explanations = causes.drawn(eager, None, probe.root) if eager.random else []
-    found = causes.of_a_plain_node(eager, found)
-    places = found.runtime.places(found.refusal, probe.root) if found.runtime is not None else []
+    confirmation = causes.of_a_plain_node(eager, confirmation)
+    places = confirmation.runtime.places(confirmation.refusal, probe.root) if confirmation.runtime is not None else []
     lines = {(frames[0].path, frames[0].line) for frames in places if frames}
-    wrong = causes.wrong_before_it_fails(probe.root, eager, found) if lines else []
+    wrong = causes.wrong_before_it_fails(probe.root, eager, confirmation) if lines else []
     explanations += [e for e in wrong if (e.frames[0].path, e.frames[0].line) not in lines]
     if not explanations:
-        explanations = [Explanation(Cause.RUNTIME, frames, found.refusal) for frames in places if frames]
-    return explanations or _somewhere(eager, probe, found.refusal, Cause.RUNTIME)
+        explanations = [Explanation(Cause.RUNTIME, frames, confirmation.refusal) for frames in places if frames]
+    return explanations or _somewhere(eager, probe, confirmation.refusal, Cause.RUNTIME)
 
 
-def _disagreeing(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """Explain every failing trial, the surest kind of evidence first; what stays open goes to the next kind."""
-    alone = found.alone
+    alone = confirmation.alone
     if alone:
-        mine = causes.computed_wrong(probe.root, eager, found, alone[0]) or [_unplaced(eager, probe, alone[0])]
-        rest = found.of_the_graph()
+        mine = causes.computed_wrong(probe.root, eager, confirmation, alone[0]) or [_unplaced(eager, probe, alone[0])]
+        rest = confirmation.of_the_graph()
         return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
-    example = _on_the_example(eager, found)
+    example = _on_the_example(eager, confirmation)
     first: list[Explanation] = []
     if example is not None:
-        computed = causes.computed_wrong(probe.root, eager, found, example)
-        parted = other_way(eager, found.export.exporter, probe.root, computed)
+        computed = causes.computed_wrong(probe.root, eager, confirmation, example)
+        parted = other_way(eager, confirmation.export.exporter, probe.root, computed)
         first = [replace(e, trial=example) for e in parted] or computed
-    explanations = causes.lost_inputs(probe.root, eager, found)
+    explanations = causes.lost_inputs(probe.root, eager, confirmation)
     scalars = [e for e in explanations if "Python" in e.detail]
-    if found.export.exporter == "torchscript":
-        kept = causes.frozen(probe.root, eager, found)
+    if confirmation.export.exporter == "torchscript":
+        kept = causes.frozen(probe.root, eager, confirmation)
         explanations = scalars + kept if kept else explanations
     else:
-        explanations += causes.guarded(found if example is None else found.otherwise_than(example))
+        explanations += causes.guarded(confirmation if example is None else confirmation.otherwise_than(example))
     if eager.stateful:
-        second = [trial for trial in found.failing if trial.calls > 1]
-        explanations += causes.mutating(eager, probe.root, (second or found.failing)[0])
+        second = [trial for trial in confirmation.failing if trial.calls > 1]
+        explanations += causes.mutating(eager, probe.root, (second or confirmation.failing)[0])
     explanations = first + explanations
-    for trial in () if explanations else found.failing_at_once[:1]:
-        if found.export.exporter == "torchscript" and trial.run is not eager.base:
-            more = causes.constants(probe.root, eager, trial)
-        else:
-            more = []
-        explanations += more or causes.computed_wrong(probe.root, eager, found, trial)
-    if not explanations and found.failing:
-        explanations = [_unplaced(eager, probe, found.failing[0])]
+    for trial in () if explanations else confirmation.failing_at_once[:1]:
+        traced = confirmation.export.exporter == "torchscript" and trial.run is not eager.base
+        explanations += causes.constants(probe.root, eager, trial) if traced else []
+        explanations = explanations or causes.computed_wrong(probe.root, eager, confirmation, trial)
+    if not explanations and confirmation.failing:
+        explanations = [_unplaced(eager, probe, confirmation.failing[0])]
     return explanations or [
         Explanation(Cause.CONSTANT, causes.forward(eager.model, probe.root), f"`{dim}` is a constant in the graph")
-        for _, _, dim in found.constant
+        for _, _, dim in confirmation.constant
     ]
 
 
@@ -151,10 +142,10 @@ def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
     return _somewhere(eager, probe, trial.message, cause, trial)[0]
 
 
-def _on_the_example(eager: Eager, found: Confirmation) -> Trial | None:
+def _on_the_example(eager: Eager, confirmation: Confirmation) -> Trial | None:
     """The trial of the example where that fails: nothing that was frozen explains it, and it comes first."""
-    failing = [] if eager.stateful else [trial for trial in found.failing_at_once if trial.run is eager.base]
-    return failing[0] if failing else None
+    failing = () if eager.stateful else confirmation.failing_at_once
+    return next((trial for trial in failing if trial.run is eager.base), None)
 
 
 def _somewhere(
@@ -169,25 +160,25 @@ def _brief(text: str) -> str:
     return folded if len(folded) <= 240 else folded[:237] + "…"
 
 
+@dataclass(slots=True)
 class _Keeper:
     """Turns explanations into evidence and writes the counterexamples they share."""
 
-    def __init__(self, probe: Probe, eager: Eager, found: Confirmation, outcome: Outcome) -> None:
-        self.probe = probe
-        self.eager = eager
-        self.found = found
-        self.outcome = outcome
-        self.outer = frozenset(user_frames(root=probe.root, limit=1000))  # who called us is not at fault
-        self._drawn: set[str] = set()
-        self.began = time.process_time()
-        self._asked: dict[str, Sides | None] = {}
-        self._scripts: dict[str, tuple[str | None, Trial | None]] = {}
+    probe: Probe
+    eager: Eager
+    confirmation: Confirmation
+    outcome: Outcome
+    began: float = field(default_factory=time.process_time)
+    _drawn: set[str] = field(default_factory=set)
+    _asked: dict[str, Sides | None] = field(default_factory=dict)
+    _scripts: dict[str, tuple[str | None, Trial | None]] = field(default_factory=dict)
 
     def evidence(self, explanations: list[Explanation]) -> list[Evidence]:
         """One record for each place and cause."""
+        outer = frozenset(user_frames(root=self.probe.root, limit=1000))  # who called us is not at fault
         records: dict[object, Evidence] = {}
         for e in explanations:
-            inner = tuple(frame for frame in e.frames if frame not in self.outer)
+            inner = tuple(frame for frame in e.frames if frame not in outer)
             key = (e.cause, inner[0].path, inner[0].line) if inner else (e.cause, "", 0)
             if key not in records and (inner or not e.frames):
                 records[key] = self._record(replace(e, frames=inner))
@@ -199,11 +190,11 @@ class _Keeper:
         reduced = shown is not None and e.trial is not None and shown is not e.trial
         return Evidence(
             self.probe.name,
-            self.found.export.exporter,
+            self.confirmation.export.exporter,
             e.cause,
             Outcome.NONDETERMINISTIC if e.cause is Cause.RANDOM else self.outcome,
             e.frames,
-            _brief(self._told(e, shown.run) if reduced and shown is not None else e.detail),
+            _brief(self._detail(e, shown.run) if reduced and shown is not None else e.detail),
             e.trial.run.label if e.trial is not None else e.label,
             gap.max_abs if gap is not None else None,
             gap.max_rel if gap is not None else None,
@@ -224,9 +215,9 @@ class _Keeper:
         if len(self._drawn) > _DRAWN or late:
             return None
         place = e.frames[0] if e.frames else None
-        return graphs(self.eager, self.found.export, e.trial.run, place, self.probe.root)
+        return graphs(self.eager, self.confirmation.export, e.trial.run, place, self.probe.root)
 
-    def _told(self, e: Explanation, run: Run) -> str:
+    def _detail(self, e: Explanation, run: Run) -> str:
         """What went otherwise at the place, on an input that was made small; as it was where that is not seen again."""
         if e.cause not in (Cause.BRANCH, Cause.ESCAPE):
             return e.detail
@@ -242,25 +233,28 @@ class _Keeper:
         if label not in self._asked:
             if len(self._asked) >= _COMPARISONS or (self._asked and self.eager.costs.over(self.began)):
                 return None
-            branches = (
-                e.cause is Cause.BRANCH
-            )  # what an export parts on, on the example, is the first of its explanations
-            told = sides(self.probe, self.eager, self.found, shown, branches=branches)
-            if told is not None and told.fault in UPSTREAM and script is not None:
-                claim = self._case(shown).claim
-                versions = {x.engine.name: x.engine.version for x in (shown.setup if shown else None,) if x is not None}
-                exporter = self.found.export.exporter
-                try:
-                    path = write_issue(self.probe, self.eager.model, exporter, claim, told, script, versions)
-                    told = replace(told, issue=path)
-                except OSError as error:
-                    self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
-            self._asked[label] = told
+            branches = e.cause is Cause.BRANCH  # the first explanation of an export that parts on the example
+            answer = sides(self.probe, self.eager, self.confirmation, shown, branches=branches)
+            if answer is not None and answer.fault in UPSTREAM and script is not None:
+                answer = self._with_issue(answer, shown, script)
+            self._asked[label] = answer
         return self._asked[label]
+
+    def _with_issue(self, answer: Sides, shown: Trial | None, script: str) -> Sides:
+        """The same with a report to the makers of what is at fault, beside the script."""
+        engine = shown.setup.engine if shown is not None and shown.setup is not None else None
+        versions = {engine.name: engine.version} if engine is not None else {}
+        exporter, claim = self.confirmation.export.exporter, self._case(shown).claim
+        try:
+            path = write_issue(self.probe, self.eager.model, exporter, claim, answer, script, versions)
+        except OSError as error:
+            self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
+            return answer
+        return replace(answer, issue=path)
 
     def _runtime(self, e: Explanation) -> str:
         """The runtime that it was seen in, where that is not ONNX Runtime on the CPU, of which everyone speaks."""
-        setup = self.found.refusing if e.cause is Cause.RUNTIME and e.trial is None else None
+        setup = self.confirmation.refusing if e.cause is Cause.RUNTIME and e.trial is None else None
         setup = e.trial.setup if e.trial is not None else setup
         return setup.engine.title if setup is not None and setup.engine.name != ONNX_RUNTIME else ""
 
@@ -269,7 +263,7 @@ class _Keeper:
 
         None for what was seen in float32 alone: a script runs the file as it was exported.
         """
-        if self.found.in_float32:
+        if self.confirmation.in_float32:
             return None, e.trial
         label = e.trial.run.label if e.trial is not None else ""
         if label not in self._scripts:
@@ -286,13 +280,13 @@ class _Keeper:
         small = whole
         if e.trial is not None and e.trial.run is not self.eager.base:
             place = (e.frames[0].path, e.frames[0].line) if e.frames else None
-            shown = shrink(self.probe, self.eager, self.found, e.trial, place)
+            shown = shrink(self.probe, self.eager, self.confirmation, e.trial, place)
             if shown is not e.trial:
                 small = replace(self._case(shown), whole=whole)
         return _kept(self.probe, self.eager, small, number), shown
 
     def _case(self, trial: Trial | None) -> Counterexample:
-        export = self.found.export
+        export = self.confirmation.export
         run = self.eager.base if trial is None else trial.run
         claim = f"{export.exporter}: {self.outcome.value} on the example inputs."
         random = self.outcome is Outcome.NONDETERMINISTIC
@@ -304,9 +298,9 @@ class _Keeper:
             run.kwargs,
             export.inputs,
             1e-6 if random else 0.0,
-            self.found.refusing or Setup(ORT, not random),
+            self.confirmation.refusing or Setup(ORT, not random),
             answered=self._answered(run) if self.probe.live is not None else None,
-            held=self.eager.held,
+            preamble=self.eager.held,
         )
         if trial is None:
             return case
@@ -322,11 +316,11 @@ class _Keeper:
 
     def _answered(self, run: Run) -> Answered | None:
         """What the exported file gets for an input, and eager's answer to it; None where there is no such file."""
-        runtime, export = self.found.runtime, self.found.export
+        runtime = self.confirmation.runtime
         if runtime is None:
             return None
         try:
-            feeds = runtime.feeds(export.inputs, {**export.constants, **run.leaves})
+            feeds = self.confirmation.feeds(run)
         except RuntimeRefused:  # it wants an input that the arguments do not have, and refuses without it
             feeds = {}
         return Answered(runtime.path, feeds, expected(runtime.outputs, run))

@@ -5,13 +5,11 @@ Only where something is confirmed wrong. What a stage cannot tell, or not in tim
 
 from __future__ import annotations
 
-import ctypes
 import os
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import onnx.reference
 import onnxruntime
@@ -19,6 +17,7 @@ import torch
 
 from onnxlint.base.records import Fault, Probe, Sides
 from onnxlint.probes.common import numerics, stages
+from onnxlint.probes.common.cutoff import TooLong, cut_off
 from onnxlint.probes.confirm.engines import ORT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Trial, bounds_of, expected
@@ -27,60 +26,55 @@ from onnxlint.probes.exporters.dynamo import call_form
 from onnxlint.probes.exporters.torchscript import Given, arguments
 from onnxlint.probes.observe.eager import Eager, Run
 
-T = TypeVar("T")
-
 PYTORCH = "PyTorch"
 REFERENCE = "ONNX reference"
 CAPTURED = {"torchscript": "traced graph", "dynamo": "exported program"}
+_NAMES = {"torchscript": "TorchScript", "dynamo": "dynamo"}
 _SECONDS = 3.0  # for the reference evaluator: it is written in Python
 _SHARE = 0.2  # of the time that is left for all searches
 _LARGEST = 256 * 1024 * 1024  # bytes of a file that it is given
-
-
-class _TooSlow(BaseException):
-    """Ends the thread of what takes too long; no `except Exception` may catch it."""
 
 
 @dataclass(slots=True)
 class _Answers:
     """What each side answered; `refused` says why one did not, `unknown` why one could not be asked."""
 
-    given: dict[str, list[Any]] = field(default_factory=dict)
+    outputs: dict[str, list[Any]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
 
 
 def sides(
-    probe: Probe, eager: Eager, found: Confirmation, trial: Trial | None, *, branches: bool = False
+    probe: Probe, eager: Eager, confirmation: Confirmation, trial: Trial | None, *, branches: bool = False
 ) -> Sides | None:
     """Who agrees with whom on the input of a trial, or on the example, where the file was refused.
 
     `branches` tells that the model is known to take another branch while it is exported than in PyTorch.
     None where nobody disagrees when asked again, or where the question means nothing.
     """
-    runtime = found.runtime
-    if runtime is None or (trial is not None and trial.calls != 1) or eager.random or found.random:
+    runtime = confirmation.runtime
+    if runtime is None or (trial is not None and trial.calls != 1) or eager.random or confirmation.random:
         return None
-    stages.stage(f"asking every side of the {found.export.exporter} export for its answer")
+    stages.stage(f"asking every side of the {confirmation.export.exporter} export for its answer")
     run = eager.base if trial is None else trial.run
     answers = _Answers({PYTORCH: list(run.outputs)})
     try:
-        feeds = runtime.feeds(found.export.inputs, {**found.export.constants, **run.leaves})
+        feeds = confirmation.feeds(run)
     except RuntimeRefused:
         return None  # an input that the arguments do not have: no side could be asked
-    _captured(eager, found.export, run, answers)
-    setups = _runtimes(found, feeds, answers)
+    _captured(eager, confirmation.export, run, answers)
+    setups = _runtimes(confirmation, feeds, answers)
     _reference(runtime, feeds, answers, eager.costs.left(_SECONDS, _SHARE))
     groups = _groups(answers, run, _same_as(probe, eager, run))
     mine = groups[0]
     if not any(setup.title not in mine for setup in setups):
         return None
     case = _Case(
-        found.export.exporter,
+        confirmation.export.exporter,
         on_example=run is eager.base,
         mutates=bool(eager.mutated),
         branches=branches,
-        fixed=found.fixed(eager.base, run),
+        fixed=confirmation.fixed(eager.base, run),
         loads=trial is not None,
     )
     fault, advice = _judge(case, answers, mine, setups)
@@ -104,20 +98,16 @@ def _same_as(probe: Probe, eager: Eager, run: Run) -> Same:
 def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], ...]:
     """The sides with the same answer together, PyTorch's first."""
     groups: list[tuple[Sequence[torch.Tensor], list[str]]] = [(run.outputs, [PYTORCH])]
-    for side, answer in answers.given.items():
+    for side, answer in answers.outputs.items():
         if side == PYTORCH:
             continue
-        home = next((names for one, names in groups if same(answer, _fitting(answer, one, run))), None)
+        mine = expected(len(answer), run)  # with the Python numbers of eager's, where the other side gives them too
+        home = next((names for one, names in groups if same(answer, mine if one is run.outputs else one)), None)
         if home is None:
             groups.append(([numerics.tensor(value) for value in answer], [side]))
         else:
             home.append(side)
     return tuple(tuple(names) for _, names in groups)
-
-
-def _fitting(answer: Sequence[Any], one: Sequence[torch.Tensor], run: Run) -> Sequence[torch.Tensor]:
-    """What to compare an answer with: eager's with its Python numbers, where the other side gives them too."""
-    return expected(len(answer), run) if one is run.outputs else one
 
 
 def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None:
@@ -145,22 +135,22 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
                 answers.unknown[side] = f"torch.jit.trace does not take the model alone: {first_line(error)}"
                 return
         try:
-            answers.given[side] = numerics.tensors(captured(*args, **kwargs))
+            answers.outputs[side] = numerics.tensors(captured(*args, **kwargs))
         except Exception as error:  # noqa: BLE001 - a guard, a size: it is an answer
             answers.refused[side] = first_line(error)
 
 
-def _runtimes(found: Confirmation, feeds: Mapping[str, Any], answers: _Answers) -> list[Setup]:
+def _runtimes(confirmation: Confirmation, feeds: Mapping[str, Any], answers: _Answers) -> list[Setup]:
     """Every runtime that was asked for, and ONNX Runtime on the CPU in any case: a witness more."""
-    runtime = found.runtime
+    runtime = confirmation.runtime
     assert runtime is not None
-    every = [*runtime.engines, *([found.refusing.engine] if found.refusing is not None else [])]
+    every = [*runtime.engines, *([confirmation.refusing.engine] if confirmation.refusing is not None else [])]
     if all(engine.name != ORT.name for engine in every):
         every.append(ORT)
     asked = Runtime(runtime.path, every)
     for setup in asked.setups:
         try:
-            answers.given[setup.title] = asked.run(feeds, setup)
+            answers.outputs[setup.title] = asked.run(feeds, setup)
         except RuntimeRefused as refused:
             answers.refused[setup.title] = str(refused)
     return asked.setups
@@ -175,42 +165,17 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, se
         answers.unknown[REFERENCE] = "numpy has no bfloat16"
         return
     try:
-        answers.given[REFERENCE] = in_time(
-            lambda: onnx.reference.ReferenceEvaluator(str(runtime.path)).run(None, dict(feeds)), seconds
-        )
-    except TimeoutError:
+        with cut_off(seconds), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = onnx.reference.ReferenceEvaluator(str(runtime.path))
+            answers.outputs[REFERENCE] = evaluator.run(None, dict(feeds))
+    except TooLong:
         answers.unknown[REFERENCE] = f"the reference evaluator, which is Python, took more than {seconds:.1f} s"
     except Exception as error:  # noqa: BLE001 - it lacks operators and types, and fails in as many ways
         if answers.refused and isinstance(error, ValueError):  # a size: as the others say
             answers.refused[REFERENCE] = first_line(error)
         else:
             answers.unknown[REFERENCE] = f"the reference evaluator failed: {first_line(error)}"
-
-
-def in_time(work: Callable[[], T], seconds: float) -> T:
-    """What `work` returns, which is Python through and through. Raises TimeoutError, or what `work` raises."""
-    done: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                done.append(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised below, in the thread that asked
-            raised.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_TooSlow))
-        thread.join(seconds)
-    if done:
-        return done[0]
-    if raised and isinstance(raised[0], Exception):
-        raise raised[0]
-    raise TimeoutError
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,59 +197,76 @@ class _Case:
 def _judge(case: _Case, answers: _Answers, mine: tuple[str, ...], setups: Sequence[Setup]) -> tuple[Fault, str]:
     """Who is at fault, and what to do about it in one sentence: the first side on the way that leaves PyTorch."""
     captured = CAPTURED[case.exporter]
-    name = {"torchscript": "TorchScript"}.get(case.exporter, case.exporter)
-    known = [*answers.given, *answers.refused]
-    wrong = [setup for setup in setups if setup.title not in mine]
-    right = [setup for setup in setups if setup.title in mine]
-    who = wrong[0].engine.title
     if case.fixed and captured not in mine and REFERENCE not in mine:
         return Fault.USE, (
             f"an export fixes Python arguments, here `{case.fixed[0]}`: export a file for each value, or pass a tensor"
         )
-    if captured in known and captured not in mine:
-        if case.mutates:
-            return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
-        if case.on_example and case.branches:
-            return Fault.MODEL, (
-                f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
-                "change that condition"
-            )
-        if case.on_example:
-            return Fault.EXPORTER, (
-                f"the {captured} differs from the model on the very input it was made from: "
-                f"report it to PyTorch ({name} exporter), and write the line otherwise meanwhile"
-            )
-        if captured in answers.refused:
-            return Fault.MODEL, (
-                f"the {captured} refuses this input, and the ONNX file has lost that check: "
-                "change the model so that it holds for every input, or do not export that dimension as dynamic"
-            )
-        return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
-    if any(setup.engine.title != who for setup in right):
-        others = " and ".join(dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who))
-        return Fault.RUNTIME, f"the file is right, {others} answers as PyTorch does: report it to {_owner(wrong[0])}"
+    if captured not in mine and (captured in answers.outputs or captured in answers.refused):
+        return _judge_capture(case, refused=captured in answers.refused)
+    wrong = [setup for setup in setups if setup.title not in mine]
+    right = [setup for setup in setups if setup.title in mine]
+    return _judge_runtime(wrong, right) or _judge_file(case, wrong[0], answers, mine)
+
+
+def _judge_capture(case: _Case, *, refused: bool) -> tuple[Fault, str]:
+    """Who is at fault where what the exporter made of the model, before there is any ONNX, differs from it."""
+    captured, name = CAPTURED[case.exporter], _NAMES[case.exporter]
+    if case.mutates:
+        return Fault.MODEL, "forward changes the model, which a graph does not do: pass that state in and out"
+    if case.on_example and case.branches:
+        return Fault.MODEL, (
+            f"the model asks what it is called with, and goes another way in {name} than in PyTorch: "
+            "change that condition"
+        )
+    if case.on_example:
+        return Fault.EXPORTER, (
+            f"the {captured} differs from the model on the very input it was made from: "
+            f"report it to PyTorch ({name} exporter), and write the line otherwise meanwhile"
+        )
+    if refused:
+        return Fault.MODEL, (
+            f"the {captured} refuses this input, and the ONNX file has lost that check: "
+            "change the model so that it holds for every input, or do not export that dimension as dynamic"
+        )
+    return Fault.MODEL, f"the {captured} is wrong as well, before there is any ONNX: change the model here"
+
+
+def _judge_runtime(wrong: Sequence[Setup], right: Sequence[Setup]) -> tuple[Fault, str] | None:
+    """Who is at fault where the file is right in some runtime; None where it is in none."""
+    who = wrong[0].engine.title
+    others = dict.fromkeys(setup.engine.title for setup in right if setup.engine.title != who)
+    if others:
+        return Fault.RUNTIME, (
+            f"the file is right, {' and '.join(others)} answers as PyTorch does: report it to {_owner(wrong[0])}"
+        )
     if right and all(setup.optimized for setup in wrong):
         return Fault.OPTIMIZER, (
             f"only {who}'s optimizations change the answer: "
             f"turn them off (`graph_optimization_level`), and report it to {_owner(wrong[0])}"
         )
+    return None
+
+
+def _judge_file(case: _Case, wrong: Setup, answers: _Answers, mine: tuple[str, ...]) -> tuple[Fault, str]:
+    """Who is at fault where no runtime is right: what ONNX's own evaluator makes of the file tells."""
+    captured, name, who = CAPTURED[case.exporter], _NAMES[case.exporter], wrong.engine.title
     if REFERENCE in mine:
-        what = "cannot run it" if wrong[0].title in answers.refused else "answers otherwise"
+        what = "cannot run it" if wrong.title in answers.refused else "answers otherwise"
         return Fault.RUNTIME, (
             f"the file is right, ONNX's own evaluator answers as PyTorch does, and {who} {what}: "
-            f"report it to {_owner(wrong[0])}, or use other operators or types"
+            f"report it to {_owner(wrong)}, or use other operators or types"
         )
-    if REFERENCE in answers.given and captured in mine:
+    if REFERENCE in answers.outputs and captured in mine:
         return Fault.EXPORTER, (
             f"the {captured} is right and the ONNX file is not, whoever runs it: "
             f"report it to PyTorch ({name} exporter), and try the other exporter meanwhile"
         )
-    if REFERENCE in answers.given:
+    if REFERENCE in answers.outputs:
         return Fault.UNKNOWN, "whoever runs the file gets this: the model or the exporter is at fault, not the runtime"
     if captured in mine and not case.loads:
         return Fault.RUNTIME, (
             f"ONNX's checker takes the file, and {who} does not: "
-            f"use other operators or types here, another opset, or ask {_owner(wrong[0])} for it"
+            f"use other operators or types here, another opset, or ask {_owner(wrong)} for it"
         )
     if captured in mine:
         return Fault.UNKNOWN, (

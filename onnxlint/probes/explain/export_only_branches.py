@@ -39,12 +39,12 @@ def other_way(eager: Eager, exporter: str, root: str, computed: Sequence[Explana
         return []
     seen = eager.base.observation
     exported = replace(seen, path=tracer.root, error=None, escapes=())
-    found = [d for d in divergences(replace(seen, escapes=()), [exported]) if d.kind == "branch"]
+    branches = [d for d in divergences(replace(seen, escapes=()), [exported]) if d.kind == "branch"]
     if computed:
         place = next(iter(computed[0].frames), None)
-        above = [d for d in found if place is not None and _above(d.location, place)]
-        found = sorted(above, key=lambda d: d.location.line)[-1:]
-    return [Explanation(Cause.BRANCH, d.frames, _told(d.detail)) for d in found]
+        above = [d for d in branches if place is not None and _above(d.location, place)]
+        branches = sorted(above, key=lambda d: d.location.line)[-1:]
+    return [Explanation(Cause.BRANCH, d.frames, _told(d.detail)) for d in branches]
 
 
 def _above(branch: Location, place: Location) -> bool:

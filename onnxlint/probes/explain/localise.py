@@ -223,9 +223,9 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
     ) -> Any:
         writes = func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
         result = func(*args, **(kwargs or {}))
-        given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
-        sources = self.producers(given)
-        constant = not any(id(t) in self._inputs for t in given) and all(self.constant[i] for i in sources)
+        tensors = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        sources = self.producers(tensors)
+        constant = not any(id(t) in self._inputs for t in tensors) and all(self.constant[i] for i in sources)
         for value in pytree.tree_leaves(result):
             if isinstance(value, torch.Tensor) and value.numel():
                 self.view.append(not writes and _storage(value) in self._owners)
@@ -243,12 +243,12 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
 
     def producers(self, tree: Any) -> list[int]:
         """The operators that the values of the tensors in `tree` come from."""
-        found = []
+        indices = []
         for tensor in pytree.tree_leaves(tree):
             if isinstance(tensor, torch.Tensor):
                 places = (self._made.get(id(tensor)), self._writers.get(_storage(tensor)))
-                found += [max((p for p in places if p is not None), default=-1)]
-        return [index for index in found if index >= 0]
+                indices += [max((p for p in places if p is not None), default=-1)]
+        return [index for index in indices if index >= 0]
 
 
 def _storage(tensor: torch.Tensor) -> int:
@@ -319,20 +319,20 @@ def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, 
     answers = len(sites)
     for node in model.graph.node:
         sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, root))))
-    known = {value.name for value in model.graph.output}
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sites if name and name not in known)
-    found = _Values()
+    outputs = {value.name for value in model.graph.output}
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sites if name and name not in outputs)
+    values = _Values()
     try:
         serialized = model.SerializeToString()
     except ValueError as error:  # over 2 GB
         raise RuntimeRefused(text_of(error)) from error
     names = [value.name for value in model.graph.output]
     for name, array in zip(names, engine.run(engine.open(serialized, optimized=False), feeds), strict=True):
-        found.add(array, sites[name])
-        if len(found.answers) < answers:
-            found.answers.append(array)
+        values.add(array, sites[name])
+        if len(values.answers) < answers:
+            values.answers.append(array)
     for array in feeds.values():
-        found.add(array)
+        values.add(array)
     for tensor in model.graph.initializer:
-        found.add(onnx.numpy_helper.to_array(tensor))
-    return found
+        values.add(onnx.numpy_helper.to_array(tensor))
+    return values

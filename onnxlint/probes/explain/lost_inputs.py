@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from onnxlint.base.records import Cause, Evidence, Outcome, Probe
+from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.confirm.weights import SHARE, human, weight_bytes
@@ -27,27 +27,19 @@ _AXES = 6  # that are tried at half their size
 Place = tuple[str, int, str, int]  # path, line, operator, how often it had run there
 
 
-def unread(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+def unread(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The tensors that forward is passed and the graph has not got, though nothing that was tried depends on them."""
-    if found.runtime is None:
-        return []
-    kept = {found.export.inputs.get(name, name) for name in found.runtime.inputs}
-    lost = [n for n, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor) and n not in kept]
+    lost = [name for name in confirmation.vanished if isinstance(eager.base.leaves[name], torch.Tensor)]
     frames = causes.forward(eager.model, probe.root)
-    told = "is not an input of the graph, which refuses it; the answer changed with it on no input that was tried"
-    return [
-        Evidence(
-            probe.name, found.export.exporter, Cause.INPUT_VANISHED, Outcome.OK, frames, f"`{name}` {told}", "example"
-        )
-        for name in lost
-    ]
+    detail = "is not an input of the graph, which refuses it; the answer changed with it on no input that was tried"
+    return [confirmation.remark(probe, Cause.INPUT_VANISHED, frames, f"`{name}` {detail}") for name in lost]
 
 
-def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines that compute a large table from a fixed size of an input; cheap where the graph holds no such table."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    model = found.runtime.model
+    model = confirmation.runtime.model
     wanted = _constants(model, eager)
     total = max(weight_bytes(model), sum(array.nbytes for array in wanted))
     wanted = [array for array in wanted if array.nbytes >= SHARE * total]
@@ -57,7 +49,7 @@ def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
     if not _runs(eager, maker, eager.base.args, eager.base.kwargs):
         return []
     evidence = []
-    for place, (frames, made) in maker.found.items():
+    for place, (frames, made) in maker.matches.items():
         axis = _deciding(probe, eager, place, made) if frames else ""
         if axis:
             shape = " × ".join(map(str, made.shape))
@@ -65,9 +57,7 @@ def tables(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
                 f"the graph holds {shape} numbers that are computed here from {axis}: "
                 f"{human(made.nbytes)} of {human(total)} of constants"
             )
-            evidence.append(
-                Evidence(probe.name, found.export.exporter, Cause.TABLE, Outcome.OK, frames, detail, "example")
-            )
+            evidence.append(confirmation.remark(probe, Cause.TABLE, frames, detail))
     return evidence
 
 
@@ -79,15 +69,15 @@ def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any
     large = [t for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
     if not large:
         return []
-    known: dict[int, list[np.ndarray[Any, Any]]] = defaultdict(list)
+    stored: dict[int, list[np.ndarray[Any, Any]]] = defaultdict(list)
     for tensor in (*eager.model.parameters(), *eager.model.buffers()):
         if tensor.dtype != torch.bfloat16:
-            known[tensor.numel()].append(tensor.detach().cpu().numpy())
+            stored[tensor.numel()].append(tensor.detach().cpu().numpy())
     arrays = [onnx.numpy_helper.to_array(tensor) for tensor in large]
     return [
         array
         for array in arrays
-        if not any(_same(array, other) or _same(array, other.T) for other in known[array.size])
+        if not any(_same(array, other) or _same(array, other.T) for other in stored[array.size])
     ]
 
 
@@ -107,7 +97,7 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self, root: str, wanted: Sequence[np.ndarray[Any, Any]] = (), place: Place | None = None) -> None:
         super().__init__()
-        self.found: dict[Place, tuple[Frames, np.ndarray[Any, Any]]] = {}
+        self.matches: dict[Place, tuple[Frames, np.ndarray[Any, Any]]] = {}
         self._root = root
         self._wanted = list(wanted)
         self._sizes = {array.size for array in wanted}
@@ -133,12 +123,12 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
         place = (*line, self._counts[line])
         if self._place is not None:
             if place == self._place:
-                self.found[place] = frames, made.detach().cpu().numpy()
+                self.matches[place] = frames, made.detach().cpu().numpy()
             return
         array = made.detach().cpu().numpy()
         for wanted in self._wanted:
             if _alike(wanted, array):
-                self.found[place] = frames, array.copy()
+                self.matches[place] = frames, array.copy()
                 self._wanted = [other for other in self._wanted if other is not wanted]
                 return
 
@@ -158,7 +148,7 @@ def _deciding(probe: Probe, eager: Eager, place: Place, made: np.ndarray[Any, An
     for words, args, kwargs in _halved(eager):
         maker = _Maker(probe.root, place=place)
         if _runs(eager, maker, args, kwargs):
-            other = maker.found.get(place)
+            other = maker.matches.get(place)
             if other is not None and not (other[1].shape == made.shape and np.array_equal(other[1], made)):
                 return words
     return ""
@@ -176,23 +166,23 @@ def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]
     fixed.sort(key=lambda item: -item[2])
     for name, axis, size in fixed[:_AXES]:
         words = f"axis {axis} of `{name}`, which is fixed at {size}"
-        yield words, *_narrowed(eager, {name: {axis}}, size)
+        yield words, *narrowed(eager, {name: {axis}}, size)
         alike: dict[str, set[int]] = defaultdict(set)
         for other, its, length in fixed:
             if length == size:
                 alike[other].add(its)
         if sum(map(len, alike.values())) > 1:
-            yield words, *_narrowed(eager, alike, size)
+            yield words, *narrowed(eager, alike, size)
 
 
-def _narrowed(eager: Eager, axes: Mapping[str, set[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example with half of some axes, which are all of this size."""
     flat, spec = pytree.tree_flatten((eager.base.args, dict(eager.base.kwargs)))
     labels = iter(eager.base.leaves)
     changed = []
     for leaf in flat:
-        value = leaf
-        for axis in axes.get("" if leaf is None else next(labels), ()):
-            value = value.narrow(axis, 0, size // 2)
-        changed.append(value)
+        for axis in axes.get(next(labels), ()) if leaf is not None else ():
+            leaf = leaf.narrow(axis, 0, size // 2)
+        changed.append(leaf)
     args, kwargs = pytree.tree_unflatten(changed, spec)
     return clone(args), clone(kwargs)

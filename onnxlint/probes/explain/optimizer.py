@@ -74,12 +74,12 @@ class _Search:
 
     def _way_to(self, name: str) -> list[Any]:
         wanted = {name}
-        found = []
+        path = []
         for node in reversed(self._model.graph.node):
             if wanted.intersection(node.output):
                 wanted.update(node.input)
-                found.append(node)
-        return found[::-1]
+                path.append(node)
+        return path[::-1]
 
     def _differs(self, name: str) -> bool:
         """Whether optimizations change a value; what fails with them alone is changed too."""
@@ -93,15 +93,15 @@ class _Search:
     def _asked(self, name: str) -> bool:
         plain = self._value(name, optimized=False)
         try:
-            found = self._value(name, optimized=True)
+            optimized = self._value(name, optimized=True)
         except RuntimeRefused:
             return True
         if not isinstance(plain, np.ndarray) or plain.dtype.kind not in "fiub":
             return False
-        if found.shape != plain.shape:
+        if optimized.shape != plain.shape:
             return True
         far = _CLOSE * float(np.abs(plain[np.isfinite(plain)]).max(initial=0.0))
-        return not np.allclose(found, plain, rtol=0.0, atol=far, equal_nan=True)
+        return not np.allclose(optimized, plain, rtol=0.0, atol=far, equal_nan=True)
 
     def _value(self, name: str, optimized: bool) -> Any:
         cut = onnx.ModelProto()

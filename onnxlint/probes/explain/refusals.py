@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from onnxlint.base.records import Cause, Location, Probe
+from onnxlint.base.records import Cause, Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes
-from onnxlint.probes.explain.causes import Explanation, Place
-from onnxlint.probes.exporters import Export, Refusal, graph, next_refusals, stubs, torchscript
+from onnxlint.probes.explain.causes import Explanation, Place, line_of
+from onnxlint.probes.exporters import Export, Refusal, next_refusals, stubs
 from onnxlint.probes.exporters.next_refusals import Beyond
 from onnxlint.probes.observe.eager import Eager, Run
 
@@ -23,9 +23,9 @@ _LEAST = 3.0  # seconds that it gets if the model has them: a quick refusal leav
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation]:
+def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """What the exporter names, and what it would have stumbled over next. Costs about one more export."""
-    export = found.export
+    export = confirmation.export
     stages.stage(f"looking for what else stops the {export.exporter} export")
     if export.exporter == "dynamo":
         seconds = min(max(eager.costs.left(math.inf), _LEAST), _SHARE * probe.timeout)
@@ -33,19 +33,19 @@ def refused(probe: Probe, eager: Eager, found: Confirmation) -> list[Explanation
         if further.cut:
             eager.costs.tell("what else stops the dynamo export was looked for no longer than the exports allow")
         reasons = [*export.refusals, *further.refusals]
-        places = _in_the_way_of_dynamo(eager, found, further)
+        places = _in_the_way_of_dynamo(eager, confirmation, further)
         places += _pinned(eager, further)
     else:
-        stubbed = _stubbed(probe, eager)
+        stubbed = stubs.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
         # A lowering that fails blames the value that it was fed, which stands elsewhere: in the end `def forward`.
-        own = [r for r in export.refusals if not any(r.message.startswith(s.message) for s in stubbed or ())]
-        reasons = [*own, *(stubbed or ())]
+        mine = [r for r in export.refusals if not any(r.message.startswith(s.message) for s in stubbed or ())]
+        reasons = [*mine, *(stubbed or ())]
         places = [p for p in _by_values(eager) if stubbed is None or _traced_by(p, export)]
-        places += _frozen_sizes(probe, eager, found)
+        places += _frozen_sizes(probe, eager, confirmation)
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in _once(reasons)]
     explanations += [Explanation(p.cause, p.frames, p.detail, label=_first(eager, p.labels)) for p in places]
     if eager.random:
-        drawn = causes.drawn(eager, found, probe.root)
+        drawn = causes.drawn(eager, confirmation, probe.root)
         explanations += [replace(e, detail=f"{e.detail}; another line stops the export before that") for e in drawn]
     if any(word in export.error for word in _STATE_WORDS):
         explanations += causes.hidden_modules(eager, probe.root)
@@ -58,7 +58,7 @@ def _once(reasons: list[Refusal]) -> list[Refusal]:
     kept: dict[tuple[str, int], Refusal] = {}
     for reason in reasons:
         for frame in reason.frames[:1]:
-            kept.setdefault((frame.path, frame.line), reason)
+            kept.setdefault(line_of(frame), reason)
     return list(kept.values())
 
 
@@ -80,17 +80,17 @@ def _beyond(probe: Probe, eager: Eager, seconds: float) -> Beyond:
     return next_refusals.carry_on(eager.fresh(), eager.call(run), probe.opset, probe.root, seconds)
 
 
-def _in_the_way_of_dynamo(eager: Eager, found: Confirmation, further: Beyond) -> list[Place]:
+def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Beyond) -> list[Place]:
     """Branches and reads of data that other inputs move, where dynamo would come by."""
-    met = {_line(r.frames[0]) for r in further.refusals if r.frames}
+    met = {line_of(r.frames[0]) for r in further.refusals if r.frames}
     return [
         place
         for place in _by_values(eager)
-        if (_line(place.frames[0]) in met)
+        if (line_of(place.frames[0]) in met)
         or (
             not further.complete
             and (place.cause is Cause.BRANCH or place.read in _BLOCKING)
-            and not causes.got_past(eager, found.export, place.frames)
+            and not causes.got_past(eager, confirmation.export, place.frames)
         )
     ]
 
@@ -100,21 +100,17 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
 
     With real values along, whether a size is 1 gets asked at every copy, which the exporter itself does not do.
     """
-    found: dict[tuple[str, int], Place] = {}
+    places: dict[tuple[str, int], Place] = {}
     larger = [run for run in eager.runs if all(size > 1 for size in run.sizes.values())]
     for guard in further.guards:
         broken = {run.label for run in larger if guard.holds(run.leaves) is False}
         if broken:
             detail = f"the export assumes `{guard.text}` from here on, and PyTorch does not"
-            found.setdefault(_line(guard.frames[0]), Place(Cause.GUARD, guard.frames, detail, "", broken))
-    return list(found.values())
+            places.setdefault(line_of(guard.frames[0]), Place(Cause.GUARD, guard.frames, detail, "", broken))
+    return list(places.values())
 
 
 # TorchScript ---------------------------------------------------------------------------------------------------------
-
-
-def _stubbed(probe: Probe, eager: Eager) -> list[Refusal] | None:
-    return stubs.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
 
 
 def _traced_by(place: Place, export: Export) -> bool:
@@ -126,17 +122,17 @@ def _traced_by(place: Place, export: Export) -> bool:
     for conversion in export.conversions:
         inner = conversion.frames[0]
         before = (inner.path, inner.function) == (where.path, where.function) and inner.line <= where.line
-        if before or _line(where) in map(_line, conversion.frames):
+        if before or line_of(where) in map(line_of, conversion.frames):
             return True
     return False
 
 
-def _frozen_sizes(probe: Probe, eager: Eager, found: Confirmation) -> list[Place]:
+def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Place]:
     """Sizes that became Python numbers during the trace and stand in its graph: other sizes need other ones."""
     sizes = [run for run in eager.runs if run.kind == "sizes"]
-    if not sizes or not found.export.conversions:
+    if not sizes or not confirmation.export.conversions:
         return []
-    changed = causes.changed(probe.root, eager, found.export, sizes[-1])
+    changed = causes.changed(probe.root, eager, confirmation.export, sizes[-1])
     if not changed:
         return []
     gone = _constants_that_move(probe, eager, sizes[-1])
@@ -149,19 +145,8 @@ def _frozen_sizes(probe: Probe, eager: Eager, found: Confirmation) -> list[Place
 
 def _constants_that_move(probe: Probe, eager: Eager, other: Run) -> set[tuple[str, ...]]:
     """The pairs of numbers, on the example and on another input, in which the two traces differ."""
-    graphs = []
-    for run in (eager.base, other):
-        try:
-            traced, _ = torchscript.trace(eager.fresh(), eager.call(run), probe.root)
-        except Exception:  # noqa: BLE001 - what cannot be traced tells nothing; the exporter's error stands
-            return set()
-        graphs.append(graph.canonical_jit(traced, probe.root))
-    found: set[tuple[str, ...]] = set()
-    for difference in graph.diff(*graphs):
+    pairs: set[tuple[str, ...]] = set()
+    for difference in causes.trace_differences(probe.root, eager, other):
         before, _, after = difference.detail.partition(": ")[2].partition(" against ")
-        found |= set(zip(_NUMBER.findall(before), _NUMBER.findall(after), strict=False))
-    return found
-
-
-def _line(location: Location) -> tuple[str, int]:
-    return location.path, location.line
+        pairs |= set(zip(_NUMBER.findall(before), _NUMBER.findall(after), strict=False))
+    return pairs

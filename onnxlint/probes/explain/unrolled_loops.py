@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,13 @@ from typing import Any
 
 import onnx
 import torch
-from torch.utils import _pytree as pytree
 
-from onnxlint.base.records import Cause, Evidence, Outcome, Probe
+from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.confirm.trials import Confirmation
+from onnxlint.probes.explain.lost_inputs import narrowed
 from onnxlint.probes.exporters import Frames, graph, torchscript
 from onnxlint.probes.observe.eager import Eager
-from onnxlint.probes.observe.observe import clone, observe
+from onnxlint.probes.observe.observe import observe
 
 _TIMES = 16  # that a stretch occurs
 _NODES = 100  # in all of them: fewer cost nothing
@@ -32,11 +33,11 @@ class Stretch:
     nodes: int
 
 
-def unrolled(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
+def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
     """The lines whose nodes grow in number with a size of the input; cheap where nothing is repeated."""
-    if found.runtime is None:
+    if confirmation.runtime is None:
         return []
-    model = found.runtime.model
+    model = confirmation.runtime.model
     evidence = []
     for stretch in repeated(model, probe.root):
         grown = _grows(probe, eager, stretch)
@@ -45,11 +46,7 @@ def unrolled(probe: Probe, eager: Eager, found: Confirmation) -> list[Evidence]:
                 f"the graph has {stretch.times} copies of what this line does, {stretch.nodes} of its "
                 f"{len(model.graph.node)} nodes: one for each element of {grown}, as half of that axis shows"
             )
-            evidence.append(
-                Evidence(
-                    probe.name, found.export.exporter, Cause.UNROLLED, Outcome.OK, stretch.frames, detail, "example"
-                )
-            )
+            evidence.append(confirmation.remark(probe, Cause.UNROLLED, stretch.frames, detail))
     return evidence
 
 
@@ -60,12 +57,12 @@ def repeated(model: onnx.ModelProto, root: str) -> list[Stretch]:
         frames = graph.onnx_frames(node, root)
         if frames:
             lines[frames][_scope(node), node.op_type] += 1
-    found = []
+    stretches = []
     for frames, kinds in lines.items():
         often = [count for count in kinds.values() if count >= _TIMES]
         if often and sum(often) >= _NODES:
-            found.append(Stretch(frames, Counter(often).most_common(1)[0][0], sum(often)))
-    return sorted(found, key=lambda stretch: -stretch.nodes)
+            stretches.append(Stretch(frames, Counter(often).most_common(1)[0][0], sum(often)))
+    return sorted(stretches, key=lambda stretch: -stretch.nodes)
 
 
 def _scope(node: onnx.NodeProto) -> str:
@@ -102,33 +99,18 @@ def _halved(eager: Eager, times: int) -> Iterator[tuple[str, tuple[Any, ...], di
     ]
     for name, axis, size in fitting:
         words = f"axis {axis} of `{name}`"
-        yield words, *_narrowed(eager, {name: axis}, size)
-        others = {other: its for other, its, length in fitting if length == size and other != name}
+        yield words, *narrowed(eager, {name: [axis]}, size)
+        others = {other: [its] for other, its, length in fitting if length == size and other != name}
         if others:
-            yield words, *_narrowed(eager, {**others, name: axis}, size)
-
-
-def _narrowed(eager: Eager, axes: dict[str, int], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    flat, spec = pytree.tree_flatten((eager.base.args, dict(eager.base.kwargs)))
-    labels = iter(eager.base.leaves)
-    changed = []
-    for leaf in flat:
-        name = "" if leaf is None else next(labels)
-        changed.append(leaf.narrow(axes[name], 0, size // 2) if name in axes else leaf)
-    args, kwargs = pytree.tree_unflatten(changed, spec)
-    return clone(args), clone(kwargs)
+            yield words, *narrowed(eager, {**others, name: [axis]}, size)
 
 
 def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, Any], stretch: Stretch) -> int:
     """How many nodes the line has when this input is traced; 0 where it cannot be traced."""
+    place = stretch.frames[0]
     try:
         traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.given(tuple(args), kwargs), probe.root)
     except Exception:  # noqa: BLE001 - what cannot be traced is not measured, and nothing is said of it
         return 0
-    place = stretch.frames[0]
-    return sum((place.path, place.line) == _place(node, probe.root) for node in torchscript.nodes(traced))
-
-
-def _place(node: Any, root: str) -> tuple[str, int] | None:
-    frames = graph.jit_frames(node, root)
-    return (frames[0].path, frames[0].line) if frames else None
+    frames = [graph.jit_frames(node, probe.root)[:1] for node in torchscript.nodes(traced)]
+    return sum((at.path, at.line) == (place.path, place.line) for at in itertools.chain(*frames))

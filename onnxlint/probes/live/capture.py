@@ -61,8 +61,8 @@ class _Made:
 
     def made(self, program: Any) -> bool:
         """Whether the program could come from this call: with these very inputs and weights, of such a class."""
-        held, model = _tensors(getattr(program, "example_inputs", None) or ()), self.model()
-        if not held or [id(tensor()) for tensor in self.tensors] != [id(tensor) for tensor in held]:
+        inputs, model = _tensors(getattr(program, "example_inputs", None) or ()), self.model()
+        if not inputs or [id(tensor()) for tensor in self.tensors] != [id(tensor) for tensor in inputs]:
             return False
         if model is not None:
             weights = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())}
@@ -100,14 +100,14 @@ def _line() -> socket.socket | None:
     return _channel
 
 
-def notice(module: str, function: str, given: dict[str, Any]) -> None:
+def notice(module: str, function: str, arguments: dict[str, Any]) -> None:
     """An exporter's function was called; never raises, and changes nothing."""
     frame = sys._getframe(2)
     line = None if snapshot.inside or _is_inner(frame) else _line()
     if line is None:
         return
     try:
-        with contextlib.closing(_freeze(module, given, frame, line)) as control:
+        with contextlib.closing(_freeze(module, arguments, frame, line)) as control:
             socket.send_fds(line, [CALL], [control.fileno()])
     except Exception as error:  # noqa: BLE001 - told in the report; the script goes on as without us
         _send(FAULT, {"fault": f"{type(error).__name__}: {error}", "call": f"{module}.{function}"})
@@ -119,14 +119,10 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _MODULES and fullname != "subprocess":
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if fullname == "subprocess":
-            if spec is not None and type(spec.loader) is SourceFileLoader:
-                spec.loader = _Subprocess(spec.loader.name, spec.loader.path)
-        elif spec is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        kind = _Subprocess if fullname == "subprocess" else _Loader if fullname in _MODULES else None
+        spec = PathFinder.find_spec(fullname, path, target) if kind is not None else None
+        if kind is not None and spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = kind(spec.loader.name, spec.loader.path)
         return spec
 
 
@@ -146,12 +142,12 @@ class _Loader(SourceFileLoader):
         tree = ast.parse(self.get_data(path), path)
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
-                told = ast.parse(f"{_NAME}({fullname!r}, {node.name!r}, locals())").body[0]
+                call = ast.parse(f"{_NAME}({fullname!r}, {node.name!r}, locals())").body[0]
                 first = node.body[0]
-                for part in ast.walk(told):
+                for part in ast.walk(call):
                     ast.copy_location(part, first)
                 documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-                node.body.insert(int(documented), told)
+                node.body.insert(int(documented), call)
         return compile(tree, path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -168,83 +164,65 @@ def _is_inner(frame: FrameType | None) -> bool:
     return False
 
 
-def _freeze(module: str, given: dict[str, Any], frame: FrameType, line: socket.socket) -> socket.socket:
-    call = _numbered(_read(module, given))
+def _freeze(module: str, arguments: dict[str, Any], frame: FrameType, line: socket.socket) -> socket.socket:
+    call = _numbered(_read(module, arguments))
     torch = sys.modules["torch"]
     if torch.cuda.is_initialized():  # a forked process cannot go on with it
         call = importlib.import_module("onnxlint.probes.live.live_models").Call(**call).on_cpu()
 
     def describe() -> dict[str, Any]:
         live = importlib.import_module("onnxlint.probes.live.live_models")
-        told: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame, _root)
-        return told
+        description: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame, _root)
+        return description
 
     return snapshot.take(describe, (line.fileno(),))
 
 
-def _read(module: str, given: dict[str, Any]) -> Any:
-    """What a call says, as the fields of `live.Call`."""
-    if module == "torch.export":
-        return {
-            "model": given["mod"],
-            "args": given["args"],
-            "kwargs": dict(given.get("kwargs") or {}),
-            "exporters": ("dynamo",),
-            "dynamic": {},
-            "dynamic_shapes": given.get("dynamic_shapes"),
-            "everything": True,
-        }
-    if type(given["model"]).__name__ == _PROGRAM:
-        return _from_program(given)
-    exporter = "dynamo" if given.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
-    options = {name: given[name] for name in _KEPT[exporter] if name in given}
-    return {
-        "model": given["model"],
-        "args": given.get("args", ()),
-        "kwargs": dict(given.get("kwargs") or {}),
-        "exporters": (exporter,),
-        "opset": given.get("opset_version") or _default_opset(),
-        "dynamic": {},
-        "dynamic_axes": given.get("dynamic_axes"),
-        "input_names": tuple(given.get("input_names") or ()),
-        "dynamic_shapes": given.get("dynamic_shapes") if exporter == "dynamo" else None,
-        "options": _changed(module, options),
-        "onnx": True,
-        "everything": True,
-    }
-
-
-def _from_program(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A call that translates what torch.export made: with the model that it made that of, where that still lives."""
-    program = given["model"]
-    options = {name: given[name] for name in _KEPT["dynamo"] if name in given}
+def _read(module: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a call says, as the fields of `live_models.Call`."""
     call = {
-        "model": program,
-        "args": given.get("args", ()),
-        "kwargs": dict(given.get("kwargs") or {}),
+        "model": arguments["mod" if module == "torch.export" else "model"],
+        "args": arguments.get("args", ()),
+        "kwargs": dict(arguments.get("kwargs") or {}),
         "exporters": ("dynamo",),
-        "opset": given.get("opset_version") or _default_opset(),
         "dynamic": {},
-        "options": _changed("torch.onnx", options),
-        "onnx": True,
         "everything": True,
     }
+    if module == "torch.export":
+        return {**call, "dynamic_shapes": arguments.get("dynamic_shapes")}
+    call |= {"opset": arguments.get("opset_version") or _default_opset(), "onnx": True}
+    if type(call["model"]).__name__ == _PROGRAM:
+        return {**call, "options": _changed("torch.onnx", "dynamo", arguments), **_origin(call["model"])}
+    exporter = "dynamo" if arguments.get("dynamo") and module not in _SCRIPT_UTILS else "torchscript"
+    return {
+        **call,
+        "exporters": (exporter,),
+        "dynamic_axes": arguments.get("dynamic_axes"),
+        "input_names": tuple(arguments.get("input_names") or ()),
+        "dynamic_shapes": arguments.get("dynamic_shapes") if exporter == "dynamo" else None,
+        "options": _changed(module, exporter, arguments),
+    }
+
+
+def _origin(program: Any) -> dict[str, Any]:
+    """What is different in a call that translates what torch.export made of a model which still lives: that model.
+
+    Nothing where there are several that it may have been: then the program stands for itself.
+    """
     candidates = [made for made in _made if made.made(program)]
-    if len(candidates) == 1:  # of several it cannot be told which one it was: then the program stands for itself
-        made, (args, kwargs) = candidates[0], program.example_inputs
-        model = made.model()
-        if model is not None:
-            return {
-                **call,
-                "model": model,
-                "args": tuple(args),
-                "kwargs": dict(kwargs),
-                "onnx": False,
-                "program": program,
-                "dynamic_shapes": made.dynamic_shapes,
-                "replaces": made.number,
-            }
-    return call
+    model = candidates[0].model() if len(candidates) == 1 else None
+    if model is None:
+        return {}
+    args, kwargs = program.example_inputs
+    return {
+        "model": model,
+        "args": tuple(args),
+        "kwargs": dict(kwargs),
+        "onnx": False,
+        "program": program,
+        "dynamic_shapes": candidates[0].dynamic_shapes,
+        "replaces": candidates[0].number,
+    }
 
 
 def _numbered(call: dict[str, Any]) -> dict[str, Any]:
@@ -266,16 +244,17 @@ def _tensors(value: Any) -> list[Any]:
     return [value] if isinstance(value, sys.modules["torch"].Tensor) else []
 
 
-def _changed(module: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are not what they are anyway: some warn as soon as they are given."""
+def _changed(module: str, exporter: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are handed on and are not the defaults: some warn as soon as they are given."""
     defaults = inspect.signature(sys.modules[module].export).parameters
+    options = {name: arguments[name] for name in _KEPT[exporter] if name in arguments}
     return {name: value for name, value in options.items() if value is not defaults[name].default}
 
 
 def _default_opset() -> int | None:
     """The opset of an export that names none, None where this torch does not say."""
-    found = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)
-    return found if isinstance(found, int) else None
+    opset = getattr(sys.modules.get("torch.onnx._constants"), "ONNX_DEFAULT_OPSET", None)
+    return opset if isinstance(opset, int) else None
 
 
 def _end() -> None:

@@ -58,10 +58,10 @@ def _inherit() -> None:
         os.putenv(name, value)
 
 
-def _added(given: list[bytes]) -> list[bytes]:
-    known = dict(item.partition(b"=")[::2] for item in given)
-    if CHANNEL.encode() in known:  # another onnxlint watches that one
-        return given
-    ours = variables(_address, _root, os.fsdecode(known.get(PATH.encode(), b"")))
-    merged = {**known, **{os.fsencode(name): os.fsencode(value) for name, value in ours.items()}}
+def _added(environment: list[bytes]) -> list[bytes]:
+    existing = dict(item.partition(b"=")[::2] for item in environment)
+    if CHANNEL.encode() in existing:  # another onnxlint watches that one
+        return environment
+    ours = variables(_address, _root, os.fsdecode(existing.get(PATH.encode(), b"")))
+    merged = {**existing, **{os.fsencode(name): os.fsencode(value) for name, value in ours.items()}}
     return [name + b"=" + value for name, value in merged.items()]

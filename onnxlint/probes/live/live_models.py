@@ -60,13 +60,13 @@ class Call:
 
     def on_cpu(self) -> Call:
         """The call with copies on the CPU of what is elsewhere, which a forked process could not read."""
-        given = (self.args, dict(self.kwargs))
-        tensors = [leaf for leaf in pytree.tree_leaves(given) if isinstance(leaf, torch.Tensor)]
+        arguments = (self.args, dict(self.kwargs))
+        tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
         if isinstance(self.model, torch.nn.Module):
             tensors += [*self.model.parameters(), *self.model.buffers()]
         if not any(tensor.is_cuda or tensor.device.type in ("mps", "xpu") for tensor in tensors):
             return self
-        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), given)
+        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), arguments)
         return replace(self, model=copied(self.model).cpu(), args=args, kwargs=kwargs)
 
 
@@ -96,7 +96,7 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
     model = call.model
     files = {os.path.abspath(path): None for path in (program_files() if call.everything else _sources(model))}
     texts = {path: "".join(linecache.getlines(path)) for path in files if not os.path.exists(path)}
-    found = Capture(
+    capture = Capture(
         _name(call),
         at.path,
         at.line,
@@ -110,9 +110,9 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
     try:
         example, sizes = _example(call)
     except ProbeFailure as failure:
-        return dict(to_json(replace(found, reason=failure.reason)))
+        return dict(to_json(replace(capture, reason=failure.reason)))
     live_example.put(model, example)
-    return dict(to_json(replace(found, sizes=sizes)))
+    return dict(to_json(replace(capture, sizes=sizes)))
 
 
 def _unpacked(call: Call) -> Call:
@@ -159,45 +159,48 @@ def _code_files(kind: type) -> Iterator[str]:
 
 def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     """The example of a call, and the sizes that may be tried of dims that the call limits. Raises ProbeFailure."""
-    model = call.model
     if call.program is not None and "dynamo" not in call.exporters:
         raise ProbeFailure("an exported program goes through the dynamo exporter alone")
-    if not isinstance(model, torch.nn.Module):
-        raise ProbeFailure(f"what is exported is a `{type(model).__qualname__}`, not an nn.Module")
+    if not isinstance(call.model, torch.nn.Module):
+        raise ProbeFailure(f"what is exported is a `{type(call.model).__qualname__}`, not an nn.Module")
     args, kwargs = _arguments(call)
-    tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    if any(tensor.device.type != "cpu" for tensor in (*tensors, *model.parameters(), *model.buffers())):
-        raise ProbeFailure("it is not on the CPU, and could not be brought there")
-    if any(type(tensor) not in (torch.Tensor, torch.nn.Parameter) for tensor in tensors):
-        kind = next(type(t).__qualname__ for t in tensors if type(t) not in (torch.Tensor, torch.nn.Parameter))
-        raise ProbeFailure(f"its inputs hold a `{kind}`, which has no values to run it on")
-    names, more = parameters_of(model)
+    _check_tensors(call.model, [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)])
+    names, more = parameters_of(call.model)
     if len(args) > len(names) and not more:
         raise ProbeFailure(f"there are {len(args)} inputs, but forward takes {len(names)}")
     extra = [f"input_{k}" for k in range(len(names), len(args))]
     parameters = (*names[: len(args)], *extra, *kwargs)
-    values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     options = dict(call.options)
-    example = Example(args, kwargs, parameters, options=options)
-    limits: dict[str, tuple[int, int]] = {}
     if call.program is not None:
         options[programs.PROGRAM] = call.program
+    elif call.dynamic_shapes is not None:
+        options["dynamic_shapes"] = call.dynamic_shapes
+    example = Example(args, kwargs, parameters, options=options)
+    values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
+    limits: dict[str, tuple[int, int]] = {}
     if call.program is not None and call.dynamic_shapes is None:
         dims, limits = programs.dims_of(call.program, example)
         dynamic = _movable(dims, values)
     elif call.dynamic_shapes is not None:
-        if call.program is None:
-            options["dynamic_shapes"] = call.dynamic_shapes
-        dynamic = _movable(_from_shapes(model, example, call.dynamic_shapes, limits), values)
+        dynamic = _movable(_from_shapes(call.model, example, call.dynamic_shapes, limits), values)
     elif call.dynamic_axes is not None:
-        dynamic = _movable(_from_axes(call, model, example), values)
+        dynamic = _movable(_from_axes(call, call.model, example), values)
     elif call.dynamic is not None:
         dynamic = checked_axes(call.dynamic, values, names, more)
     else:
         dynamic = batch_axis(values)
     example = replace(example, dynamic=dynamic)
-    known = example_sizes(example)
-    return example, {dim: _between(known[dim], *ends) for dim, ends in limits.items() if dim in known}
+    usual = example_sizes(example)
+    return example, {dim: _between(usual[dim], *ends) for dim, ends in limits.items() if dim in usual}
+
+
+def _check_tensors(model: torch.nn.Module, inputs: Iterable[torch.Tensor]) -> None:
+    """Raise ProbeFailure for tensors that are elsewhere, or that hold no values."""
+    if any(tensor.device.type != "cpu" for tensor in (*inputs, *model.parameters(), *model.buffers())):
+        raise ProbeFailure("it is not on the CPU, and could not be brought there")
+    for kind in map(type, inputs):
+        if kind not in (torch.Tensor, torch.nn.Parameter):
+            raise ProbeFailure(f"its inputs hold a `{kind.__qualname__}`, which has no values to run it on")
 
 
 def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -217,17 +220,17 @@ def _movable(dynamic: Axes, values: Mapping[str, Any]) -> Axes:
     """The dims that variations can move: those of tensors in plain containers, wherever they occur."""
     tensors = dict(_plain(values.items()))
     stuck = {dim for leaf, axes in dynamic.items() if leaf not in tensors for dim in axes.values()}
-    found = {
+    movable = {
         leaf: {axis % tensors[leaf].dim(): dim for axis, dim in axes.items() if dim not in stuck}
         for leaf, axes in dynamic.items()
         if leaf in tensors
     }
     sizes: dict[str, int] = {}
-    for leaf, axes in found.items():
+    for leaf, axes in movable.items():
         for axis, dim in axes.items():
             if sizes.setdefault(dim, tensors[leaf].shape[axis]) != tensors[leaf].shape[axis]:
                 stuck.add(dim)  # one name for two sizes
-    kept = {leaf: {axis: dim for axis, dim in axes.items() if dim not in stuck} for leaf, axes in found.items()}
+    kept = {leaf: {axis: dim for axis, dim in axes.items() if dim not in stuck} for leaf, axes in movable.items()}
     return {leaf: axes for leaf, axes in kept.items() if axes}
 
 
@@ -246,80 +249,74 @@ def _from_axes(call: Call, model: torch.nn.Module, example: Example) -> Axes:
     formatted, formal = arguments(model, example)
     inputs = [name for name, leaf in leaves(formal, formatted, {}).items() if is_input(leaf)]
     renamed = dict(zip(call.input_names, inputs, strict=False))
-    found: Axes = {}
+    dynamic: Axes = {}
     for name, axes in (call.dynamic_axes or {}).items():
         leaf = renamed.get(name, name)
         if leaf in inputs:
             items = axes.items() if isinstance(axes, Mapping) else ((axis, f"{name}_{axis}") for axis in axes)
-            found[leaf] = {int(axis): str(dim or f"{name}_{axis}") for axis, dim in items}
-    return found
+            dynamic[leaf] = {int(axis): str(dim or f"{name}_{axis}") for axis, dim in items}
+    return dynamic
 
 
 def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: dict[str, tuple[int, int]]) -> Axes:
     """What `dynamic_shapes` says, by leaf; `limits` gets the smallest and largest size of the dims that have some."""
-    given = dict(example.named())
+    named = dict(example.named())
     if not isinstance(shapes, Mapping):
-        shapes = dict(zip(given, shapes, strict=False))
+        shapes = dict(zip(named, shapes, strict=False))
     spelt = signature(model)
     rest = [p.name for p in spelt.parameters.values() if p.kind is p.VAR_POSITIONAL] if spelt else []
     for name in rest:  # `*args` is one entry, a tuple
         if isinstance(shapes.get(name), (tuple, list)):
             loose = [parameter for parameter in example.parameters if parameter.startswith("input_")]
             shapes = {**shapes, **dict(zip(loose, shapes[name], strict=False))}
-    found: Axes = {}
-    unnamed: dict[tuple[int, int], str] = {}
-    derived: set[str] = set()
+    dims = _Dims(limits)
+    for name, value in named.items():
+        dims.visit(name, value, shapes.get(name))
+    return {leaf: {a: d for a, d in axes.items() if d not in dims.derived} for leaf, axes in dims.dynamic.items()}
 
-    def visit(label: str, value: Any, spec: Any) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Dims:
+    """The dims that `dynamic_shapes` makes dynamic, by leaf; `derived` are those that another is computed from."""
+
+    limits: dict[str, tuple[int, int]]
+    dynamic: Axes = field(default_factory=dict)
+    derived: set[str] = field(default_factory=set)
+    unnamed: dict[tuple[int, int], str] = field(default_factory=dict)  # by axis and size: these go together
+
+    def visit(self, label: str, value: Any, spec: Any) -> None:
+        """Note the dims of a leaf, or of the leaves of a container."""
         if isinstance(value, torch.Tensor):
-            items = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
-            for axis, dim in items:
-                name = _dim(dim, label, int(axis), value, unnamed, limits, derived)
+            for axis, dim in spec.items() if isinstance(spec, Mapping) else enumerate(spec or ()):
+                name = self._name(dim, label, int(axis), value)
                 if name is not None:
-                    found.setdefault(label, {})[int(axis) % max(value.dim(), 1)] = name
+                    self.dynamic.setdefault(label, {})[int(axis) % max(value.dim(), 1)] = name
         elif isinstance(value, Mapping) and isinstance(spec, Mapping):
             for key, item in value.items():
-                visit(f"{label}.{key}", item, spec.get(key))
+                self.visit(f"{label}.{key}", item, spec.get(key))
         elif isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)):
             for k, (item, part) in enumerate(zip(value, spec, strict=False)):
-                visit(f"{label}.{k}", item, part)
+                self.visit(f"{label}.{k}", item, part)
 
-    for name, value in given.items():
-        visit(name, value, shapes.get(name))
-    return {leaf: {a: d for a, d in axes.items() if d not in derived} for leaf, axes in found.items()}
-
-
-def _dim(
-    dim: Any,
-    label: str,
-    axis: int,
-    value: torch.Tensor,
-    unnamed: dict[tuple[int, int], str],
-    limits: dict[str, tuple[int, int]],
-    derived: set[str],
-) -> str | None:
-    """The name of a dynamic dim, None for a fixed one. Unnamed ones of one axis and size go together."""
-    if dim is None or isinstance(dim, int):
-        return None
-    if isinstance(dim, str):
-        return dim
-    name = getattr(dim, "__name__", None)
-    if name is None:  # Dim.AUTO, Dim.DYNAMIC or Dim.STATIC
-        if "STATIC" in str(dim):
+    def _name(self, dim: Any, label: str, axis: int, value: torch.Tensor) -> str | None:
+        """The name of a dynamic dim, None for a fixed one."""
+        if dim is None or isinstance(dim, (int, str)):
+            return dim if isinstance(dim, str) else None
+        name, root = getattr(dim, "__name__", None), getattr(dim, "root", None)
+        if name is None:  # Dim.AUTO, Dim.DYNAMIC or Dim.STATIC
+            usual = "batch" if axis == 0 else f"{label}_{axis}"
+            return None if "STATIC" in str(dim) else self.unnamed.setdefault((axis, int(value.shape[axis])), usual)
+        if root is not None:  # 2 * batch: neither moves without the other
+            self.derived.add(str(getattr(root, "__name__", root)))
             return None
-        return unnamed.setdefault((axis, int(value.shape[axis])), "batch" if axis == 0 else f"{label}_{axis}")
-    root = getattr(dim, "root", None)
-    if root is not None:  # 2 * batch: neither moves without the other
-        derived.add(str(getattr(root, "__name__", root)))
-        return None
-    low, high = getattr(dim, "min", 0), getattr(dim, "max", sys.maxsize)
-    limits[str(name)] = (int(low), min(int(high), sys.maxsize) if isinstance(high, int) else sys.maxsize)
-    return str(name)
+        low, high = getattr(dim, "min", 0), getattr(dim, "max", sys.maxsize)
+        self.limits[str(name)] = (int(low), min(int(high), sys.maxsize) if isinstance(high, int) else sys.maxsize)
+        return str(name)
 
 
 def _between(size: int, low: int, high: int) -> tuple[int, ...]:
     """Sizes within a declared range; its ends are among them, where the largest is small enough to run."""
     tried = (*DEFAULT_SIZES, size + 1) if size < 16 else (size // 2, size + 1, size * 2)
     ends = (max(low, 1), *((high,) if high <= max(_MOST_SIZE, size) else ()))
-    found = dict.fromkeys(s for s in (*ends, *tried) if max(low, 1) <= s <= high)
-    return tuple(found) or (size,)
+    sizes = dict.fromkeys(s for s in (*ends, *tried) if max(low, 1) <= s <= high)
+    return tuple(sizes) or (size,)

@@ -91,10 +91,10 @@ def _serve(control: socket.socket, describe: Callable[[], dict[str, Any]]) -> No
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.environ.update(ENVIRONMENT)
     try:
-        told = describe()
+        description = describe()
     except Exception as error:  # noqa: BLE001 - the other side tells the user, who sees nothing of this process
         wire.write_all(control.fileno(), wire.pack({"fault": f"{type(error).__name__}: {error}"}))
         return
-    wire.write_all(control.fileno(), wire.pack(told))
+    wire.write_all(control.fileno(), wire.pack(description))
     gc.freeze()  # the collector of a child must not touch, and so copy, what it shares with us
     forkserver.serve_forks(control)

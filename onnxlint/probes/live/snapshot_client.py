@@ -46,10 +46,10 @@ class Snapshot(Server):
         self._control = control
         self._lock = Lock()
         try:
-            told = wire.read_message(control.fileno())
-            if "fault" in told:
-                raise ValueError(str(told["fault"]))
-            self.capture = from_json(Capture, told)
+            message = wire.read_message(control.fileno())
+            if "fault" in message:
+                raise ValueError(str(message["fault"]))
+            self.capture = from_json(Capture, message)
         except (OSError, wire.WireError, TypeError, ValueError) as error:
             control.close()
             raise ServerFailedError(f"the call could not be captured: {error}") from error
@@ -89,7 +89,7 @@ class Captured:
 
     def probes(self, like: Probe) -> tuple[tuple[Probe, ...], tuple[ModelReport, ...]]:
         """Make probes, with the limits and places of the probe `like`; and report the models that cannot be probed."""
-        found, refused = [], []
+        probes, refused = [], []
         captures = {key: snapshot.capture for key, snapshot in zip(self.servers, self.snapshots, strict=True)}
         replaced = {call.replaces for call in captures.values() if call.reason is None} - {""}
         captures = {key: call for key, call in captures.items() if call.number not in replaced}
@@ -100,7 +100,7 @@ class Captured:
                     ModelReport(call.name, call.path, call.line, ModelStatus.NOT_PROBED, call.reason, declared=True)
                 )
             elif exporters:
-                found.append(
+                probes.append(
                     replace(
                         like,
                         name=call.name,
@@ -113,7 +113,7 @@ class Captured:
                         live=key,
                     )
                 )
-        return tuple(found), tuple(refused)
+        return tuple(probes), tuple(refused)
 
     def close(self) -> None:
         """End the snapshots."""
@@ -131,8 +131,8 @@ def _told_apart(calls: Sequence[Capture]) -> list[Capture]:
         for call in calls
     ]
     seen: Counter[str] = Counter()
-    found = []
+    distinct = []
     for call in named:  # a loop exports several from one line
         seen[call.name] += 1
-        found.append(replace(call, name=f"{call.name} #{seen[call.name]}") if seen[call.name] > 1 else call)
-    return found
+        distinct.append(replace(call, name=f"{call.name} #{seen[call.name]}") if seen[call.name] > 1 else call)
+    return distinct

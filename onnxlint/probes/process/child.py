@@ -63,7 +63,7 @@ def _run(channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     seen.listen()
     ipc.note_made(request["scratch"])
     try:
-        result = runner(probe, lambda known: channel.publish(seen.tell(known)))
+        result = runner(probe, lambda partial: channel.publish(seen.tell(partial)))
     except SystemExit as error:
         channel.raised(error, "exit")
     except BaseException as error:  # noqa: BLE001 - recorded with its cause; the pool makes a result of it
@@ -117,8 +117,8 @@ class Channel:
             altered = self._process.altered(functions=True)
         except BaseException:  # noqa: BLE001 - nothing of Python itself can be relied on any more
             altered = ["replaced functions that every process needs"]
-        told = {"kind": kind, "text": text.removesuffix(": ")[:2000], "frames": frames[::-1][:100]}
-        self.send({"raised": told, "altered": altered})
+        report = {"kind": kind, "text": text.removesuffix(": ")[:2000], "frames": frames[::-1][:100]}
+        self.send({"raised": report, "altered": altered})
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one message; ends the process where the channel is gone or is not ours (a fork of the model)."""

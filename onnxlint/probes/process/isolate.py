@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import selectors
@@ -12,7 +11,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import IO, Any, Protocol
 
@@ -45,28 +44,26 @@ class Server(Protocol):
 
 
 def run_isolated(
-    probe_json: str,
+    probe: Probe,
     runner: str,
     server: Server,
     on_stage: Callable[[str], None] | None = None,
     stop: Event | None = None,
-) -> str:
-    """Run the probe (a Probe as JSON) in a child of `server` and return its ProbeResult as JSON.
+) -> ProbeResult:
+    """Run the probe in a child of `server` and return its result.
 
     `runner` is `module:function` of what runs there. Never raises for what the model does: the result says it.
     A probe that dies inside one exporter is run once more for the exporters that did not have their turn.
     Raises ServerFailedError if there is no server to run it.
     """
-    probe = from_json(Probe, json.loads(probe_json))
-
     left: list[Diagnostic] = []
 
-    def attempt(what: Probe) -> tuple[ProbeResult | None, Death | None]:
+    def attempt(probe: Probe) -> tuple[ProbeResult | None, Death | None]:
         starts = 0
         for more in reversed(range(_TRIES)):
-            watch = _Watch(what, runner, server, on_stage, stop)
+            watch = _Watch(probe, runner, server, on_stage, stop)
             try:
-                ended = watch.run()
+                end = watch.run()
             except ServerFailedError:  # another model may have killed it
                 if not more:
                     raise
@@ -75,85 +72,89 @@ def run_isolated(
             if not watch.lost or starts > 1:  # the first time it may have been another model
                 break
         left.extend(watch.left_running())
-        return ended
+        return end
 
-    def told(result: ProbeResult) -> str:
-        if left:
-            depends = result.depends and replace(result.depends, unseen=result.depends.unseen or STARTS_PROCESSES)
-            result = replace(result, notices=(*result.notices, *dict.fromkeys(left)), depends=depends)
-        return json.dumps(to_json(result))
+    result, death = attempt(probe)
+    if death is not None or result is None:
+        result = _after(death or Death(Outcome.CRASH, "the process ended without a result", ""), probe, result, attempt)
+    if left:
+        depends = result.depends and replace(result.depends, unseen=result.depends.unseen or STARTS_PROCESSES)
+        result = replace(result, notices=(*result.notices, *dict.fromkeys(left)), depends=depends)
+    return result
 
-    known, death = attempt(probe)
-    if death is None and known is not None:
-        return told(known)
-    death = death or Death(Outcome.CRASH, "the process ended without a result", "")
-    rest = _not_tried(probe, known, death)
+
+def _after(
+    death: Death,
+    probe: Probe,
+    partial: ProbeResult | None,
+    attempt: Callable[[Probe], tuple[ProbeResult | None, Death | None]],
+) -> ProbeResult:
+    """The result of a probe whose process died: what is known of it, and what another one says of the rest."""
+    rest = _not_tried(probe, partial, death)
     tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
-    result = process_ends.result_of(tried, known, death)
-    if rest:
-        remaining = replace(probe, exporters=rest)
-        known, death = attempt(remaining)
-        second = known if death is None else process_ends.result_of(remaining, known, death)
-        result = _merge(result, second) if second is not None else result
-    return told(result)
+    result = process_ends.result_of(tried, partial, death)
+    if not rest:
+        return result
+    remaining = replace(probe, exporters=rest)
+    second, death_again = attempt(remaining)
+    if death_again is not None:
+        second = process_ends.result_of(remaining, second, death_again)
+    return result if second is None else _merge(result, second)
 
 
-def _not_tried(probe: Probe, known: ProbeResult | None, death: Death) -> tuple[str, ...]:
+def _not_tried(probe: Probe, partial: ProbeResult | None, death: Death) -> tuple[str, ...]:
     """Return the exporters that may still succeed: the death happened in another one."""
     if death.outcome is Outcome.SKIPPED or not any(name in death.stage for name in probe.exporters):
         return ()
-    done = known.report.exporters if known else {}
+    done = partial.report.exporters if partial else {}
     return tuple(name for name in probe.exporters if name not in done and name not in death.stage)
 
 
 def _merge(first: ProbeResult, second: ProbeResult) -> ProbeResult:
     """Return what both runs of one probe say; they are about different exporters."""
-    exporters = {**second.report.exporters, **first.report.exporters}
-    lines = {path: set(found) for path, found in first.reached.items()}
-    for path, found in second.reached.items():
-        lines.setdefault(path, set()).update(found)
-    evidence = first.evidence + tuple(e for e in second.evidence if e not in first.evidence)
     return ProbeResult(
-        replace(first.report, exporters=exporters),
-        evidence,
-        {path: tuple(sorted(found)) for path, found in lines.items()},
+        replace(first.report, exporters={**second.report.exporters, **first.report.exporters}),
+        first.evidence + tuple(e for e in second.evidence if e not in first.evidence),
+        {
+            path: tuple(sorted({*first.reached.get(path, ()), *second.reached.get(path, ())}))
+            for path in {**first.reached, **second.reached}
+        },
         {**second.versions, **first.versions},
         tuple(dict.fromkeys(first.notices + second.notices)),
     )
 
 
+@dataclass(slots=True, eq=False)
 class _Watch:
     """One process of one probe, from the fork to its end."""
 
-    def __init__(
-        self,
-        probe: Probe,
-        runner: str,
-        server: Server,
-        on_stage: Callable[[str], None] | None,
-        stop: Event | None,
-    ) -> None:
-        self.probe = probe
-        self.runner = runner
-        self.server = server
-        self.on_stage = on_stage
-        self.stop = stop
-        self.known: ProbeResult | None = None
-        self.stage = ""
-        self.done = False
-        self.raised: dict[str, Any] | None = None
-        self.altered: list[str] = []
-        self.malformed: str | None = None
-        self.pid = 0
-        self.status: int | None = None
-        self.supervisor = 0
-        self.lost = False  # the supervisor has ended without telling of the probe's end
-        self.filtered = 0  # whether the model has set a filter for the system calls of its process
-        self.left = self.stuck = 0  # processes that the model has left, and those that could not be ended
-        self.objects = 0  # shared memory, semaphores and queues that it has left
-        self.decoder = wire.Decoder()
-        self.errors = bytearray()
-        self.numbers = bytearray()
+    probe: Probe
+    runner: str
+    server: Server
+    on_stage: Callable[[str], None] | None
+    stop: Event | None
+    result: ProbeResult | None = None
+    stage: str = ""
+    done: bool = False
+    raised: dict[str, Any] | None = None
+    altered: list[str] = field(default_factory=list)
+    malformed: str | None = None
+    pid: int = 0
+    status: int | None = None
+    supervisor: int = 0
+    lost: bool = False  # the supervisor has ended without telling of the probe's end
+    filtered: int = 0  # whether the model has set a filter for the system calls of its process
+    left: int = 0  # processes that the model has left running
+    stuck: int = 0  # those of them that could not be ended
+    objects: int = 0  # shared memory, semaphores and queues that it has left
+    decoder: wire.Decoder = field(default_factory=wire.Decoder)
+    errors: bytearray = field(default_factory=bytearray)
+    numbers: bytearray = field(default_factory=bytearray)
+    trace: IO[bytes] = field(init=False)
+    channel: socket.socket = field(init=False)
+    errors_read: int = field(init=False)
+    status_read: int = field(init=False)
+    selector: selectors.BaseSelector = field(init=False)
 
     def run(self) -> tuple[ProbeResult | None, Death | None]:
         """Return what was published, and how the process died unless it ended well."""
@@ -162,7 +163,7 @@ class _Watch:
         with contextlib.ExitStack() as stack:
             scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
             stack.callback(supervisor.remove, scratch)  # the supervisor's, who may have been killed
-            self.trace: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+            self.trace = stack.enter_context(tempfile.TemporaryFile())
             self.channel, channel = socket.socketpair()
             stack.enter_context(self.channel)
             self.errors_read, errors = os.pipe()
@@ -197,7 +198,7 @@ class _Watch:
         if broken is not None:
             self._kill()
         self._pump(0)
-        return self.known, None if self.done and broken is None else broken or self._post_mortem()
+        return self.result, None if self.done and broken is None else broken or self._post_mortem()
 
     def _until_end(self) -> Death | None:
         """Wait for the process to end; return the death that it has to die for the limit that it broke."""
@@ -271,11 +272,11 @@ class _Watch:
             if self.on_stage is not None:
                 self.on_stage(self.stage)
         elif "result" in message:
-            self.known = from_json(ProbeResult, message["result"])
+            self.result = from_json(ProbeResult, message["result"])
         elif "raised" in message:
-            told = message["raised"]
-            frames = [(str(path), int(line), str(function)) for path, line, function in told["frames"]]
-            self.raised = {"kind": told["kind"], "text": str(told["text"]), "frames": frames}
+            report = message["raised"]
+            frames = [(str(path), int(line), str(function)) for path, line, function in report["frames"]]
+            self.raised = {"kind": report["kind"], "text": str(report["text"]), "frames": frames}
         else:
             self.left = int(message["left"])
             self.done = bool(message["done"])
@@ -308,16 +309,16 @@ class _Watch:
 
     def left_running(self) -> list[Diagnostic]:
         """Say how many processes the model has left running, whether all could be ended, and what else it has left."""
-        told = []
+        deeds = []
         if self.left or self.stuck:
             some = "a process" if self.left == 1 else f"{self.left} processes"
             ended = f"of which onnxlint could not end {self.stuck}" if self.stuck else "which onnxlint ended"
-            told.append(f"leaves {some} running, {ended}")
+            deeds.append(f"leaves {some} running, {ended}")
         if self.objects:
             some = "an IPC object" if self.objects == 1 else f"{self.objects} IPC objects"
-            told.append(f"leaves {some} (shared memory, semaphores or message queues), which onnxlint removed")
+            deeds.append(f"leaves {some} (shared memory, semaphores or message queues), which onnxlint removed")
         place = self.probe.path or None, self.probe.line or None
-        return [Diagnostic("warning", f"{self.probe.name} {deed}", *place) for deed in told]
+        return [Diagnostic("warning", f"{self.probe.name} {deed}", *place) for deed in deeds]
 
     def _post_mortem(self) -> Death:
         """Say how a process ended that broke no limit of ours, and what the model did to it if nothing else tells."""

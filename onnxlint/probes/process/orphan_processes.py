@@ -43,7 +43,7 @@ def descendants(pid: int, spared: Collection[int] = ()) -> list[psutil.Process]:
     """The processes that descend from `pid` and run, but for its children `spared` and theirs."""
     import psutil  # here, because it comes with the `dynamic` extra
 
-    found = []
+    running = []
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         if spared:
@@ -54,8 +54,8 @@ def descendants(pid: int, spared: Collection[int] = ()) -> list[psutil.Process]:
         for process in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-    return found
+                    running.append(process)
+    return running
 
 
 def descends(target: int, pid: int) -> bool:

@@ -16,8 +16,8 @@ def install(overlay: Mapping[str, str]) -> None:
     read, stat = SourceFileLoader.get_data, SourceFileLoader.path_stats
 
     def get_data(self: SourceFileLoader, path: str) -> bytes:
-        given = data.get(os.path.realpath(path))
-        return read(self, path) if given is None else given
+        source = data.get(os.path.realpath(path))
+        return read(self, path) if source is None else source
 
     def path_stats(self: SourceFileLoader, path: str) -> Mapping[str, float]:
         if os.path.realpath(path) in data:
@@ -26,6 +26,6 @@ def install(overlay: Mapping[str, str]) -> None:
 
     SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]  # the one place all imports of source go through
     SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
-    for path, given in data.items():
-        text = given.decode("utf-8", "replace")
-        linecache.cache[path] = (len(given), None, text.splitlines(keepends=True), path)
+    for path, source in data.items():
+        text = source.decode("utf-8", "replace")
+        linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)

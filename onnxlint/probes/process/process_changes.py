@@ -35,28 +35,30 @@ class Process:
 
     def altered(self, *, functions: bool = False) -> list[str]:
         """What is different now, as predicates of the model; `functions` of other modules too, which takes longer."""
-        found = []
+        changes = []
         for name, number in _LIMITS.items():
             soft, hard = _getrlimit(number)
             if (soft, hard) != self._limits[name]:
                 value = "no limit" if soft == resource.RLIM_INFINITY else soft
-                found.append(f"set {name} of its process to {value}")
+                changes.append(f"set {name} of its process to {value}")
         if (_getuid(), _getgid()) != self._owner:
-            found.append(f"changed the user of its process to {_getuid()}:{_getgid()}")
+            changes.append(f"changed the user of its process to {_getuid()}:{_getgid()}")
         try:
             changed = not os.path.samestat(_stat("/"), self._root)
         except OSError:
             changed = True
         if changed:
-            found.append("changed the root folder of its process")
+            changes.append("changed the root folder of its process")
         if functions and "torch" in sys.modules:
             torch = sys.modules["torch"]
             defaults = {"dtype": torch.get_default_dtype(), "device": torch.get_default_device()}
             usual = {"dtype": torch.float32, "device": torch.device("cpu")}
-            found += [f"set torch's default {key} to {value}" for key, value in defaults.items() if value != usual[key]]
+            changes += [
+                f"set torch's default {key} to {value}" for key, value in defaults.items() if value != usual[key]
+            ]
         if functions and len(sys.modules) < self._loaded:
-            found.append("removed modules from `sys.modules`")
-        return [*found, *(self._replaced() if functions else ())][:_MOST]
+            changes.append("removed modules from `sys.modules`")
+        return [*changes, *(self._replaced() if functions else ())][:_MOST]
 
     def _replaced(self) -> list[str]:
         """Functions that we need, in whose place is something of the user's own by now."""

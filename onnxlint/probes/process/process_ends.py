@@ -60,9 +60,9 @@ def by_signal(number: int) -> str:
 def trace_frames(trace: str, root: str, limit: int = 8) -> tuple[Location, ...]:
     """Return the user's frames of what faulthandler wrote, innermost first: of the first thread that has any."""
     for thread in _threads(trace):
-        found = _user(((m["path"], int(m["line"]), m["function"]) for m in thread), root)
-        if found:
-            return found[:limit]
+        user_frames = _user(((m["path"], int(m["line"]), m["function"]) for m in thread), root)
+        if user_frames:
+            return user_frames[:limit]
     return ()
 
 
@@ -88,35 +88,37 @@ def _user(frames: Iterable[tuple[str, int, str]], root: str) -> tuple[Location, 
     return tuple(Location(relative(path, root), line, name) for path, line, name in frames if is_user_code(path))
 
 
-def result_of(probe: Probe, known: ProbeResult | None, death: Death) -> ProbeResult:
+def not_probed(probe: Probe, reason: str, remedy: str | None = None) -> ProbeResult:
+    """The result of a probe for which there was no process."""
+    at = probe.name, probe.path, probe.line
+    return ProbeResult(ModelReport(*at, ModelStatus.NOT_PROBED, reason, remedy, declared=probe.asked_for))
+
+
+def result_of(probe: Probe, partial: ProbeResult | None, death: Death) -> ProbeResult:
     """Return what was published before the end, with `death` told for every exporter that has no result.
 
     A model that died before it was built has not been probed; its exporters still say how it ended.
     """
-    if known is not None and death.stage == stages.WAYS:  # the probe itself was done
-        return known
-    if known is None:
-        declared = probe.asked_for
-        known = ProbeResult(ModelReport(probe.name, probe.path, probe.line, ModelStatus.PROBED, declared=declared))
+    if partial is not None and death.stage == stages.WAYS:  # the probe itself was done
+        return partial
+    if partial is None:
+        at_model = probe.name, probe.path, probe.line
+        partial = ProbeResult(ModelReport(*at_model, ModelStatus.PROBED, declared=probe.asked_for))
     while_ = f" while {death.stage}" if death.stage else ""
     at = death.frames[0] if death.frames else None
     detail = f"{death.sentence}{while_}"
-    missing = [name for name in probe.exporters if name not in known.report.exporters]
+    missing = [name for name in probe.exporters if name not in partial.report.exporters]
     results = {name: ExporterResult(death.outcome, detail, at) for name in missing}
-    report = replace(known.report, exporters={**known.report.exporters, **results})
+    report = replace(partial.report, exporters={**partial.report.exporters, **results})
     ours = probe.source == SYNTHESISED and "export" not in death.stage  # inputs that we made up prove no hang
     if death.stage in ("", stages.BUILD, stages.GUESS) or ours:
         reason = f"{detail} ({at.path}:{at.line})" if at else detail
-        report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=_remedy(death))
+        more_time = "give it more time, with `timeout` in its configuration or with --timeout"
+        remedy = more_time if death.outcome is Outcome.TIMEOUT else None
+        report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=remedy)
     blamed = [name for name in missing if name in death.stage]
     evidence = tuple(Evidence(probe.name, n, Cause.REFUSED, death.outcome, death.frames, detail) for n in blamed)
     if death.internal:
         fault = Diagnostic("error", f"{probe.name}: {detail}; please report it", probe.path or None, probe.line or None)
-        known = replace(known, notices=(*known.notices, fault))
-    return replace(known, report=report, evidence=known.evidence + (evidence if death.frames else ()))
-
-
-def _remedy(death: Death) -> str | None:
-    if death.outcome is Outcome.TIMEOUT:
-        return "give it more time, with `timeout` in its configuration or with --timeout"
-    return None
+        partial = replace(partial, notices=(*partial.notices, fault))
+    return replace(partial, report=report, evidence=partial.evidence + (evidence if death.frames else ()))

@@ -39,12 +39,12 @@ def _supervise(request: dict[str, Any], channel: int, status: int, errors: int, 
     os.mkdir(scratch, 0o700)
     try:
         pool = _open_process(request["pool"])
-        own = os.getpid()
+        supervisor_id = os.getpid()
         pid = os.fork()
         if pid == 0:
             for fd in (status, *(() if pool is None else (pool,))):
                 os.close(fd)
-            child.main(own, channel, errors, trace)
+            child.main(supervisor_id, channel, errors, trace)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # the pool decides
         for fd in (channel, errors, trace):

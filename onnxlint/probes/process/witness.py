@@ -31,7 +31,7 @@ _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os
 _METADATA = os.path.dirname(importlib.metadata.__file__)  # what is installed is asked for, and known otherwise
 _COMPILER = f"{os.sep}torch{os.sep}_inductor{os.sep}"
 _getpid = os.getpid  # as it is before a model replaces it: what raises here, raises in the model
-_TOLD = 3  # places that one notice names
+_NAMED = 3  # places that one notice names
 STARTS_PROCESSES = "it starts other processes"
 
 
@@ -58,7 +58,7 @@ class Witness:
         self._missing: dict[str, None] = {}
         self._variables: dict[str, None] = {}
         self._unseen = ""
-        self._told: dict[str, dict[str, tuple[str, int] | None]] = {}  # by what was done: to what, and at which line
+        self._deeds: dict[str, dict[str, tuple[str, int] | None]] = {}  # by what was done: to what, and at which line
         self._inside = threading.local()
         self._events: dict[str, Callable[[str, Sequence[Any]], None]] = {
             "open": self._open,
@@ -166,11 +166,11 @@ class Witness:
 
     def _note(self, deed: str, target: str, frame: FrameType | None) -> None:
         at = None if frame is None else (relative(frame.f_code.co_filename, self._probe.root), frame.f_lineno)
-        self._told.setdefault(deed, {}).setdefault(target, at)
+        self._deeds.setdefault(deed, {}).setdefault(target, at)
 
     def _notices(self) -> Iterator[Diagnostic]:
-        for deed, targets in self._told.items():
-            named = [target for target in targets if target][:_TOLD]
+        for deed, targets in self._deeds.items():
+            named = [target for target in targets if target][:_NAMED]
             more = f" and {len(targets) - len(named)} more" if named and len(targets) > len(named) else ""
             path, line = next((at for at in targets.values() if at is not None), (self._probe.path, self._probe.line))
             what = f": {', '.join(named)}{more}" if named else ""
@@ -283,16 +283,16 @@ class Witness:
         """Files that do not exist, and that would be imported if they did: in front of a module, or in its place."""
         for name, folders in self._wanted.items():
             module = sys.modules.get(name)
-            found = getattr(module, "__file__", None)
-            if module is not None and found is None and not hasattr(module, "__path__"):
+            file = getattr(module, "__file__", None)
+            if module is not None and file is None and not hasattr(module, "__path__"):
                 continue  # made of no file, whatever there is
             for folder in map(os.path.abspath, folders):
                 if not is_user_code(os.path.join(folder, "a.py")) or stamps.installed(folder):
                     continue
                 base = os.path.join(folder, name.rpartition(".")[2])
                 candidates = [os.path.join(base, "__init__.py"), f"{base}.py"]
-                if found is not None and os.path.abspath(found) in candidates:
-                    yield from candidates[: candidates.index(os.path.abspath(found))]
+                if file is not None and os.path.abspath(file) in candidates:
+                    yield from candidates[: candidates.index(os.path.abspath(file))]
                     break
                 yield from candidates
 
@@ -302,11 +302,11 @@ def _is_device(path: str) -> bool:
     return path.startswith(_DEVICES) and not path.startswith(_SHARED_MEMORY)
 
 
-def _path(given: Any) -> str | None:
+def _path(argument: Any) -> str | None:
     """The absolute path that a call was given; None for a descriptor."""
-    if not isinstance(given, (str, bytes, os.PathLike)):
-        return os.path.abspath(".") if given is None else None
-    return os.path.abspath(os.fsdecode(given))
+    if not isinstance(argument, (str, bytes, os.PathLike)):
+        return os.path.abspath(".") if argument is None else None
+    return os.path.abspath(os.fsdecode(argument))
 
 
 def _user() -> FrameType | None:

@@ -6,8 +6,9 @@ import logging
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy
 import onnx
@@ -22,7 +23,6 @@ from onnxlint.base.records import (
     Diagnostic,
     Evidence,
     ExporterResult,
-    Location,
     ModelReport,
     ModelStatus,
     Outcome,
@@ -54,16 +54,13 @@ from onnxlint.probes.search.guard_sizes import try_other_sides
 
 _NEARLY = 1.5  # times the time that is left: an export that takes longer than that is not begun
 _UNEXPLAINED = (Outcome.OK, Outcome.SKIPPED, Outcome.CRASH)  # outcomes for which no line of the model is to blame
+_NO_FILE = (Outcome.EXPORT_ERROR, Outcome.SKIPPED, Outcome.CRASH)
 _WAYS_SHARE = 0.25  # of the time of the exports, for looking for further ways to call the model
 _WAYS_LEAST = 2.0  # seconds
 _EXPORT = {"torchscript": torchscript.export, "dynamo": dynamo.export}
 
 
-def _ignore(_: ProbeResult) -> None:
-    """Nobody wants the partial results."""
-
-
-def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) -> ProbeResult:
+def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = lambda _: None) -> ProbeResult:
     """Probe one model. Whatever it does wrong is in the result; `publish` gets what is known after every stage."""
     logging.getLogger("torch.onnx").setLevel(logging.CRITICAL)
     torch.set_num_threads(1)
@@ -71,178 +68,56 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = _ignore) ->
         return compare_outputs(probe, publish)
     sheet = _Sheet(probe, publish)
     try:
-        stages.stage(stages.BUILD)
-        probe = unfed(probe)
-        if probe.source == SYNTHESISED:
-            sheet.assumed = Assumed()
-            probe, sheet.assumed = synthesise(probe)
-        costs = Costs()
-        with costs.paying(stages.BUILD):
-            eager = prepare(probe)
-        eager.costs = costs
-        if eager.base.observation.error is not None:
-            return sheet.not_probed(_rejected_example(eager, probe))
-        stages.stage("running the variations in eager PyTorch")
-        explore(probe, eager)
+        probe, eager = _observe(probe, sheet)
     except ProbeFailure as failure:
         return sheet.not_probed(failure)
-    if sheet.assumed is None:  # inputs that we made up clear no line of what the source says against it
-        sheet.reached = eager.reached
-    sheet.notices += [Diagnostic("warning", f"{probe.name}: {lost}", probe.path, probe.line) for lost in eager.lost]
-    if eager.fixed and sheet.assumed is not None:
-        return sheet.not_probed(
-            ProbeFailure(f"forward takes no variation of the inputs that were assumed: {eager_error(eager)}")
-        )
     if eager.fixed:
-        location = next(iter(eager.fixed[0].observation.error_frames), None)
-        for exporter in probe.exporters:
-            sheet.results[exporter] = ExporterResult(Outcome.EAGER_ERROR, eager_error(eager), location)
-        sheet.evidence += eager_evidence(probe, eager)
-        sheet.notices += _unkept(probe, costs)
-        return sheet.publish()
+        return _report_fixed_sizes(probe, eager, sheet)
     sheet.publish()
     sheet.runtimes = _runtimes(probe, sheet)
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as folder:
-        scratch = Path(folder)
-        exports = []
-        for name in probe.exporters if sheet.runtimes else ():
-            with costs.paying(name):
-                exports.append(_export(probe, eager, name, scratch))
-        costs.exported = True
+        bench = _Bench(probe, eager, sheet.runtimes, Path(folder))
+        exports = _export_all(bench)
+        _search_branches(bench, exports, sheet)
         for export in exports:
-            try_other_sides(probe, eager, export)
-        branches = search(probe, eager)
-        if sheet.assumed is None:
-            sheet.reached = eager.reached
-        sheet.evidence += searched_evidence(probe, branches)
-        for export in exports:
-            _one_exporter(probe, eager, export, scratch, sheet)
-        if any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()) or eager.random:
-            _beneath_chance(probe, costs, exports, scratch, sheet)
-    sheet.notices += [Diagnostic("warning", f"{probe.name}: {part}", probe.path, probe.line) for part in costs.cut]
-    sheet.notices += _unkept(probe, costs)
+            _confirm_and_explain(bench, export, sheet)
+        if eager.random or any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()):
+            _look_beneath_dropout(bench, exports, sheet)
+    for part in eager.costs.cut:
+        sheet.notice("warning", f"{probe.name}: {part}")
+    sheet.note_unkept(eager.costs)
     result = sheet.publish()
-    sheet.ways = _ways(probe, eager, sheet)
+    sheet.ways = _further_ways(probe, eager, sheet)
     return sheet.publish() if sheet.ways else result
 
 
-def _unkept(probe: Probe, costs: Costs) -> list[Diagnostic]:
-    return [
-        Diagnostic("error", f"{probe.name}: {told}", probe.path or None, probe.line or None) for told in costs.unkept
-    ]
+# Eager PyTorch -------------------------------------------------------------------------------------------------------
 
 
-def _ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:
-    """Further ways to call the model, where these are asked for and an export came of the one that was tried."""
-    ours = (sheet.assumed is not None or probe.optional) and not probe.way
-    exported = any(r.outcome not in (Outcome.EXPORT_ERROR, *_UNEXPLAINED[1:]) for r in sheet.results.values())
-    if not ours or not exported or eager.random or eager.stateful:
-        return ()
-    stages.stage(stages.WAYS)
-    seconds = _WAYS_SHARE * sum(result.seconds for result in sheet.results.values())
-    return find_ways(probe, eager.inference(), max(seconds, _WAYS_LEAST))
+def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
+    """The probe with its inputs, and what eager PyTorch makes of these and of their variations.
 
-
-def _beneath_chance(probe: Probe, costs: Costs, before: Sequence[Export], scratch: Path, sheet: _Sheet) -> None:
-    """What else is wrong with a model that drops at random: what it answers cannot be compared until that is still."""
-    with dropout_off.held_still():
-        stages.stage("running the example in eager PyTorch, dropout held still")
-        try:
-            eager = prepare(probe)
-        except ProbeFailure:  # it was built before: a factory that works once has no second model to look at
-            return
-        if eager.base.observation.error is not None or eager.base.observation.draws:
-            return
-        eager.held, eager.costs = dropout_off.SOURCE, costs
-        explore(probe, eager)
-        if eager.random or eager.fixed:
-            return
-        search(probe, eager)
-        known = {(e.exporter, e.cause, e.frames[:1]) for e in sheet.evidence}
-        for first in before:
-            if costs.parts[first.exporter] > _NEARLY * costs.left(math.inf):
-                costs.tell(f"what else than dropout the {first.exporter} export gets wrong was not looked for")
-                continue
-            export = _export(probe, eager, first.exporter, scratch)
-            found, outcome, _ = _judged(probe, eager, export, scratch, sheet.runtimes)
-            if outcome in _UNEXPLAINED:
-                continue
-            for e in attribute(probe, eager, found, outcome):
-                if (e.exporter, e.cause, e.frames[:1]) not in known:
-                    sheet.evidence.append(replace(e, detail=f"{e.detail} (with dropout held still)"))
-            sheet.publish()
-
-
-def _one_exporter(probe: Probe, eager: Eager, export: Export, scratch: Path, sheet: _Sheet) -> None:
-    exporter = export.exporter
-    found, outcome, detail = _judged(probe, eager, export, scratch, sheet.runtimes)
-    seconds = round(export.seconds, 3)
-    speed = latency(eager, found, probe.root) if probe.latency else None
-    tried = found.tried()
-    sheet.results[exporter] = ExporterResult(outcome, detail, None, seconds, speed, tried)
-    large = too_large(found, probe.name)
-    sheet.notices += [Diagnostic("warning", large, probe.path or None, probe.line or None)] if large else []
-    if outcome is Outcome.SKIPPED:
-        sheet.unable[exporter] = detail
-    elif outcome is Outcome.CRASH:
-        sheet.notices.append(Diagnostic("error", f"{probe.name}: {detail}", probe.path or None, probe.line or None))
-    sheet.publish()
-    if outcome in _UNEXPLAINED:
-        sheet.evidence += _needless(probe, eager, found, sheet) if outcome is Outcome.OK else []
-        return
-    stages.stage(f"looking for the cause in the {exporter} export")
-    evidence = attribute(probe, eager, found, outcome)
-    location = next((e.frames[0] for e in evidence if e.frames), None)
-    sheet.results[exporter] = ExporterResult(outcome, detail, location, seconds, speed, tried)
-    sheet.evidence += evidence
-    sheet.publish()
-
-
-def _needless(probe: Probe, eager: Eager, found: Confirmation, sheet: _Sheet) -> list[Evidence]:
-    """What a right export has, or has not, that its user has to know. Inputs that we made up may well be needless."""
-    lost = unread(probe, eager, found) if sheet.assumed is None else []
-    return [*unrolled(probe, eager, found), *copied(probe, found), *tables(probe, eager, found), *lost]
-
-
-def _export(probe: Probe, eager: Eager, exporter: str, scratch: Path) -> Export:
-    stages.stage(f"exporting with {exporter}")
-    seed_everything()
-    folder = scratch / exporter
-    folder.mkdir(exist_ok=True)
-    return _EXPORT[exporter](eager.fresh(), eager.example, probe.opset, folder, probe.root)
-
-
-def _judged(
-    probe: Probe, eager: Eager, export: Export, scratch: Path, runtimes: Sequence[Engine]
-) -> tuple[Confirmation, Outcome, str]:
-    """An export, run on every input that eager accepts.
-
-    SKIPPED where the exporter cannot write the opset, CRASH where the disk had no room for the file.
+    Raises ProbeFailure where the model cannot be built, or does not take the example.
     """
-    cannot = other_opset(export, probe.opset)
-    if cannot:
-        return Confirmation(export), Outcome.SKIPPED, cannot
-    stages.stage(f"running the {export.exporter} export in {_names(runtimes)}")
-    found = confirm(probe, eager, export, runtimes) if export.path else Confirmation(export)
-    found = second_try(probe, eager, found, runtimes)
-    failure = export.error if export.path is None else found.refusal
-    full = disk_space.no_room(scratch, failure) if failure else None
-    if full is not None:
-        return found, Outcome.CRASH, full
-    return found, *judge(eager, found)
-
-
-def _runtimes(probe: Probe, sheet: _Sheet) -> list[Engine]:
-    """The runtimes that are asked for and there; of the others, the reason is told once for the run."""
-    found, faults = engines(probe.runtimes)
-    sheet.notices += [Diagnostic("error", fault) for fault in faults]
-    for exporter in probe.exporters if not found else ():
-        sheet.results[exporter] = ExporterResult(Outcome.SKIPPED, faults[0])
-    return found
-
-
-def _names(runtimes: Sequence[Engine]) -> str:
-    return " and ".join(engine.title for engine in runtimes)
+    stages.stage(stages.BUILD)
+    probe = unfed(probe)
+    if probe.source == SYNTHESISED:
+        sheet.assumed = Assumed()
+        probe, sheet.assumed = synthesise(probe)
+    costs = Costs()
+    with costs.paying(stages.BUILD):
+        eager = prepare(probe)
+    eager.costs = costs
+    if eager.base.observation.error is not None:
+        raise _rejected_example(eager, probe)
+    stages.stage("running the variations in eager PyTorch")
+    explore(probe, eager)
+    sheet.note_reached(eager)
+    for lost in eager.lost:
+        sheet.notice("warning", f"{probe.name}: {lost}")
+    if eager.fixed and sheet.assumed is not None:
+        raise ProbeFailure(f"forward takes no variation of the inputs that were assumed: {eager_error(eager)}")
+    return probe, eager
 
 
 def _rejected_example(eager: Eager, probe: Probe) -> ProbeFailure:
@@ -256,35 +131,210 @@ def _rejected_example(eager: Eager, probe: Probe) -> ProbeFailure:
     )
 
 
-class _Sheet:
-    """The result as it grows."""
+def _report_fixed_sizes(probe: Probe, eager: Eager, sheet: _Sheet) -> ProbeResult:
+    """The result for a model that is not exported, since eager PyTorch itself rejects sizes declared dynamic."""
+    location = next(iter(eager.fixed[0].observation.error_frames), None)
+    for exporter in probe.exporters:
+        sheet.results[exporter] = ExporterResult(Outcome.EAGER_ERROR, eager_error(eager), location)
+    sheet.evidence += eager_evidence(probe, eager)
+    sheet.note_unkept(eager.costs)
+    return sheet.publish()
 
-    def __init__(self, probe: Probe, publish: Callable[[ProbeResult], None]) -> None:
-        self.probe = probe
-        self.send = publish
-        self.results: dict[str, ExporterResult] = {}
-        self.notices: list[Diagnostic] = []
-        self.evidence: list[Evidence] = []
-        self.reached: dict[str, tuple[int, ...]] = {}
-        self.assumed: Assumed | None = None
-        self.ways: tuple[Way, ...] = ()
-        self.runtimes: list[Engine] = []
-        self.unable: dict[str, str] = {}  # exporters that cannot write the opset, and why
+
+# The exports ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What every export of a model is compared with, the runtimes that it is run in, and a folder for its files."""
+
+    probe: Probe
+    eager: Eager
+    runtimes: Sequence[Engine]
+    scratch: Path
+
+
+def _runtimes(probe: Probe, sheet: _Sheet) -> list[Engine]:
+    """The runtimes that are asked for and available; of the others, the reason is reported once for the run."""
+    available, faults = engines(probe.runtimes)
+    sheet.notices += [Diagnostic("error", fault) for fault in faults]
+    for exporter in probe.exporters if not available else ():
+        sheet.results[exporter] = ExporterResult(Outcome.SKIPPED, faults[0])
+    return available
+
+
+def _export_all(bench: _Bench) -> list[Export]:
+    """What each exporter makes of the model; nothing where there is no runtime to run it in."""
+    exports = []
+    for name in bench.probe.exporters if bench.runtimes else ():
+        with bench.eager.costs.paying(name):
+            exports.append(_export(bench, name))
+    bench.eager.costs.exported = True
+    return exports
+
+
+def _export(bench: _Bench, exporter: str) -> Export:
+    stages.stage(f"exporting with {exporter}")
+    seed_everything()
+    folder = bench.scratch / exporter
+    folder.mkdir(exist_ok=True)
+    return _EXPORT[exporter](bench.eager.fresh(), bench.eager.example, bench.probe.opset, folder, bench.probe.root)
+
+
+def _search_branches(bench: _Bench, exports: Sequence[Export], sheet: _Sheet) -> None:
+    """Add to `eager.runs` inputs that take branches which no variation takes."""
+    for export in exports:
+        try_other_sides(bench.probe, bench.eager, export)
+    branches = search(bench.probe, bench.eager)
+    sheet.note_reached(bench.eager)
+    sheet.evidence += searched_evidence(bench.probe, branches)
+
+
+def _confirm_and_explain(bench: _Bench, export: Export, sheet: _Sheet) -> None:
+    """One exporter's outcome, then the evidence for it."""
+    probe, eager, exporter = bench.probe, bench.eager, export.exporter
+    confirmation, outcome, detail = _judged(bench, export)
+    speed = latency(eager, confirmation, probe.root) if probe.latency else None
+    result = ExporterResult(outcome, detail, None, round(export.seconds, 3), speed, confirmation.tried())
+    sheet.results[exporter] = result
+    large = too_large(confirmation, probe.name)
+    if large:
+        sheet.notice("warning", large)
+    if outcome is Outcome.SKIPPED:
+        sheet.unable[exporter] = detail
+    elif outcome is Outcome.CRASH:
+        sheet.notice("error", f"{probe.name}: {detail}")
+    sheet.publish()
+    if outcome is Outcome.OK:
+        sheet.evidence += _beside_the_outputs(bench, confirmation, made_up=sheet.assumed is not None)
+    if outcome in _UNEXPLAINED:
+        return
+    stages.stage(f"looking for the cause in the {exporter} export")
+    evidence = attribute(probe, eager, confirmation, outcome)
+    location = next((e.frames[0] for e in evidence if e.frames), None)
+    sheet.results[exporter] = replace(result, location=location)
+    sheet.evidence += evidence
+    sheet.publish()
+
+
+def _judged(bench: _Bench, export: Export) -> tuple[Confirmation, Outcome, str]:
+    """An export, run on every input that eager accepts.
+
+    SKIPPED where the exporter cannot write the opset, CRASH where the disk had no room for the file.
+    """
+    probe, eager, runtimes = bench.probe, bench.eager, bench.runtimes
+    cannot = other_opset(export, probe.opset)
+    if cannot:
+        return Confirmation(export), Outcome.SKIPPED, cannot
+    stages.stage(f"running the {export.exporter} export in {' and '.join(engine.title for engine in runtimes)}")
+    confirmation = confirm(probe, eager, export, runtimes) if export.path else Confirmation(export)
+    confirmation = second_try(probe, eager, confirmation, runtimes)
+    failure = export.error if export.path is None else confirmation.refusal
+    full = disk_space.no_room(bench.scratch, failure) if failure else None
+    if full is not None:
+        return confirmation, Outcome.CRASH, full
+    return confirmation, *judge(eager, confirmation)
+
+
+def _beside_the_outputs(bench: _Bench, confirmation: Confirmation, *, made_up: bool) -> list[Evidence]:
+    """What the user of an export with the right outputs has to know. Inputs that we made up may well be needless."""
+    probe, eager = bench.probe, bench.eager
+    lost = unread(probe, eager, confirmation) if not made_up else []
+    return [
+        *unrolled(probe, eager, confirmation),
+        *copied(probe, confirmation),
+        *tables(probe, eager, confirmation),
+        *lost,
+    ]
+
+
+def _look_beneath_dropout(bench: _Bench, before: Sequence[Export], sheet: _Sheet) -> None:
+    """What else is wrong with a model with active dropout: its outputs can be compared only with dropout off."""
+    probe, costs = bench.probe, bench.eager.costs
+    with dropout_off.held_still():
+        stages.stage("running the example in eager PyTorch, dropout held still")
+        try:
+            eager = prepare(probe)
+        except ProbeFailure:  # it was built before: a factory that works once has no second model to look at
+            return
+        if eager.base.observation.error is not None or eager.base.observation.draws:
+            return
+        eager.held, eager.costs = dropout_off.SOURCE, costs
+        explore(probe, eager)
+        if eager.random or eager.fixed:
+            return
+        search(probe, eager)
+        still = replace(bench, eager=eager)
+        reported = {(e.exporter, e.cause, e.frames[:1]) for e in sheet.evidence}
+        for first in before:
+            if costs.parts[first.exporter] > _NEARLY * costs.left(math.inf):
+                costs.tell(f"what else than dropout the {first.exporter} export gets wrong was not looked for")
+                continue
+            confirmation, outcome, _ = _judged(still, _export(still, first.exporter))
+            if outcome in _UNEXPLAINED:
+                continue
+            for e in attribute(probe, eager, confirmation, outcome):
+                if (e.exporter, e.cause, e.frames[:1]) not in reported:
+                    sheet.evidence.append(replace(e, detail=f"{e.detail} (with dropout held still)"))
+            sheet.publish()
+
+
+def _further_ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:
+    """Further ways to call the model, where these are asked for and an export came of the one that was tried."""
+    wanted = (sheet.assumed is not None or probe.optional) and not probe.way
+    exported = any(result.outcome not in _NO_FILE for result in sheet.results.values())
+    if not wanted or not exported or eager.random or eager.stateful:
+        return ()
+    stages.stage(stages.WAYS)
+    seconds = _WAYS_SHARE * sum(result.seconds for result in sheet.results.values())
+    return find_ways(probe, eager.inference(), max(seconds, _WAYS_LEAST))
+
+
+# The result ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """The result as it grows. `unable` says of exporters that cannot write the opset why."""
+
+    probe: Probe
+    send: Callable[[ProbeResult], None]
+    results: dict[str, ExporterResult] = field(default_factory=dict)
+    notices: list[Diagnostic] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    reached: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    assumed: Assumed | None = None
+    ways: tuple[Way, ...] = ()
+    runtimes: list[Engine] = field(default_factory=list)
+    unable: dict[str, str] = field(default_factory=dict)
+
+    def notice(self, level: Literal["warning", "error"], text: str) -> None:
+        """Say something at the line of the model."""
+        self.notices.append(Diagnostic(level, text, self.probe.path or None, self.probe.line or None))
+
+    def note_unkept(self, costs: Costs) -> None:
+        """Say which counterexamples could not be written."""
+        for reason in costs.unkept:
+            self.notice("error", f"{self.probe.name}: {reason}")
+
+    def note_reached(self, eager: Eager) -> None:
+        """Note the lines that ran; those that ran on inputs that we made up clear nothing that the source suggests."""
+        if self.assumed is None:
+            self.reached = eager.reached
 
     def publish(self) -> ProbeResult:
         """Send and return what is known."""
-        return self._send(ModelStatus.PROBED, None, None, None)
+        return self._send(ModelStatus.PROBED)
 
     def not_probed(self, failure: ProbeFailure) -> ProbeResult:
         """Send and return why there is no probe."""
-        return self._send(ModelStatus.NOT_PROBED, failure.reason, failure.remedy, failure.location)
+        at, reason = failure.location, failure.reason
+        if reason and at and (at.path, at.line) != (self.probe.path, self.probe.line):
+            reason = f"{reason} ({at.path}:{at.line})"
+        return self._send(ModelStatus.NOT_PROBED, reason, failure.remedy)
 
-    def _send(
-        self, status: ModelStatus, reason: str | None, remedy: str | None, location: Location | None
-    ) -> ProbeResult:
+    def _send(self, status: ModelStatus, reason: str | None = None, remedy: str | None = None) -> ProbeResult:
         probe = self.probe
-        if reason and location and (location.path, location.line) != (probe.path, probe.line):
-            reason = f"{reason} ({location.path}:{location.line})"
         report = ModelReport(
             probe.name,
             probe.path,
@@ -297,13 +347,13 @@ class _Sheet:
             assumed=self.assumed,
             way=probe.way,
         )
-        told = ["on assumed inputs"] if self.assumed is not None else []
-        told += [f"called {probe.way}"] if probe.way else []
+        conditions = ["on assumed inputs"] if self.assumed is not None else []
+        conditions += [f"called {probe.way}"] if probe.way else []
         evidence = self.evidence
-        if told:
-            evidence = [replace(e, detail=f"{e.detail} ({', '.join(told)})") for e in evidence]
+        if conditions:
+            evidence = [replace(e, detail=f"{e.detail} ({', '.join(conditions)})") for e in evidence]
         level = "error" if len(self.unable) == len(probe.exporters) else "warning"
-        notices = (*self.notices, *(Diagnostic(level, told) for told in self.unable.values()))
+        notices = (*self.notices, *(Diagnostic(level, reason) for reason in self.unable.values()))
         result = ProbeResult(report, tuple(evidence), self.reached, _versions(self.runtimes), notices, ways=self.ways)
         self.send(result)
         return result
@@ -312,8 +362,5 @@ class _Sheet:
 def _versions(runtimes: Sequence[Engine]) -> dict[str, str]:
     return {
         **{engine.name: engine.version for engine in runtimes if engine.name == OPENVINO},
-        "torch": torch.__version__,
-        "onnx": onnx.__version__,
-        "onnxruntime": onnxruntime.__version__,
-        "numpy": numpy.__version__,
+        **{module.__name__: module.__version__ for module in (torch, onnx, onnxruntime, numpy)},
     }

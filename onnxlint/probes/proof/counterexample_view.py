@@ -48,8 +48,8 @@ def _value(leaf: Any) -> str:
     array = (plain.double() if plain.is_floating_point() else plain).numpy()  # which knows unsigned integers as well
     odd = [f"{count} {name}" for name, test in _ODD.items() if (count := int(test(array).sum()))]
     rest = array[numpy.isfinite(array)]
-    told = [f"from {_rounded(rest.min().item())} to {_rounded(rest.max().item())}"] if rest.size else []
-    return f"{kind} {', '.join([*told, *odd])}"
+    summary = [f"from {_rounded(rest.min().item())} to {_rounded(rest.max().item())}"] if rest.size else []
+    return f"{kind} {', '.join([*summary, *odd])}"
 
 
 def _rounded(value: Any) -> str:
@@ -119,8 +119,10 @@ def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | No
 
     def here(k: int) -> bool:
         sides = ((a, pairs[k].left), (b, pairs[k].right))
-        found = [nodes[index].location for nodes, index in sides if index is not None]
-        return place is not None and (place.path, place.line) in [(at.path, at.line) for at in found if at is not None]
+        locations = [nodes[index].location for nodes, index in sides if index is not None]
+        return place is not None and (place.path, place.line) in [
+            (at.path, at.line) for at in locations if at is not None
+        ]
 
     starts = [k for k in differing if not pairs[k - 1].differs or k == 0]
     chosen = sorted(starts, key=lambda k: (not here(k), k))[:_PLACES]

@@ -35,21 +35,21 @@ def marked(model: onnx.ModelProto, places: Collection[tuple[str, int]], names: C
     `places` are paths, relative to `root`, with lines; `names` are nodes to mark by their own name. A node with the
     graph of an arm or of a loop's body stands for the lines of that too.
     """
-    found = []
+    marked_names = []
     for node in model.graph.node:
         frames = [frame for one in _with_inner(node) for frame in onnx_frames(one, root)]
         at = next((f for f in frames if (f.path, f.line) in places), None)
         if at is not None or node.name in names:
-            told = f"{at.path}:{at.line} " if at is not None else ""
-            node.name = f"{MARK}{told}{node.name}"
-            found.append(node.name)
-    return found
+            label = f"{at.path}:{at.line} " if at is not None else ""
+            node.name = f"{MARK}{label}{node.name}"
+            marked_names.append(node.name)
+    return marked_names
 
 
 def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) -> onnx.ModelProto:
     """Cut the graph down to what is within so many steps of some nodes, with what leads in and out as its ends."""
     graph = model.graph
-    known = {value.name for value in (*graph.input, *graph.initializer)}
+    sources = {value.name for value in (*graph.input, *graph.initializer)}
     made = {name: node for node in graph.node for name in node.output}
     users: dict[str, list[onnx.NodeProto]] = defaultdict(list)
     for node in graph.node:
@@ -65,9 +65,9 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
                 near.setdefault(id(other), other)
     kept = [node for node in graph.node if id(node) in near]
     inside = {name for node in kept for name in node.output}
-    read = dict.fromkeys(name for node in kept for name in _read(node) if name in made or name in known)
-    held = [tensor for tensor in graph.initializer if tensor.name in read]
-    weights = {tensor.name for tensor in held}
+    read = dict.fromkeys(name for node in kept for name in _read(node) if name in made or name in sources)
+    initializers = [tensor for tensor in graph.initializer if tensor.name in read]
+    weights = {tensor.name for tensor in initializers}
     outside = {user for name in inside for user in map(id, users[name])} - near.keys()
     ends = {value.name for value in graph.output}
     left = [
@@ -82,7 +82,7 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
         graph.name or "part",
         [_value(name, types) for name in read if name not in inside and name not in weights],
         [_value(name, types) for name in left],
-        held,
+        initializers,
         value_info=[types[name] for name in inside if name in types],
     )
     model.graph.Clear()  # no copy of weights that are not shown
@@ -109,25 +109,25 @@ def _value(name: str, types: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInfoPr
 
 def exported(script: Path) -> onnx.ModelProto | None:
     """Run a script as it stands, and return the last file that it exports, its nodes with their source lines."""
-    found: list[onnx.ModelProto] = []
+    models: list[onnx.ModelProto] = []
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_catching(found))
+        stack.enter_context(_catching(models))
         stack.enter_context(located_nodes())
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         stack.enter_context(mock.patch.object(sys, "argv", [str(script)]))
         stack.enter_context(contextlib.suppress(SystemExit))  # it leaves with 1 where the disagreement shows
         runpy.run_path(str(script), run_name="__main__")
-    return found[-1] if found else None
+    return models[-1] if models else None
 
 
 @contextlib.contextmanager
-def _catching(found: list[onnx.ModelProto]) -> Iterator[None]:
+def _catching(models: list[onnx.ModelProto]) -> Iterator[None]:
     whole = torch.onnx.export
 
     def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> Any:
         options["verbose"] = not options.get("dynamo", True)  # it writes the lines that dynamo writes anyway
         program = whole(model, args, f, **options)
-        found.append(program.model_proto if program is not None else onnx.load(f))
+        models.append(program.model_proto if program is not None else onnx.load(f))
         return program
 
     with mock.patch.object(torch.onnx, "export", export):
@@ -154,12 +154,12 @@ def _answer(asked: argparse.Namespace) -> dict[str, Any]:
     if model is None:
         return {"fault": f"{asked.source} exports no file: the exporter refuses this model"}
     root = str(Path.cwd())
-    places = {(relative(path, root), int(line)) for path, _, line in (told.rpartition(":") for told in asked.place)}
+    places = {(relative(path, root), int(line)) for path, _, line in (place.rpartition(":") for place in asked.place)}
     nodes = marked(model, places, asked.node, root)
     count = len(model.graph.node)
-    shown = around(model, nodes) if nodes and not asked.whole else model
-    onnx.save(shown, asked.out)
-    return {"nodes": nodes, "shown": len(shown.graph.node), "all": count}
+    part = around(model, nodes) if nodes and not asked.whole else model
+    onnx.save(part, asked.out)
+    return {"nodes": nodes, "shown": len(part.graph.node), "all": count}
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def write_issue(
     model: torch.nn.Module,
     exporter: str,
     claim: str,
-    told: Sides,
+    sides: Sides,
     script: str,
     versions: Mapping[str, str],
 ) -> str:
@@ -57,12 +57,12 @@ def write_issue(
     title = {
         Fault.EXPORTER: f"The {exporter} ONNX exporter writes a graph that differs from the model",
         Fault.OPTIMIZER: "Graph optimizations change the result of a model",
-    }.get(told.fault, "A valid ONNX model gives another result than ONNX's reference and PyTorch")
+    }.get(sides.fault, "A valid ONNX model gives another result than ONNX's reference and PyTorch")
     text = _TEXT.format(
         title=title,
         claim=claim,
-        rows="\n".join(f"| {side} | {answer} |" for side, answer in _rows(told)),
-        advice=told.advice[:1].upper() + told.advice[1:],
+        rows="\n".join(f"| {side} | {answer} |" for side, answer in _rows(sides)),
+        advice=sides.advice[:1].upper() + sides.advice[1:],
         versions="\n".join(f"- {name} {version}" for name, version in _versions(versions)),
         script=Path(probe.root, script).read_text(encoding="utf-8").rstrip(),
         model=_source(model),
@@ -71,18 +71,18 @@ def write_issue(
     return relative(str(path), probe.root)
 
 
-def _rows(told: Sides) -> list[tuple[str, str]]:
+def _rows(sides: Sides) -> list[tuple[str, str]]:
     """Every side, and whose answer it gives."""
-    rows = [(side, "the answer of PyTorch") for side in told.groups[0]]
-    for number, group in enumerate(told.groups[1:], 1):
+    rows = [(side, "the answer of PyTorch") for side in sides.groups[0]]
+    for number, group in enumerate(sides.groups[1:], 1):
         rows += [(side, "another answer" if number == 1 else f"another answer ({number})") for side in group]
-    rows += [(side, f"refuses: {message}") for side, message in told.refused.items()]
-    rows += [(side, f"not known: {reason}") for side, reason in told.unknown.items()]
+    rows += [(side, f"refuses: {message}") for side, message in sides.refused.items()]
+    rows += [(side, f"not known: {reason}") for side, reason in sides.unknown.items()]
     return [(side, answer.replace("|", "\\|")) for side, answer in rows]
 
 
-def _versions(given: Mapping[str, str]) -> list[tuple[str, str]]:
-    ours = {"torch": torch.__version__, "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, **given}
+def _versions(others: Mapping[str, str]) -> list[tuple[str, str]]:
+    ours = {"torch": torch.__version__, "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, **others}
     return [*ours.items(), ("Python", platform.python_version()), ("on", platform.platform())]
 
 

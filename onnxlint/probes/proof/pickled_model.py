@@ -11,8 +11,8 @@ import torch
 
 from onnxlint.base.paths import make_untracked
 from onnxlint.base.records import Probe
-from onnxlint.probes.common.userspace import relative
 from onnxlint.probes.exporters import Example
+from onnxlint.probes.proof.counterexample import Counterexample, keep_script
 
 MODEL = "model.pt"
 _MAIN = "__main__"
@@ -45,13 +45,7 @@ print("{exporter} exports it")
 
 
 def write(
-    probe: Probe,
-    model: torch.nn.Module,
-    example: Example,
-    claim: str,
-    exporter: str,
-    call: tuple[str, str],
-    folder: Path,
+    probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, call: tuple[str, str], folder: Path
 ) -> str | None:
     """Write model and script; return the script's path as records hold it. `call` is how to pass inputs and options.
 
@@ -67,22 +61,18 @@ def write(
         (folder / MODEL).unlink(missing_ok=True)
         return None
     packed, options = call
-    script = folder / "repro.py"
-    script.write_text(
-        _SCRIPT.format(
-            claim=claim.replace("\\", "/").replace('"""', "'''"),
-            name=probe.name,
-            model=MODEL,
-            search_path=[p for p in dict.fromkeys(map(os.path.abspath, sys.path)) if _is_users(p)],
-            packed=packed,
-            dynamo=exporter == "dynamo",
-            opset=probe.opset,
-            options=options,
-            exporter=exporter,
-        ),
-        encoding="utf-8",
+    text = _SCRIPT.format(
+        claim=case.docstring_claim,
+        name=probe.name,
+        model=MODEL,
+        search_path=[p for p in dict.fromkeys(map(os.path.abspath, sys.path)) if _is_users(p)],
+        packed=packed,
+        dynamo=case.exporter == "dynamo",
+        opset=probe.opset,
+        options=options,
+        exporter=case.exporter,
     )
-    return relative(str(script), probe.root)
+    return keep_script(probe, folder, text)
 
 
 def _is_users(folder: str) -> bool:

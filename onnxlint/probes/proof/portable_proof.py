@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,8 @@ import torch
 
 from onnxlint.base.paths import make_untracked
 from onnxlint.base.records import Probe
-from onnxlint.probes.common.userspace import relative
-from onnxlint.probes.confirm.engines import OnnxRuntime, Setup
+from onnxlint.probes.proof.counterexample import WHOLE, Answered, Counterexample, keep_script, session
 
-WHOLE = "found.npz"  # the input as it was found, beside what is left of it
 MODEL = "model.onnx"
 _SCRIPT = '''\
 """{claim}
@@ -71,31 +67,12 @@ _OPENVINO = """\
     answers = list(session({{name: DATA[key] for name, key in INPUTS.items() if name in known}}).values())"""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An exported file, the values of its inputs, and what eager PyTorch answered, as ONNX Runtime would give it."""
-
-    file: Path
-    feeds: Mapping[str, Any]
-    answers: Sequence[torch.Tensor]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the script says of the counterexample; see `repro.Counterexample`."""
-
-    exporter: str
-    claim: str
-    variation: str
-    limit: float
-    setup: Setup
-
-
-def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, folder: Path) -> str | None:
+def write(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:
     """Write file, inputs and script; return the script's path as records hold it.
 
     None where numpy has no type for a value, as for bfloat16, or where the weights are in files of their own.
     """
+    whole = case.whole.answered if case.whole is not None else None
     kept = [small] if whole is None else [small, whole]
     if _has_more_files(small.file) or not all(_is_plain(one) for one in kept):
         return None
@@ -108,34 +85,23 @@ def write(probe: Probe, told: Told, small: Answered, whole: Answered | None, fol
     _copy(small.file, folder / MODEL)
     versions = (f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
     text = _SCRIPT.format(
-        claim=told.claim.replace("\\", "/").replace('"""', "'''"),
+        claim=case.docstring_claim,
         model=MODEL,
-        exporter=told.exporter,
+        exporter=case.exporter,
         name=probe.name,
         place=f", captured at {probe.path}:{probe.line}," if probe.path else "",
         opset=probe.opset,
-        variation=told.variation,
+        variation=case.variation,
         versions=", ".join(versions),
         whole=f" With `{WHOLE}`: on the input before it was made small." if whole is not None else "",
         inputs=repr({name: f"input_{k}" for k, name in enumerate(small.feeds)}),
         outputs=len(small.answers),
-        runtime=told.setup.engine.title,
-        needs="onnxruntime" if isinstance(told.setup.engine, OnnxRuntime) else "openvino",
-        session=_session(told.setup),
-        limit=repr(told.limit),
+        runtime=case.setup.engine.title,
+        needs=case.needs,
+        session=session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=MODEL),
+        limit=repr(case.limit),
     )
-    script = folder / "repro.py"
-    script.write_text(text, encoding="utf-8")
-    return relative(str(script), probe.root)
-
-
-def _session(setup: Setup) -> str:
-    """The lines that run the file."""
-    engine = setup.engine
-    if not isinstance(engine, OnnxRuntime):
-        return _OPENVINO.format(model=MODEL)
-    level = "ORT_ENABLE_ALL" if setup.optimized else "ORT_DISABLE_ALL"
-    return _ONNX_RUNTIME.format(model=MODEL, level=level, providers=engine.providers)
+    return keep_script(probe, folder, text)
 
 
 def _has_more_files(file: Path) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,14 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.paths import make_untracked, remove_links
 from onnxlint.base.records import Probe
 from onnxlint.probes.common.containers import fields_of
-from onnxlint.probes.common.userspace import relative
-from onnxlint.probes.confirm.engines import DEFAULT, OnnxRuntime, Setup
 from onnxlint.probes.examples.factory_arguments import spell
 from onnxlint.probes.exporters import Example, axes_of
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.proof import pickled_model, portable_proof
+from onnxlint.probes.proof.counterexample import WHOLE, Counterexample, keep_script, session
 
 ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
-WHOLE = portable_proof.WHOLE  # the input as it was found, beside what is left of it
 _HEAD = '''\
 """{claim}
 
@@ -52,7 +49,7 @@ def tensor(name, dtype):
     return torch.from_numpy(DATA[name]).to(dtype)
 
 
-{held}torch.manual_seed(0), random.seed(0), np.random.seed(0)
+{preamble}torch.manual_seed(0), random.seed(0), np.random.seed(0)
 model = user.{attribute} if isinstance(user.{attribute}, torch.nn.Module) else user.{attribute}({arguments})
 {mode}example, example_kwargs = {example}
 args, kwargs = {other}  # {variation}
@@ -119,37 +116,12 @@ _ONNX_RUNTIME = """\
     answers = session.run(None, feeds)"""
 
 _OPENVINO = """\
-    session = openvino.Core().compile_model(path, "CPU", {"EXECUTION_MODE_HINT": "ACCURACY"})
-    types = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64}
-    kinds = {name: types.get(i.element_type.get_type_name()) for i in session.inputs for name in i.get_names()}
-    values = {k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}
-    feeds = {k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}
+    session = openvino.Core().compile_model(path, "CPU", {{"EXECUTION_MODE_HINT": "ACCURACY"}})
+    types = {{"f32": torch.float32, "f64": torch.float64, "i64": torch.int64}}
+    kinds = {{name: types.get(i.element_type.get_type_name()) for i in session.inputs for name in i.get_names()}}
+    values = {{k: (torch.as_tensor(v), kinds[k]) for k, v in leaves.items() if k in kinds}}
+    feeds = {{k: v.detach().to(t or v.dtype).numpy() for k, (v, t) in values.items()}}
     answers = [answer for output, answer in session(feeds).items()]"""
-
-
-@dataclass(frozen=True, slots=True)
-class Counterexample:
-    """An input on which an export and PyTorch disagree.
-
-    `claim` is one sentence; `inputs` maps graph inputs to leaves; `limit` is the largest absolute difference that
-    still is agreement; `setup` is the runtime; `calls` is how often eager runs before it is compared. `exporter` is
-    `eager` where PyTorch itself refuses the input. `whole` is the one that was found, where this is what is left of it.
-    `answered` is what stands for a live model, None where nothing was exported. `held` are lines that run
-    before the model is built.
-    """
-
-    exporter: str
-    variation: str
-    claim: str
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    limit: float = 0.0
-    setup: Setup = DEFAULT
-    calls: int = 1
-    whole: Counterexample | None = None
-    answered: portable_proof.Answered | None = None
-    held: str = ""
 
 
 class _Unwritable(Exception):
@@ -164,9 +136,7 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
     if probe.live is not None:
         if case.answered is None:
             return _refused(probe, model, example, case, folder)
-        whole = case.whole.answered if case.whole is not None else None
-        told = portable_proof.Told(case.exporter, case.claim, case.variation, case.limit, case.setup)
-        return portable_proof.write(probe, told, case.answered, whole, folder)
+        return portable_proof.write(probe, case, case.answered, folder)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
         text = _script(probe, model, example, case, arrays)
@@ -180,9 +150,7 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
         _spell((example.args, dict(example.kwargs)), "example", arrays)
         _spell((case.whole.args, dict(case.whole.kwargs)), "input", arrays)
         np.savez(folder / WHOLE, **arrays)  # type: ignore[arg-type]
-    script = folder / "repro.py"
-    script.write_text(text, encoding="utf-8")
-    return relative(str(script), probe.root)
+    return keep_script(probe, folder, text)
 
 
 def _refused(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, folder: Path) -> str | None:
@@ -192,9 +160,7 @@ def _refused(probe: Probe, model: torch.nn.Module, example: Example, case: Count
         options = _dynamo_options(model, example) if dynamo else _torchscript_options(model, example)
     except (TypeError, _Unwritable):  # inputs that forward does not take, or whose containers have no spelling
         return None
-    return pickled_model.write(
-        probe, model, example, case.claim, case.exporter, (_packed(example, dynamo), options), folder
-    )
+    return pickled_model.write(probe, model, example, case, (_packed(example, dynamo), options), folder)
 
 
 def folder_of(probe: Probe, exporter: str, number: int) -> Path:
@@ -212,14 +178,14 @@ def _script(
 ) -> str:
     module, _, attribute = probe.factory.partition(":")
     head = _HEAD.format(
-        claim=case.claim.replace("\\", "/").replace('"""', "'''"),
+        claim=case.docstring_claim,
         search_path=[str(Path(p).resolve()) for p in probe.search_path] or [str(Path(probe.root).resolve())],
         whole=f" With `{WHOLE}`: on the input before it was made small." if case.whole else "",
         module=module,
         attribute=attribute,
         arguments=spell(probe.arguments),
-        needs="onnxruntime" if isinstance(case.setup.engine, OnnxRuntime) else "openvino",
-        held=f"\n{case.held}\n\n" if case.held else "",
+        needs=case.needs,
+        preamble=f"\n{case.preamble}\n\n" if case.preamble else "",
         mode="model.eval()\n" if probe.eval else "",
         example=_spell((example.args, dict(example.kwargs)), "example", arrays),
         other=_spell((case.args, dict(case.kwargs)), "input", arrays),
@@ -234,7 +200,7 @@ def _script(
         dynamo=dynamo,
         opset=probe.opset,
         options=_dynamo_options(model, example) if dynamo else _torchscript_options(model, example),
-        session=_session(case.setup),
+        session=session(case.setup, _ONNX_RUNTIME, _OPENVINO),
         others=(_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED,
         runtime=case.setup.engine.title,
         leaves=_leaves(model, example, case, dynamo),
@@ -244,32 +210,23 @@ def _script(
     return head + tail
 
 
-def _session(setup: Setup) -> str:
-    """The lines that run the exported file."""
-    engine = setup.engine
-    if not isinstance(engine, OnnxRuntime):
-        return _OPENVINO
-    level = "ORT_ENABLE_ALL" if setup.optimized else "ORT_DISABLE_ALL"
-    return _ONNX_RUNTIME.format(level=level, providers=engine.providers)
-
-
 def _packed(example: Example, dynamo: bool) -> str:
     if dynamo:
-        taken = len(call_form(example).args)
-        return "example" if taken == len(example.args) else "example[:-1]"
+        positional = len(call_form(example).args)
+        return "example" if positional == len(example.args) else "example[:-1]"
     ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
     return "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
 
 
 def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
     formatted, names = arguments(model, example)
-    found = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
+    inputs = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
     axes = {
         name: dict(axes_of(name, example.dynamic))
-        for name, leaf in found.items()
+        for name, leaf in inputs.items()
         if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
     }
-    return f"input_names={list(found)!r}, dynamic_axes={axes!r}"
+    return f"input_names={list(inputs)!r}, dynamic_axes={axes!r}"
 
 
 def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
@@ -293,17 +250,17 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 
 
 def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
-    given = example.given(case.args, case.kwargs).named()
-    found = []
-    for index, (name, value) in enumerate(given):
+    named = example.given(case.args, case.kwargs).named()
+    places = []
+    for index, (name, value) in enumerate(named):
         base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
-        found += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
-    return found
+        places += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
+    return places
 
 
 def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], Any, str]]:
     """Every leaf with its path of names and its place below the argument, as Python spells it."""
-    found = []
+    leaves = []
     for name, value in zip(names, values, strict=True):
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             steps, place = [name], ""
@@ -316,8 +273,8 @@ def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], 
                     steps.append(str(index))
                     place += f"[{index!r}]"
             if leaf is not None:
-                found.append((steps, leaf, place))
-    return found
+                leaves.append((steps, leaf, place))
+    return leaves
 
 
 def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
@@ -342,6 +299,6 @@ def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> st
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     kind = type(value)
     if fields_of(kind) and "<" not in kind.__qualname__:
-        given = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))
-        return f'importlib.import_module("{kind.__module__}").{kind.__qualname__}({given})'
+        fields = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))
+        return f'importlib.import_module("{kind.__module__}").{kind.__qualname__}({fields})'
     raise _Unwritable(kind.__qualname__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 
 import torch
@@ -27,7 +28,9 @@ _CLEAR = 0.5  # of the relative error that was found, which a smaller counterexa
 _DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
 
 
-def shrink(probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None) -> Trial:
+def shrink(
+    probe: Probe, eager: Eager, confirmation: Confirmation, failing: Trial, line: tuple[str, int] | None
+) -> Trial:
     """The smallest trial that fails as this one does; the same where none is smaller.
 
     `line` is the place that explains the failure. Where the input went another way than the example there, or broke a
@@ -36,23 +39,26 @@ def shrink(probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line
     if failing.calls != 1 or failing.run is eager.base or probe.vary is not None:
         return failing
     stages.stage(f"looking for a smaller counterexample than {failing.run.label}")
-    return _Shrinker(probe, eager, found, failing, line).run()
+    return _Shrinker(probe, eager, confirmation, failing, line).run()
 
 
+@dataclass(slots=True)
 class _Shrinker:
     """One counterexample on its way down."""
 
-    def __init__(
-        self, probe: Probe, eager: Eager, found: Confirmation, failing: Trial, line: tuple[str, int] | None
-    ) -> None:
-        self.probe = probe
-        self.eager = eager
-        self.found = found
-        self.whole = self.best = failing
-        self.line = line
-        self.shown = self._shows(failing.run)
-        self.tries = 0
-        self.until = Deadline.after(eager.costs.left(_SECONDS, _SHARE))
+    probe: Probe
+    eager: Eager
+    confirmation: Confirmation
+    whole: Trial
+    line: tuple[str, int] | None
+    best: Trial = field(init=False)
+    goal: tuple[bool, bool] = field(init=False)  # what a smaller one has to show too
+    until: Deadline = field(init=False)
+    tries: int = 0
+
+    def __post_init__(self) -> None:
+        self.best, self.goal = self.whole, self._shows(self.whole.run)
+        self.until = Deadline.after(self.eager.costs.left(_SECONDS, _SHARE))
 
     def run(self) -> Trial:
         """Sizes first, since everything else is then cheaper; once more when less of the values is left."""
@@ -123,11 +129,11 @@ class _Shrinker:
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         with cut_off(self.until.left + LEAST):
             smaller = execute(model, self.eager.example, variation, self.probe.root)
-        if smaller.observation.error is not None or self._shows(smaller) != self.shown:
+        if smaller.observation.error is not None or self._shows(smaller) != self.goal:
             return False
         if not _finite(smaller) and _finite(self.whole.run):
             return False  # a zero that is divided by shows something else
-        again = trial(self.probe, self.eager, self.found, smaller)
+        again = trial(self.probe, self.eager, self.confirmation, smaller)
         if again.result is not self.best.result or self._faint(again):
             return False
         self.best = again
@@ -135,12 +141,12 @@ class _Shrinker:
 
     def _faint(self, smaller: Trial) -> bool:
         """Whether half of the error is gone, against the size of the answer: nobody is convinced by what is left."""
-        found, left = self.whole.difference, smaller.difference
-        if found is not None and left is not None and math.inf in (left.max_abs, left.max_rel):
-            return math.inf not in (found.max_abs, found.max_rel)  # a graph that divides by 0 shows something else
-        if found is None or left is None or found.max_rel is None or left.max_rel is None:
+        before, after = self.whole.difference, smaller.difference
+        if before is not None and after is not None and math.inf in (after.max_abs, after.max_rel):
+            return math.inf not in (before.max_abs, before.max_rel)  # a graph that divides by 0 shows something else
+        if before is None or after is None or before.max_rel is None or after.max_rel is None:
             return False
-        return left.max_rel < _CLEAR * found.max_rel
+        return after.max_rel < _CLEAR * before.max_rel
 
     def _within(self, name: str, leaf: torch.Tensor) -> torch.Tensor:
         whole = self.whole.run.leaves.get(name)
@@ -156,7 +162,9 @@ class _Shrinker:
         places = {
             (d.location.path, d.location.line) for d in divergences(self.eager.base.observation, [run.observation])
         }
-        guards = [g for g in self.found.export.guards if g.frames and (g.frames[0].path, g.frames[0].line) == self.line]
+        guards = [
+            g for g in self.confirmation.export.guards if g.frames and (g.frames[0].path, g.frames[0].line) == self.line
+        ]
         return self.line in places, any(guard.holds(run.leaves) is False for guard in guards)
 
 

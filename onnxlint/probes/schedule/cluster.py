@@ -7,12 +7,13 @@ import json
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 import onnxlint
-from onnxlint.base.records import Diagnostic, ModelReport, ModelStatus, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.base.records import Diagnostic, Outcome, Probe, ProbeResult, from_json, to_json
 from onnxlint.probes.process import process_ends
 from onnxlint.probes.schedule import remote
 from onnxlint.probes.schedule.pool import RUNNER
@@ -61,9 +62,9 @@ class Cluster:
         waiting: dict[Any, Probe] = {}
         try:
             for number, probe in enumerate(probes):
-                text, version = json.dumps(to_json(probe)), onnxlint.__version__
+                arguments = json.dumps(to_json(probe)), self._runner, self._run, onnxlint.__version__
                 key = f"{self._run}-{number}"
-                future = client.submit(remote.probe_here, text, self._runner, self._run, version, key=key, pure=False)
+                future = client.submit(remote.probe_here, *arguments, key=key, pure=False)
                 waiting[future] = probe
                 future.add_done_callback(events.put)
             while waiting:
@@ -87,15 +88,14 @@ class Cluster:
             self._client = Client(self._address, timeout=PATIENCE, set_as_default=False)
         return self._client
 
-    def _stop(self, waiting: dict[Any, Probe]) -> None:
+    def _stop(self, waiting: Iterable[Any] = ()) -> None:
         with contextlib.suppress(OSError):  # the scheduler is gone, and with it whatever ran
             self._client.run(remote.stop, self._run, on_error="ignore")
             self._client.cancel(list(waiting))
 
     def _rest(self, waiting: dict[Any, Probe]) -> Iterator[tuple[Probe, ProbeResult]]:
         """End what runs, and take what is known of it."""
-        with contextlib.suppress(OSError):
-            self._client.run(remote.stop, self._run, on_error="ignore")
+        self._stop()
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and not all(future.done() for future in waiting):
             time.sleep(0.05)
@@ -105,9 +105,8 @@ class Cluster:
     def _unreachable(self, probe: Probe, error: Exception) -> ProbeResult:
         reason = f"the Dask scheduler at {self._address} does not answer"
         first = (str(error).splitlines() or [""])[0]
-        declared = probe.asked_for
-        report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, declared=declared)
-        return ProbeResult(report, notices=(Diagnostic("error", f"--scheduler: {reason}: {first}"),))
+        notice = Diagnostic("error", f"--scheduler: {reason}: {first}")
+        return replace(process_ends.not_probed(probe, reason), notices=(notice,))
 
 
 def _outcome(future: Any, probe: Probe) -> ProbeResult:

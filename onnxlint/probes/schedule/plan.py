@@ -39,12 +39,12 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
     for model in settings.models:
         path, line = place(model.factory)
         probes.append(_declared(settings, model, path, line))
-    taken = {p.factory for p in probes}
+    declared = {p.factory for p in probes}
     silent: list[ModelReport] = []
     assumed = 0
     over: list[str] = []
     for c in candidates:
-        if c.factory in taken:
+        if c.factory in declared:
             continue
         named = c.factory in settings.only_models
         if c.reason is None:
@@ -65,8 +65,8 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
         unnamed = max(len(silent) - LISTED, 0)
     unknown: tuple[str, ...] = ()
     if settings.only_models:
-        known = {p.name for p in probes} | {m.name for m in unprobed}
-        unknown = tuple(n for n in settings.only_models if n not in known)
+        planned = {p.name for p in probes} | {m.name for m in unprobed}
+        unknown = tuple(n for n in settings.only_models if n not in planned)
         probes = [p for p in probes if p.name in settings.only_models]
         unprobed = [m for m in unprobed if m.name in settings.only_models]
         unnamed = 0
@@ -79,12 +79,12 @@ def plan_captured(settings: Settings, captured: Captured) -> Plan:
     limits = replace(_declared(settings, ModelConfig(""), "", 0), search_path=())
     probes, refused = captured.probes(limits)
     wanted = settings.only_models
-    known = {probe.name for probe in probes} | {model.name for model in refused}
+    planned = {probe.name for probe in probes} | {model.name for model in refused}
     return Plan(
         tuple(p for p in probes if not wanted or p.name in wanted),
         tuple(m for m in refused if not wanted or m.name in wanted),
         0,
-        tuple(name for name in wanted if name not in known),
+        tuple(name for name in wanted if name not in planned),
     )
 
 

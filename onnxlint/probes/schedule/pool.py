@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import socket
@@ -19,7 +18,7 @@ from types import MappingProxyType, TracebackType
 from typing import IO
 
 import onnxlint
-from onnxlint.base.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, from_json, to_json
+from onnxlint.base.records import Outcome, Probe, ProbeResult
 from onnxlint.probes.live.snapshot import ENVIRONMENT
 from onnxlint.probes.process import process_ends
 from onnxlint.probes.process.isolate import Server, ServerFailedError, run_isolated
@@ -164,9 +163,9 @@ class ProbePool:
         `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the processes are ended, what is
         known of the models that were running is yielded, and then KeyboardInterrupt is raised.
         """
-        events: queue.SimpleQueue[_Stage | Future[str]] = queue.SimpleQueue()
+        events: queue.SimpleQueue[_Stage | Future[ProbeResult]] = queue.SimpleQueue()
         executor = ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe")
-        waiting: dict[Future[str], Probe] = {}
+        waiting: dict[Future[ProbeResult], Probe] = {}
         try:
             for probe in probes:
                 future = executor.submit(self._run_one, probe, jobs, events)
@@ -191,9 +190,9 @@ class ProbePool:
                 self._stop.set()
             executor.shutdown(wait=True, cancel_futures=True)
 
-    def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[_Stage | Future[str]]) -> str:
+    def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[_Stage | Future[ProbeResult]]) -> ProbeResult:
         return run_isolated(
-            json.dumps(to_json(limited(probe, jobs))),
+            limited(probe, jobs),
             self._runner,
             self._server if probe.live is None else self._live[probe.live],
             lambda name: events.put(_Stage(probe.name, name)),
@@ -210,9 +209,9 @@ def limited(probe: Probe, jobs: int) -> Probe:
     return replace(probe, memory=memory.default_limit(jobs))
 
 
-def _outcome(future: Future[str], probe: Probe) -> ProbeResult:
+def _outcome(future: Future[ProbeResult], probe: Probe) -> ProbeResult:
     try:
-        return from_json(ProbeResult, json.loads(future.result()))
+        return future.result()
     except (ServerFailedError, ModuleNotFoundError) as error:
         return not_started(probe, error)
     except Exception as error:  # noqa: BLE001 - a fault of ours, told with its probe, costs no other model its own
@@ -224,7 +223,4 @@ def not_started(probe: Probe, error: Exception) -> ProbeResult:
     """Say why there was no process to run a probe."""
     reason = f"the process that runs probes could not start: {error}"
     remedy = "Install what probing needs: pip install 'onnxlint[dynamic]'" if "No module named" in reason else None
-    declared = probe.asked_for
-    return ProbeResult(
-        ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared)
-    )
+    return process_ends.not_probed(probe, reason, remedy)

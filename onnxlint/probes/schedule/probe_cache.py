@@ -49,9 +49,9 @@ class Answers:
         files = dict(depends.files)
         for path in _proof(result, probe.root):
             files[path] = stamps.of_file(path)
-        told = replace(result, depends=replace(depends, files=files))
+        complete = replace(result, depends=replace(depends, files=files))
         try:
-            payload = msgspec.json.encode(told)
+            payload = msgspec.json.encode(complete)
         except UnicodeEncodeError:  # a path that is no text
             return False
         self._store.put(KIND, self._key(probe), payload)
@@ -118,11 +118,11 @@ def _settings(environment: Mapping[str, str]) -> list[str]:
 @cache
 def _surroundings() -> str:
     """The machine, and every package that is installed, with its version."""
-    found: set[str] = set()
+    packages: set[str] = set()
     for folder in filter(stamps.installed, sys.path):
         try:
-            found.update(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(_PACKAGE))
+            packages.update(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(_PACKAGE))
         except OSError:  # on the path, and not there
             continue
     machine = (platform.system(), platform.release(), platform.machine(), *platform.libc_ver())
-    return "\n".join((*machine, *sorted(found)))  # platform.platform() starts `uname`, whichever PATH names
+    return "\n".join((*machine, *sorted(packages)))  # platform.platform() starts `uname`, whichever PATH names

@@ -10,7 +10,8 @@ from functools import cache
 from threading import Event, Lock
 
 import onnxlint
-from onnxlint.base.records import ModelReport, ModelStatus, Probe, ProbeResult, from_json, to_json
+from onnxlint.base.records import Probe, ProbeResult, from_json, to_json
+from onnxlint.probes.process import process_ends
 from onnxlint.probes.process.isolate import ServerFailedError, run_isolated
 from onnxlint.probes.schedule.pool import ForkServer, limited, not_started
 
@@ -28,23 +29,26 @@ def _server() -> ForkServer:
 
 def probe_here(probe_json: str, runner: str, run: str, version: str) -> str:
     """Run a probe and return its result, both as JSON. `run` names what `stop` ends; stages are events of that name."""
+    return json.dumps(to_json(_result(from_json(Probe, json.loads(probe_json)), runner, run, version)))
+
+
+def _result(probe: Probe, runner: str, run: str, version: str) -> ProbeResult:
     from distributed import get_worker
 
-    probe = from_json(Probe, json.loads(probe_json))
     worker = get_worker()
-    fault = _unfit(probe, version)
-    if fault is not None:
-        return json.dumps(to_json(fault))
+    misfit = _misfit(probe, version)
+    if misfit is not None:
+        return process_ends.not_probed(probe, *misfit)
     try:
         return run_isolated(
-            json.dumps(to_json(limited(probe, worker.state.nthreads))),
+            limited(probe, worker.state.nthreads),
             runner,
             _server(),
             lambda stage: worker.log_event(run, {"model": probe.name, "stage": stage}),
             _stopped(run),
         )
     except (ServerFailedError, ModuleNotFoundError) as error:
-        return json.dumps(to_json(not_started(probe, error)))
+        return not_started(probe, error)
 
 
 def stop(run: str) -> None:
@@ -57,19 +61,14 @@ def _stopped(run: str) -> Event:
         return _runs.setdefault(run, Event())
 
 
-def _unfit(probe: Probe, version: str) -> ProbeResult | None:
-    """Say why this worker cannot give the answer that the user's machine would."""
+def _misfit(probe: Probe, version: str) -> tuple[str, str] | None:
+    """Why this worker cannot give the answer that the user's machine would, and what to do about it."""
     host = socket.gethostname()
-    reason = remedy = None
+    for folder in (probe.root, *probe.search_path):
+        if not os.path.isdir(folder):
+            remedy = "let the workers see the project at the same path, as on a shared file system"
+            return f"the worker {host} has no folder {folder}", remedy
     if onnxlint.__version__ != version:
         reason = f"the worker {host} has onnxlint {onnxlint.__version__}, not {version}"
-        remedy = "install the same version on every worker"
-    missing = next((folder for folder in (probe.root, *probe.search_path) if not os.path.isdir(folder)), None)
-    if missing is not None:
-        reason = f"the worker {host} has no folder {missing}"
-        remedy = "let the workers see the project at the same path, as on a shared file system"
-    if reason is None:
-        return None
-    declared = probe.asked_for
-    report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED, reason, remedy, declared=declared)
-    return ProbeResult(report)
+        return reason, "install the same version on every worker"
+    return None

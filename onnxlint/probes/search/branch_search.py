@@ -80,16 +80,16 @@ class _Search:
         self.turned: set[Site] = set()  # by the last round of a loop or by zeros alone
 
     def run(self) -> list[Branch]:
-        found = []
+        branches = []
         with contextlib.suppress(TooLong):  # what a run catches of it ends that run alone
             for site, start in list(self._unmoved().items())[:_SITES]:
                 stages.stage(f"looking for an input that takes the other branch at {site[0]}:{site[1]}")
                 branch = self._branch(site, start)
                 if branch is not None:
-                    found.append(branch)
+                    branches.append(branch)
             for site, start in self._numbers()[:_SITES]:
                 self._drive(site, start)
-        return found
+        return branches
 
     # What there is to move ------------------------------------------------------------------------------------------
 
@@ -142,14 +142,11 @@ class _Search:
                 continue
             self.eager.runs.append(run)
             return Branch(
-                frames, Fate.FLIPPED, f"an input that takes the other branch was found{self._told()}", run.label
+                frames, Fate.FLIPPED, f"an input that takes the other branch was found ({self.tries} tried)", run.label
             )
         if refused or site in self.turned:
             return None  # PyTorch itself refuses there: it checks its input, and an export need not
         return self._forced(site, start, frames)
-
-    def _told(self) -> str:
-        return f" ({self.tries} tried)"
 
     def _everywhere(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Run, Any, Any]]:
         """Inputs on which the line answers otherwise than on the run that each comes with; zeros last."""
@@ -264,12 +261,12 @@ class _Search:
                 best, distance = candidate, here
 
     def _forced(self, site: Site, start: Run, frames: tuple[Location, ...]) -> Branch:
-        looked = f"no input was found that takes the other branch{self._told()}"
+        looked = f"no input was found that takes the other branch ({self.tries} tried)"
         forced = self._decided(start.args, start.kwargs, invert=site)
         if forced.error is not None:
             late = isinstance(forced.error, TooLong)
-            told = "takes too long" if late else f"raises {type(forced.error).__name__}"
-            return Branch(frames, Fate.OPEN, f"{looked}; forced that way, eager PyTorch {told}")
+            ending = "takes too long" if late else f"raises {type(forced.error).__name__}"
+            return Branch(frames, Fate.OPEN, f"{looked}; forced that way, eager PyTorch {ending}")
         bounds = Bounds(self.probe.tolerance, self.eager.spread, precision(self.eager.model))
         gap = difference(list(forced.outputs), start.outputs, None, bounds)
         if gap is None:
@@ -322,8 +319,8 @@ def _raised_behind(decided: Decided, site: Site, answers: tuple[Any, ...]) -> bo
 
 
 def _nearest(decisions: Sequence[Decision]) -> Decision | None:
-    known = [d for d in decisions if d.margin is not None and d.margin.requires_grad and d.margin.isfinite()]
-    return min(known, key=lambda d: d.distance, default=None)
+    candidates = [d for d in decisions if d.margin is not None and d.margin.requires_grad and d.margin.isfinite()]
+    return min(candidates, key=lambda d: d.distance, default=None)
 
 
 def _beyond(decision: Decision) -> float:

@@ -26,7 +26,7 @@ _LARGEST = 8192
 def try_other_sides(probe: Probe, eager: Eager, export: Export) -> None:
     """Run eager on sizes for which a guard does not hold; those that it accepts join `eager.runs`."""
     sizes = example_sizes(eager.example)
-    known = {tuple(sorted(run.sizes.items())) for run in (*eager.accepted, *eager.rejected)}
+    tried = {tuple(sorted(run.sizes.items())) for run in (*eager.accepted, *eager.rejected)}
     left = _MOST
     for guard in export.guards:
         if not guard.frames or any(guard.holds(run.leaves) is False for run in (*eager.accepted, *eager.rejected)):
@@ -35,9 +35,9 @@ def try_other_sides(probe: Probe, eager: Eager, export: Export) -> None:
             changed = {**sizes, dim: size}
             key = tuple(sorted(changed.items()))
             seconds = eager.pace * max(1.0, size / sizes[dim])
-            if key in known or left == 0 or seconds > eager.costs.left(RUNS):
+            if key in tried or left == 0 or seconds > eager.costs.left(RUNS):
                 continue
-            known.add(key)
+            tried.add(key)
             left -= 1
             stages.stage(f"running {dim}={size} in eager PyTorch")
             try:

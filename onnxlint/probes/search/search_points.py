@@ -62,12 +62,12 @@ class Point:
         """Move against the gradient as far as would lower a linear margin by `distance`; False where there is none."""
         assert decision.margin is not None
         gradients = torch.autograd.grad(decision.margin, moving, allow_unused=True)
-        known = {id(self.flat[i]): g for i, g in zip(self.floats, gradients, strict=True) if g is not None}
-        square = sum(float(g.double().pow(2).sum()) for g in known.values())
+        slopes = {id(self.flat[i]): g for i, g in zip(self.floats, gradients, strict=True) if g is not None}
+        square = sum(float(g.double().pow(2).sum()) for g in slopes.values())
         if not 1e-24 < square < 1e24:
             return False
         moved: dict[int, torch.Tensor] = {}
-        for key, gradient in known.items():
+        for key, gradient in slopes.items():
             index = next(i for i in self.floats if id(self.flat[i]) == key)
             leaf = self.flat[index]
             moved[key] = self._within(index, (leaf.double() - gradient.double() * (distance / square)).to(leaf.dtype))

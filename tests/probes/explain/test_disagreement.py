@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Fault, ProbeResult, Si
 from onnxlint.probes.confirm.engines import ORT, OpenVino, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.explain import disagreement as module
-from onnxlint.probes.explain.disagreement import CAPTURED, PYTORCH, REFERENCE, in_time
+from onnxlint.probes.explain.disagreement import CAPTURED, PYTORCH, REFERENCE
 from onnxlint.probes.process.worker import run_probe
 
 PLAIN = "ONNX Runtime without optimizations"
@@ -113,16 +112,6 @@ def test_a_side_that_cannot_be_asked_is_not_known_with_the_reason(
 def endless(*_: object) -> None:
     while True:
         pass
-
-
-def test_what_takes_too_long_is_ended() -> None:
-    began = time.monotonic()
-    with pytest.raises(TimeoutError):
-        in_time(endless, 0.2)
-    assert time.monotonic() - began < 5
-    assert in_time(lambda: 7, 5.0) == 7
-    with pytest.raises(KeyError):
-        in_time(lambda: {}["x"], 5.0)
 
 
 def judged(given: tuple[str, ...], mine: tuple[str, ...], setups: list[Setup]) -> Fault:

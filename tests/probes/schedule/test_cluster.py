@@ -31,7 +31,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parent
 
 
 class Gate(nn.Module):

@@ -43,7 +43,7 @@ try:
 except ImportError:
     faster = None
 extra = import_module("plain")
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parent
 WIDTH = json.loads((HERE / "data" / "width.json").read_text())
 PARTS = sorted(p.name for p in (HERE / "parts").glob("*.txt"))
 MODE = os.environ.get("KEPT_TEST_MODE", "plain")

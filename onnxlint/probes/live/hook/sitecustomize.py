@@ -25,10 +25,10 @@ else:
     os.environ.pop("PYTHONPATH", None)
 
 if address and prefix == sys.prefix and "ONNXLINT_PROBES" not in os.environ:
-    known = list(sys.path)
+    path_before = list(sys.path)
     sys.path.insert(0, HOME)
     capture = importlib.import_module("onnxlint.probes.live.capture")
-    sys.path[:] = known
+    sys.path[:] = path_before
     capture.listen(address, root)
 
 del sys.modules["sitecustomize"]
