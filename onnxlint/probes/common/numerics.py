@@ -46,13 +46,13 @@ def tensors(outputs: Any) -> list[torch.Tensor]:
 
 def values(outputs: Any) -> list[torch.Tensor]:
     """As `tensors`, with Python numbers too: TorchScript returns a size as a tensor."""
-    found = []
+    result = []
     for leaf in pytree.tree_leaves(outputs):
         if isinstance(leaf, torch.Tensor):
-            found.append(leaf.detach())
+            result.append(leaf.detach())
         elif isinstance(leaf, (bool, int, float)):
-            found.append(torch.tensor(leaf))
-    return found
+            result.append(torch.tensor(leaf))
+    return result
 
 
 def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[torch.Tensor] | None:
@@ -108,14 +108,14 @@ def difference(
     return worst(differences(actual, expected, wide, bounds, factor))
 
 
-def worst(found: Sequence[Difference]) -> Difference | None:
+def worst(candidates: Sequence[Difference]) -> Difference | None:
     """The worst of those that do not pass."""
-    return max((d for d in found if not d.passes), key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
+    return max((d for d in candidates if not d.passes), key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
 
 
-def largest(found: Sequence[Difference]) -> Difference | None:
+def largest(candidates: Sequence[Difference]) -> Difference | None:
     """Where the outputs agree: the one that is furthest from eager's, if only by noise."""
-    return max((d for d in found if d.passes), key=lambda d: d.max_abs or 0.0, default=None)
+    return max((d for d in candidates if d.passes), key=lambda d: d.max_abs or 0.0, default=None)
 
 
 def differences(
@@ -132,13 +132,13 @@ def differences(
     """
     if len(actual) != len(expected):
         return [Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)]
-    found = []
+    result = []
     for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         ref = wide[index].cpu() if wide is not None and len(wide) == len(expected) else None
         one = _compare(index, tensor(ours), theirs.cpu(), ref, bounds, factor)
         if one is not None:
-            found.append(one)
-    return found
+            result.append(one)
+    return result
 
 
 def tensor(value: Any) -> torch.Tensor:
@@ -249,10 +249,10 @@ def _allowed(b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: flo
     scale = float(b.abs().max()) or 1.0
     coarse = COARSE * scale
     if wide is not None and bool(torch.isfinite(wide).all()):
-        own = float((b - wide).abs().max())
-        if own <= min(TRUSTED * eps, max(COARSE, 2 * ULPS * eps)) * scale:
+        error = float((b - wide).abs().max())
+        if error <= min(TRUSTED * eps, max(COARSE, 2 * ULPS * eps)) * scale:
             floor = min(FACTOR * ULPS * eps * scale, coarse)
-            return max(floor, min(FACTOR * own, max(coarse, AGAIN * own))), wide
+            return max(floor, min(FACTOR * error, max(coarse, AGAIN * error))), wide
     return min(factor * eps * scale, coarse), b
 
 
@@ -280,13 +280,13 @@ def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple
 
 def spread(base: Sequence[torch.Tensor], others: Sequence[Sequence[torch.Tensor]]) -> list[float]:
     """How far each output moves from `base` over the other runs; 0 where nothing can be compared."""
-    found = [0.0] * len(base)
+    result = [0.0] * len(base)
     for other in others:
         for index, (a, b) in enumerate(zip(base, other, strict=False)):
             if a.shape == b.shape and not a.is_complex() and a.numel():
                 gap = (a.double() - b.double()).abs()
-                found[index] = max(found[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
-    return found
+                result[index] = max(result[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
+    return result
 
 
 def _relative(gap: torch.Tensor, theirs: torch.Tensor) -> float:

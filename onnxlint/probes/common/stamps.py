@@ -34,14 +34,14 @@ def installed(path: str) -> bool:
 def of_file(path: str) -> str:
     """The stamp of a file by its bytes, of a folder by the names in it, of what is installed or large by its time."""
     try:
-        told = os.stat(path)
-        if stat.S_ISDIR(told.st_mode):
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
             names = sorted(n for n in os.listdir(path) if n != "__pycache__" and not n.startswith("."))
             return f"folder:{of_bytes(os.fsencode(chr(0).join(names)))}"
-        if not stat.S_ISREG(told.st_mode):
-            return f"special:{told.st_mode}"
-        if told.st_size >= LARGE or installed(path):
-            return f"time:{told.st_size}:{told.st_mtime_ns}"
+        if not stat.S_ISREG(status.st_mode):
+            return f"special:{status.st_mode}"
+        if status.st_size >= LARGE or installed(path):
+            return f"time:{status.st_size}:{status.st_mtime_ns}"
         return of_bytes(read_bytes(path, LARGE))
     except OSError:
         return ABSENT

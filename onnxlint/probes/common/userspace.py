@@ -44,14 +44,14 @@ _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 @cache
 def _machinery() -> tuple[str, ...]:
     """Folders, with a trailing separator, and single files of the machinery. Found once, without importing any."""
-    found = [_OWN]
+    paths = [_OWN]
     for name in MACHINERY:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
-            found.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
+            paths.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
         elif spec is not None and spec.origin:
-            found.append(os.path.abspath(spec.origin))
-    return tuple(found)
+            paths.append(os.path.abspath(spec.origin))
+    return tuple(paths)
 
 
 def is_installed(path: str) -> bool:
@@ -105,16 +105,16 @@ def relative(path: str, root: str | None) -> str:
 
 def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
     """The first `limit` frames, and the first below `root` however far out: who called the library."""
-    found: list[Location] = []
+    result: list[Location] = []
     at_home = root is None
     for frame in frames:
         home = not os.path.isabs(frame.path) and _SITE.search(f"/{frame.path}") is None
-        if len(found) < limit or (home and not at_home):
-            found.append(frame)
+        if len(result) < limit or (home and not at_home):
+            result.append(frame)
         at_home = at_home or home
-        if at_home and len(found) >= limit:
+        if at_home and len(result) >= limit:
             break
-    return tuple(found)
+    return tuple(result)
 
 
 def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
@@ -129,10 +129,10 @@ def _outwards(frame: FrameType | None, root: str | None) -> Iterator[Location]:
     inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
     while frame is not None:
         code = frame.f_code
-        own = code.co_filename.startswith(_OWN)
-        if own and inside:
+        ours = code.co_filename.startswith(_OWN)
+        if ours and inside:
             break
-        inside = inside or not own
+        inside = inside or not ours
         if is_user_code(code.co_filename):
             yield Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname)
         frame = frame.f_back
@@ -143,12 +143,12 @@ def error_frames(
 ) -> tuple[Location, ...]:
     """The user's frames of a traceback, innermost first."""
     trace = error.__traceback__ if isinstance(error, BaseException) else error
-    found = [
+    places = [
         Location(relative(code.co_filename, root), line, code.co_qualname)
         for code, line in _walk(trace)
         if is_user_code(code.co_filename)
     ]
-    return kept(reversed(found), root, limit)
+    return kept(reversed(places), root, limit)
 
 
 def _walk(trace: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
@@ -191,20 +191,20 @@ def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Loca
 @cache
 def _definitions(path: str) -> dict[int, str]:
     """The qualified name of the function around each line, as code objects spell it; empty without the source."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     try:
         waiting: list[tuple[ast.AST, str]] = [(ast.parse("".join(linecache.getlines(path))), "")]
     except (SyntaxError, ValueError):
-        return found
+        return names
     while waiting:
         node, prefix = waiting.pop()
         for child in ast.iter_child_nodes(node):
             inner = prefix
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 for line in range(child.lineno, (child.end_lineno or child.lineno) + 1):
-                    found[line] = prefix + child.name  # an inner function comes later and takes its lines
+                    names[line] = prefix + child.name  # an inner function comes later and takes its lines
                 inner = f"{prefix}{child.name}.<locals>."
             elif isinstance(child, ast.ClassDef):
                 inner = f"{prefix}{child.name}."
             waiting.append((child, inner))
-    return found
+    return names

@@ -71,16 +71,16 @@ def load(reference: str, probe: Probe) -> Any:
         raise ProbeFailure(
             f"`{reference}` names no attribute", f'write `module:attribute`, such as "{name}:build"', _place(probe)
         )
-    found: Any = _import(name, probe)
+    value: Any = _import(name, probe)
     for attribute in path.split("."):
         try:
-            found = getattr(found, attribute)
+            value = getattr(value, attribute)
         except AttributeError:
-            owner = f"module `{name}`" if isinstance(found, ModuleType) else f"`{getattr(found, '__name__', path)}`"
+            owner = f"module `{name}`" if isinstance(value, ModuleType) else f"`{getattr(value, '__name__', path)}`"
             raise ProbeFailure(
-                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(found)), _place(probe)
+                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(value)), _place(probe)
             ) from None
-    return found
+    return value
 
 
 def call(
@@ -120,11 +120,11 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        given: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
+        inputs: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
-        given, dynamic = declared, probe.dynamic
-    args, kwargs, parameters = _arrange(given, names, more, probe, _by_position(model, names))
+        inputs, dynamic = declared, probe.dynamic
+    args, kwargs, parameters = _arrange(inputs, names, more, probe, _by_position(model, names))
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
@@ -189,17 +189,17 @@ def _definition(target: Any, probe: Probe) -> Location:
     return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
 
 
-def _missing(function: Callable[..., Any], given: int) -> list[str]:
+def _missing(function: Callable[..., Any], count: int) -> list[str]:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some C callables have no signature: calling them tells
         return []
     needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    return [p.name for p in needed[given:]]
+    return [p.name for p in needed[count:]]
 
 
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("__")], 1, 0.5)
+def _nearest(name: str, candidates: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, [k for k in candidates if not k.startswith("__")], 1, 0.5)
     return f"did you mean `{near[0]}`?" if near else None
 
 
@@ -306,45 +306,45 @@ def _by_position(model: torch.nn.Module, names: list[str]) -> list[str]:
     return [name for name in names if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
 
 
-def _split(by_position: list[str], given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _split(by_position: list[str], inputs: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Split the given names into those that can go by position (no gap before them) and the rest."""
     front = []
     for name in by_position:
-        if name not in given:
+        if name not in inputs:
             break
         front.append(name)
-    return front, [name for name in given if name not in front]
+    return front, [name for name in inputs if name not in front]
 
 
 def _arrange(
-    given: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
+    inputs: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     """Positional arguments, keyword arguments and their names."""
-    if isinstance(given, Mapping):
-        _check_names(given, names, more, _place(probe), "inputs")
-        front, back = _split(by_position, given)
-        return tuple(given[n] for n in front), {n: given[n] for n in back}, (*front, *back)
-    if isinstance(given, torch.Tensor):
-        given = (given,)
-    if not isinstance(given, (tuple, list)):
+    if isinstance(inputs, Mapping):
+        _check_names(inputs, names, more, _place(probe), "inputs")
+        front, back = _split(by_position, inputs)
+        return tuple(inputs[n] for n in front), {n: inputs[n] for n in back}, (*front, *back)
+    if isinstance(inputs, torch.Tensor):
+        inputs = (inputs,)
+    if not isinstance(inputs, (tuple, list)):
         raise ProbeFailure(
-            f"the example inputs are {_describe(given)}",
+            f"the example inputs are {_describe(inputs)}",
             "return a tuple of positional arguments, or a dict by parameter name",
             _place(probe),
         )
-    if len(given) > len(by_position) and not more:
+    if len(inputs) > len(by_position) and not more:
         remedy = "return a dict by parameter name" if len(by_position) < len(names) else None
         raise ProbeFailure(
-            f"there are {len(given)} example inputs, but forward takes {len(by_position)} by position",
+            f"there are {len(inputs)} example inputs, but forward takes {len(by_position)} by position",
             remedy,
             _place(probe),
         )
-    extra = [f"input_{k}" for k in range(len(names), len(given))]
-    return tuple(given), {}, (*names[: len(given)], *extra)
+    extra = [f"input_{k}" for k in range(len(names), len(inputs))]
+    return tuple(inputs), {}, (*names[: len(inputs)], *extra)
 
 
-def _check_names(given: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
-    for name in dict.fromkeys(root(label) for label in given):
+def _check_names(labels: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
+    for name in dict.fromkeys(root(label) for label in labels):
         if name not in names and not more:
             raise ProbeFailure(
                 f"forward has no parameter `{name}` that {key} names",

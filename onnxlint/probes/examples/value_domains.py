@@ -111,9 +111,9 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
     padding = left or _is_run(kept)
 
     def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
-        found = _padding(shape, mode) if padding else _scattered(shape, mode)
-        found = found.flip(-1) if left else found
-        return (~found if inverted else found).to(example.dtype)
+        result = _padding(shape, mode) if padding else _scattered(shape, mode)
+        result = result.flip(-1) if left else result
+        return (~result if inverted else result).to(example.dtype)
 
     return sample
 

@@ -84,7 +84,7 @@ def variations(
     sizes = example_sizes(example)
     make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
     failures: list[ProbeFailure] = []
-    found: list[Variation] = []
+    result: list[Variation] = []
 
     def add(label: str, changed: dict[str, int], seed: int, mode: Mode, **options: Any) -> None:
         try:
@@ -94,7 +94,7 @@ def variations(
             if lost is not None:
                 lost.append(f"{label} was left out: {failure.reason}")
         else:
-            found.append(Variation(label, args, kwargs, changed, **options))
+            result.append(Variation(label, args, kwargs, changed, **options))
 
     for mode, seed in MODES if probe.vary is not None else (*MODES, *DEGENERATE, *_further(model, example)):
         scout = (mode, seed) in SCOUTS
@@ -102,10 +102,10 @@ def variations(
     for number, (label, changed) in enumerate(size_changes(sizes, probe.sizes), len(MODES) + len(DEGENERATE)):
         add(label, changed, number, "normal", kind="sizes")
     if probe.vary is None:
-        found += [_laid_out(example, sizes, layout) for layout in LAYOUTS]
-    if failures and not found:
+        result += [_laid_out(example, sizes, layout) for layout in LAYOUTS]
+    if failures and not result:
         raise failures[0]
-    return found
+    return result
 
 
 def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
@@ -223,18 +223,18 @@ def _from_user(probe: Probe, example: Example) -> Maker:
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
-        given = call(function, (dict(sizes), seed, mode), name, probe)
-        if isinstance(given, Mapping):
-            front = [name for name in example.parameters[: len(example.args)] if name in given]
-            return tuple(given[n] for n in front), {n: v for n, v in given.items() if n not in front}
-        if isinstance(given, torch.Tensor):
-            return (given,), {}
-        if not isinstance(given, (tuple, list)):
+        returned = call(function, (dict(sizes), seed, mode), name, probe)
+        if isinstance(returned, Mapping):
+            front = [name for name in example.parameters[: len(example.args)] if name in returned]
+            return tuple(returned[n] for n in front), {n: v for n, v in returned.items() if n not in front}
+        if isinstance(returned, torch.Tensor):
+            return (returned,), {}
+        if not isinstance(returned, (tuple, list)):
             raise ProbeFailure(
-                f"`{name}` returned a `{type(given).__qualname__}`",
+                f"`{name}` returned a `{type(returned).__qualname__}`",
                 "return a tuple of positional arguments, or a dict by parameter name",
             )
-        return tuple(given), {}
+        return tuple(returned), {}
 
     return make
 

@@ -122,7 +122,7 @@ def _narrowed(eager: Eager, axes: dict[str, int], size: int) -> tuple[tuple[Any,
 def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, Any], stretch: Stretch) -> int:
     """How many nodes the line has when this input is traced; 0 where it cannot be traced."""
     try:
-        traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.given(tuple(args), kwargs), probe.root)
+        traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.called_with(tuple(args), kwargs), probe.root)
     except Exception:  # noqa: BLE001 - what cannot be traced is not measured, and nothing is said of it
         return 0
     place = stretch.frames[0]

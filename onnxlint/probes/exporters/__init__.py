@@ -39,7 +39,7 @@ class Example:
         """The inputs in the order of `parameters`."""
         return (*self.args, *self.kwargs.values())
 
-    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
+    def called_with(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
         """The same call with other values."""
         return replace(self, args=args, kwargs=kwargs)
 
@@ -154,12 +154,12 @@ class Export:
 
 def leaves(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves of the arguments by name: `x`, `batch.user`, `states.0`. None and containers are no leaves."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in named(parameters, args, kwargs):
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             if leaf is not None:
-                found[".".join([name, *(_step(key) for key in path)])] = leaf
-    return found
+                result[".".join([name, *(_step(key) for key in path)])] = leaf
+    return result
 
 
 def named(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:

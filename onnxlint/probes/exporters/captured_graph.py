@@ -46,12 +46,14 @@ class _Fx:
                 if spec is not None and spec.kind in _PARAMETERS:
                     self.values[node.name] = (Input("parameter", f"self.{spec.target}"),)
                 elif spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
-                    self.values[node.name] = (Input("constant", _held(program.constants.get(spec.target))),)
+                    self.values[node.name] = (Input("constant", _constant(program.constants.get(spec.target))),)
                 else:
                     self.values[node.name] = (Input("value", output=inputs),)
                     inputs += 1
             elif node.op == "get_attr":
-                self.values[node.name] = (Input("constant", _held(getattr(program.graph_module, node.target, None))),)
+                self.values[node.name] = (
+                    Input("constant", _constant(getattr(program.graph_module, node.target, None))),
+                )
             elif node.op == "output":
                 self.nodes.append(Node("return", (), self._inputs(node.args[0]), ()))
             elif node not in needless:
@@ -88,11 +90,11 @@ class _Fx:
 
 def _needless(graph: torch.fx.Graph) -> set[torch.fx.Node]:
     """The checks, and what is computed for them alone."""
-    found: set[torch.fx.Node] = set()
+    needless: set[torch.fx.Node] = set()
     for node in reversed(graph.nodes):
-        if _operator(node.target) in _CHECKS or (node.users and all(user in found for user in node.users)):
-            found.add(node)
-    return found
+        if _operator(node.target) in _CHECKS or (node.users and all(user in needless for user in node.users)):
+            needless.add(node)
+    return needless
 
 
 def _operator(target: Any) -> str:
@@ -102,7 +104,7 @@ def _operator(target: Any) -> str:
     return str(getattr(target, "__name__", target))
 
 
-def _held(value: Any) -> str:
+def _constant(value: Any) -> str:
     """A tensor that the graph holds; of the graph of an arm, or of a loop's body, a digest."""
     if isinstance(value, torch.fx.GraphModule):
         return f"graph sha1 {hashlib.sha1(str(value.graph).encode()).hexdigest()[:12]}"

@@ -94,7 +94,7 @@ def call_form(example: Example) -> Example:
     """The call as torch.onnx.export takes it: a dict at the end of `args` would be taken for keywords."""
     args = example.args
     if not example.kwargs and args and isinstance(args[-1], dict):
-        return example.given(args[:-1], {example.parameters[len(args) - 1]: args[-1]})
+        return example.called_with(args[:-1], {example.parameters[len(args) - 1]: args[-1]})
     return example
 
 
@@ -103,10 +103,10 @@ def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] |
     dynamic = example.dynamic
     if not dynamic:
         return None
-    given = dict(example.named())
-    trees = {name: _tree(name, value, dynamic) for name, value in given.items()}
+    arguments = dict(example.named())
+    trees = {name: _tree(name, value, dynamic) for name, value in arguments.items()}
     spelt = signature(model)
-    bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else given
+    bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else arguments
     kinds = {name: spelt.parameters[name].kind if spelt else None for name in bound}
     shapes: dict[str, Any] = {}
     for name, value in bound.items():
@@ -154,10 +154,12 @@ def _inputs(program: Any, example: Example, asked: bool) -> dict[str, str]:
         names += [next(labels) if leaf is not None else "" for leaf in flat]
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
     inputs = [(a.name, name) for a, name in zip(specs, names, strict=False) if not isinstance(a, ConstantArgument)]
-    given = [name for name, _ in inputs]  # one that is an output too has another name in the file: nobody can know it
+    graph_names = [
+        name for name, _ in inputs
+    ]  # one that is an output too has another name in the file: nobody can know it
     if asked and len(program.model.graph.inputs) == len(inputs):
-        given = [value.name for value in program.model.graph.inputs]
-    return {label: name for label, (_, name) in zip(given, inputs, strict=True) if name}
+        graph_names = [value.name for value in program.model.graph.inputs]
+    return {label: name for label, (_, name) in zip(graph_names, inputs, strict=True) if name}
 
 
 @contextlib.contextmanager
@@ -258,9 +260,9 @@ class Log:
     def refusals(self, error: Exception, opset: int) -> list[Refusal]:
         """Every reason for the failure that can be told: both captures', or all operators without a translation."""
         if self.decomposed is not None:
-            found = [*self.untranslatable(opset), *self.untranslated()]
-            if found:
-                return found
+            operators = [*self.untranslatable(opset), *self.untranslated()]
+            if operators:
+                return operators
         reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
             Refusal(first_line(_root(error)), self._frames(error))
         ]
@@ -308,29 +310,29 @@ class Log:
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""
-        found: dict[tuple[str, Frames], Refusal] = {}
+        refusals: dict[tuple[str, Frames], Refusal] = {}
         for node, error in self.lowerings.failed:
             frames = python_frames(node.meta.get("stack_trace"), self.root)
             if frames and not isinstance(error, DispatchError):
-                told = f"`{node.target}` cannot be translated to ONNX: {first_line(_root(error))}"
-                found.setdefault((str(node.target), frames[:1]), Refusal(told, frames))
-        return list(found.values())
+                message = f"`{node.target}` cannot be translated to ONNX: {first_line(_root(error))}"
+                refusals.setdefault((str(node.target), frames[:1]), Refusal(message, frames))
+        return list(refusals.values())
 
     def untranslatable(self, opset: int) -> list[Refusal]:
         """Every operator of the decomposed graph that has no translation, at its line."""
         registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
-        found: dict[tuple[str, Frames], Refusal] = {}
+        refusals: dict[tuple[str, Frames], Refusal] = {}
         for node in self.decomposed.graph.nodes:
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
             function, reason = _dispatching.dispatch(node, registry)
             if function is None:
                 frames = python_frames(node.meta.get("stack_trace"), self.root)
-                found.setdefault(
+                refusals.setdefault(
                     (str(node.target), frames[:1]),
                     Refusal(f"`{node.target}` has no translation to ONNX: {reason}", frames),
                 )
-        return list(found.values())
+        return list(refusals.values())
 
 
 @contextlib.contextmanager

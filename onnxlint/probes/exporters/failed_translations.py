@@ -21,7 +21,7 @@ from onnxlint.probes.exporters.graph import STACK_KEY
 def worked_on(error: BaseException, root: str) -> Frames:
     """Where the node was made that a function of the exporter held when it raised, the innermost such function's."""
     trace = error.__traceback__
-    held: list[Frames] = []
+    places: list[Frames] = []
     while trace is not None:
         for value in trace.tb_frame.f_locals.values():
             made = None
@@ -29,9 +29,9 @@ def worked_on(error: BaseException, root: str) -> Frames:
                 made = value.meta.get("stack_trace")
             elif isinstance(value, onnx_ir.Node):
                 made = value.metadata_props.get(STACK_KEY)
-            held.append(python_frames(made, root))
+            places.append(python_frames(made, root))
         trace = trace.tb_next
-    return next((frames for frames in reversed(held) if frames), ())
+    return next((frames for frames in reversed(places) if frames), ())
 
 
 class Lowerings:

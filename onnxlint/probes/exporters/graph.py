@@ -80,12 +80,12 @@ class Pair:
 
 def aligned(a: Sequence[Node], b: Sequence[Node]) -> list[Pair]:
     """Both graphs from the front to the back, with what is the same side by side."""
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     same: dict[int, int] = {}
     for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
         if tag == "equal":
             same.update(zip(range(i1, i2), range(j1, j2), strict=True))
-        found += (Pair(i, j, tag != "equal") for i, j in zip_longest(range(i1, i2), range(j1, j2)))
+        pairs += (Pair(i, j, tag != "equal") for i, j in zip_longest(range(i1, i2), range(j1, j2)))
     return [
         replace(pair, differs=True)
         if pair.left is not None
@@ -93,22 +93,22 @@ def aligned(a: Sequence[Node], b: Sequence[Node]) -> list[Pair]:
         and pair.right is not None
         and any(_node_differences(a[pair.left], b[pair.right], same))
         else pair
-        for pair in found
+        for pair in pairs
     ]
 
 
 def diff(a: Sequence[Node], b: Sequence[Node]) -> tuple[Difference, ...]:
     """Where two canonical graphs differ; empty if they are the same up to the names of values."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     same: dict[int, int] = {}
     for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
         if tag == "equal":
             same.update(zip(range(i1, i2), range(j1, j2), strict=True))
         else:
-            found.append(_topology(a, b, (i1, i2), (j1, j2)))
+            differences.append(_topology(a, b, (i1, i2), (j1, j2)))
     for i, j in same.items():
-        found.extend(_node_differences(a[i], b[j], same))
-    return tuple(found)
+        differences.extend(_node_differences(a[i], b[j], same))
+    return tuple(differences)
 
 
 def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, int]]:
@@ -216,14 +216,14 @@ def computed_bounds(graph: Any, root: str | None = None) -> Counter[tuple[str, i
 
     The tracer records such a bound and asks for its index as well, with the warning of a conversion.
     """
-    found: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     for node in graph.nodes():
         bounds = list(node.inputs())[2:4] if node.kind() == "aten::slice" else []
         computed = sum(value.node().kind() not in ("prim::Constant", "prim::Param") for value in bounds)
         frames = jit_frames(node, root) if computed else ()
         if frames:
-            found[frames[0].path, frames[0].line] += computed
-    return found
+            counts[frames[0].path, frames[0].line] += computed
+    return counts
 
 
 class _Jit:
@@ -288,16 +288,16 @@ def _jit_constant(node: Any) -> str:
 
 
 def _jit_attributes(node: Any) -> tuple[tuple[str, str], ...]:
-    found = []
+    attributes = []
     for name in sorted(node.attributeNames()):
         kind = node.kindOf(name)
         if kind == "t":
-            found.append((name, tensor_text(node.t(name))))
+            attributes.append((name, tensor_text(node.t(name))))
         elif kind in ("i", "f", "s", "is", "fs", "ss"):
-            found.append((name, str(getattr(node, kind)(name))))
+            attributes.append((name, str(getattr(node, kind)(name))))
         else:
-            found.append((name, kind))
-    return tuple(found)
+            attributes.append((name, kind))
+    return tuple(attributes)
 
 
 # ONNX ----------------------------------------------------------------------------------------------------------------
@@ -375,6 +375,6 @@ def inherited(nodes: list[Node]) -> tuple[Node, ...]:
             if source.kind == "value" and source.producer >= 0 and not nodes[source.producer].frames:
                 frames[source.producer] = frames[index] or frames[source.producer]
     return tuple(
-        node if node.frames or not found else Node(node.operator, node.attributes, node.inputs, found)
-        for node, found in zip(nodes, frames, strict=True)
+        node if node.frames or not place else Node(node.operator, node.attributes, node.inputs, place)
+        for node, place in zip(nodes, frames, strict=True)
     )

@@ -55,12 +55,12 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
     shapes = dynamic_shapes(model, example)
     names = list(example.leaves())
     registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
-    found = Beyond()
+    beyond = Beyond()
     until = time.process_time() + seconds
     step = 0.0  # what a capture takes, and to decompose it no less
     for tried in (shapes, None) if shapes else (None,):  # what pins a size ends the capture: then without any dynamic
         if time.process_time() + step > until:
-            found.cut = True
+            beyond.cut = True
             break
         log, carrier = Log(root, names), _Carrier(root)
         with quiet(), log.listening(), carrier.carrying(), _ending(until):
@@ -73,17 +73,17 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
             if program is not None and not translated and not late:
                 with contextlib.suppress(Exception):  # what cannot be decomposed is the exporter's to name
                     _core._prepare_exported_program_for_export(program, registry=registry)
-        found.refusals += carrier.refusals
+        beyond.refusals += carrier.refusals
         if not carrier.arrays:  # they have the example's sizes, which then fix all that they meet
-            found.refusals += [r for r in log.specialized() if r.frames and r.frames[0] not in carrier.survived]
+            beyond.refusals += [r for r in log.specialized() if r.frames and r.frames[0] not in carrier.survived]
         if log.decomposed is not None:
-            found.refusals += log.untranslatable(opset)
-        found.guards = found.guards or log.guards
-        found.complete = program is not None and not late
-        found.cut = late or (program is None and time.process_time() > until)
+            beyond.refusals += log.untranslatable(opset)
+        beyond.guards = beyond.guards or log.guards
+        beyond.complete = program is not None and not late
+        beyond.cut = late or (program is None and time.process_time() > until)
         if program is not None:
             break
-    return found
+    return beyond
 
 
 @contextlib.contextmanager
@@ -136,8 +136,8 @@ class _Carrier:
 
     def _needed(self) -> Callable[..., None]:
         def needed(env: Any, expression: Any, _: Any) -> None:
-            told = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
-            self.refusals.append(Refusal(told, user_frames(root=self.root)))
+            message = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
+            self.refusals.append(Refusal(message, user_frames(root=self.root)))
 
         return needed
 
@@ -147,8 +147,8 @@ class _Carrier:
             if real is tensor or real is None:
                 return original(tensor, *args, **kwargs)
             self.arrays = True
-            told = f"a tensor {what} here, and dynamo does not know its elements"
-            self.refusals.append(Refusal(told, user_frames(root=self.root)))
+            message = f"a tensor {what} here, and dynamo does not know its elements"
+            self.refusals.append(Refusal(message, user_frames(root=self.root)))
             with torch._C._DisableTorchDispatch():
                 return original(real.detach(), *args, **kwargs)
 
@@ -173,11 +173,11 @@ def _plain(env: Any, expression: Any) -> str:
     names = {symbol: "data" if symbol in read else "size" for symbol in symbols}
     if len(set(names.values())) < len(names):
         names = {symbol: f"{name}{k}" for k, (symbol, name) in enumerate(names.items())}
-    told = expression.xreplace({symbol: sympy.Symbol(name) for symbol, name in names.items()})
-    sign = {"Equality": "==", "Unequality": "!="}.get(type(told).__name__)
+    condition = expression.xreplace({symbol: sympy.Symbol(name) for symbol, name in names.items()})
+    sign = {"Equality": "==", "Unequality": "!="}.get(type(condition).__name__)
     if not sign:
-        return "a number that a tensor holds" if told.is_Symbol else f"whether `{told}`"
-    one, other = told.args
+        return "a number that a tensor holds" if condition.is_Symbol else f"whether `{condition}`"
+    one, other = condition.args
     bounds = env.var_to_range.get(read[0]) if len(read) == 1 else None
     if bounds is not None and (bounds.lower, bounds.upper, other) == (0, 1, 1):
         return "whether a tensor is true"

@@ -51,9 +51,9 @@ _METHODS = {
 def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, root: str) -> Export:
     """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
     result = Export("torchscript")
-    found, axes = inputs_and_axes(model, example)
-    given = example.leaves()
-    result.constants = {name: leaf for name, leaf in found.items() if name not in given}
+    inputs, axes = inputs_and_axes(model, example)
+    passed = example.leaves()
+    result.constants = {name: leaf for name, leaf in inputs.items() if name not in passed}
     path = folder / "torchscript.onnx"
 
     def run() -> None:
@@ -64,7 +64,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             dynamo=False,
             verbose=True,
             opset_version=opset,
-            input_names=list(found),
+            input_names=list(inputs),
             dynamic_axes=axes,
             **example.options,
         )
@@ -95,22 +95,22 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
-    result.inputs = {name: name for name in found}
+    result.inputs = {name: name for name in inputs}
     return result
 
 
 def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, list[Conversion]]:
     """The traced graph (inlined) and what was frozen in it. Raises whatever the trace raises."""
-    found: list[Conversion] = []
+    frozen: list[Conversion] = []
     formatted, _ = arguments(model, example)
-    with warnings.catch_warnings(), conversions(found, root), torch.no_grad():
+    with warnings.catch_warnings(), conversions(frozen, root), torch.no_grad():
         warnings.simplefilter("ignore")
-        around = Given(model, formatted)
+        around = TensorsOnly(model, formatted)
         traced = torch.jit.trace(around, around.tensors(formatted), check_trace=False, strict=False)
-    return traced.inlined_graph, found
+    return traced.inlined_graph, frozen
 
 
-class Given(torch.nn.Module):  # type: ignore[misc]
+class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
     """A model whose tracer takes what the exporter takes.
 
     None and a text are given already, most often by a default; a Python number becomes a tensor of no dimensions.
@@ -119,19 +119,19 @@ class Given(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, model: torch.nn.Module, arguments: Sequence[Any]) -> None:
         super().__init__()
         self.model = model
-        self._held = {place: value for place, value in enumerate(arguments) if value is None or isinstance(value, str)}
+        self._fixed = {place: value for place, value in enumerate(arguments) if value is None or isinstance(value, str)}
         self.train(model.training)
 
     def tensors(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Of all arguments those that are left, each number as the exporter hands it to the model."""
-        left = tuple(value for place, value in enumerate(arguments) if place not in self._held)
+        left = tuple(value for place, value in enumerate(arguments) if place not in self._fixed)
         return tuple(tree_map_only((bool, int, float), _as_tensor, left))
 
     def forward(self, *tensors: Any) -> Any:
         """Call the model with both."""
         rest = iter(tensors)
-        every = range(len(tensors) + len(self._held))
-        return self.model(*(self._held[k] if k in self._held else next(rest) for k in every))
+        every = range(len(tensors) + len(self._fixed))
+        return self.model(*(self._fixed[k] if k in self._fixed else next(rest) for k in every))
 
 
 def _as_tensor(number: float) -> torch.Tensor:
@@ -148,8 +148,8 @@ def packed(example: Example) -> tuple[Any, ...]:
 def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...], list[str]]:
     """The positional arguments that the exporter traces, defaults of `forward` included, and their names."""
     args, kwargs = example.args, example.kwargs
-    given = example.named()[: len(args)]
-    names, formatted = [name for name, _ in given], [value for _, value in given]
+    positional = example.named()[: len(args)]
+    names, formatted = [name for name, _ in positional], [value for _, value in positional]
     spelt = signature(model)
     for name, parameter in list(spelt.parameters.items())[len(args) :] if spelt else ():
         if name in kwargs:
@@ -164,13 +164,13 @@ def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...]
 def inputs_and_axes(model: torch.nn.Module, example: Example) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
     """The graph's inputs by name, in order, and `dynamic_axes` for those that have any."""
     formatted, names = arguments(model, example)
-    found = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
+    inputs = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
     axes = {
         name: dict(axes_of(name, example.dynamic))
-        for name, leaf in found.items()
+        for name, leaf in inputs.items()
         if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
     }
-    return found, axes
+    return inputs, axes
 
 
 def is_input(leaf: Any) -> bool:
@@ -191,12 +191,12 @@ def located_nodes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _tracer_warnings(found: list[Note], root: str) -> Iterator[None]:
+def _tracer_warnings(notes: list[Note], root: str) -> Iterator[None]:
     """Collect every tracer warning: the default filters would drop repeats and those raised inside torch."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, TracerWarning):
-            found.append(Note(" ".join(str(message).split()), user_frames(root=root)))
+            notes.append(Note(" ".join(str(message).split()), user_frames(root=root)))
 
     with warnings.catch_warnings():
         warnings.resetwarnings()
@@ -207,7 +207,7 @@ def _tracer_warnings(found: list[Note], root: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def conversions(found: list[Conversion], root: str) -> Iterator[None]:
+def conversions(records: list[Conversion], root: str) -> Iterator[None]:
     """Record every tensor → Python conversion that happens under the tracer, sizes included, with its value."""
     depth = 0
 
@@ -222,7 +222,7 @@ def conversions(found: list[Conversion], root: str) -> Iterator[None]:
                 with contextlib.suppress(RuntimeError):  # a lost frame or a value that cannot be read: not recorded
                     frames = user_frames(root=root)
                     if frames:
-                        found.append(Conversion(kind, _value(self, value), frames))
+                        records.append(Conversion(kind, _value(self, value), frames))
                 return value
             finally:
                 depth -= 1
@@ -274,13 +274,13 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
         except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
             return []
     refused = {name for name in names if not registry.is_registered_op(_plain(name), opset)}
-    found: dict[tuple[str, Any], Refusal] = {}
+    refusals: dict[tuple[str, Any], Refusal] = {}
     for node in nodes(graph):
         if node.kind() in refused:
             frames = torchscript_frames(node.sourceRange(), root)
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
-            found.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
-    return list(found.values())
+            refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
+    return list(refusals.values())
 
 
 def _plain(name: str) -> str:

@@ -59,7 +59,7 @@ class _Limited(TorchDispatchMode):  # type: ignore[misc]
 
 @dataclass(slots=True)
 class Trial:
-    """What came of a try. `layer` is the innermost one that was entered and not left, `given` the shape it got.
+    """What came of a try. `layer` is the innermost one that was entered and not left, `shape` the shape it got.
 
     `direct` is the parameter whose tensor the layer was given unchanged. `tables` has the rows of the embedding that a
     parameter's tensor was given to.
@@ -68,7 +68,7 @@ class Trial:
     error: BaseException | None = None
     output: Any = None
     layer: nn.Module | None = None
-    given: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
     direct: str | None = None
     seconds: float = 0.0
     tables: dict[str, int] = field(default_factory=dict)
@@ -195,4 +195,4 @@ def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
         stack.callback(register_module_forward_hook(leave).remove)
         yield
     if trial.error is not None and entered:
-        trial.layer, trial.given, trial.direct = entered[-1]
+        trial.layer, trial.shape, trial.direct = entered[-1]

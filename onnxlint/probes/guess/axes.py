@@ -82,13 +82,13 @@ def _moves(
     bench: Bench, guess: Mapping[str, Guess], axes: Sequence[Axis], sizes: Sequence[int], need: int = ENOUGH
 ) -> tuple[int, ...]:
     """The sizes that forward takes on all these axes at once; none unless it takes as many as needed."""
-    taken: list[int] = []
+    accepted: list[int] = []
     for number, size in enumerate(sizes):
-        if bench.spent or len(taken) >= need + 1 or len(taken) + len(sizes) - number < need:
+        if bench.spent or len(accepted) >= need + 1 or len(accepted) + len(sizes) - number < need:
             break
         if bench.run(resized(guess, dict.fromkeys(axes, size))).error is None:
-            taken.append(size)
-    return tuple(taken) if len(taken) >= need else ()
+            accepted.append(size)
+    return tuple(accepted) if len(accepted) >= need else ()
 
 
 def resized(guess: Mapping[str, Guess], sizes: Mapping[Axis, int]) -> dict[str, Guess]:
@@ -136,8 +136,8 @@ def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapp
     for axes, sizes in free:
         parameter, axis = axes[0]
         slot = slots[parameter]
-        held = word(parameter)
-        name = say.axis_name(held, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
+        label = word(parameter)
+        name = say.axis_name(label, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
         if len(axes) > 1 and len({p for p, _ in axes}) == 1 and (name in ("height", "width") or len(slot.shape) == 2):
             name = "side"
         if name in names:
@@ -154,9 +154,9 @@ def _feature(parameter: str, slot: Slot, moving: set[Axis]) -> int | None:
     rank = len(slot.shape)
     if rank < 2 or slot.dtype != "float32" or say.MASK.search(parameter) or (rank == 2 and say.AUDIO.search(parameter)):
         return None
-    held = [a for a in range(1, rank) if (parameter, a) not in moving]
-    if len(held) == 1:
-        return held[0]
+    fixed = [a for a in range(1, rank) if (parameter, a) not in moving]
+    if len(fixed) == 1:
+        return fixed[0]
     return (2 if rank == 5 and (parameter, 1) not in moving and slot.shape[2] <= 4 else 1) if rank >= 4 else rank - 1
 
 
@@ -186,9 +186,9 @@ def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot
     sizes: dict[str, int] = {}
     chosen: dict[Axis, int] = {}
     for group in groups:
-        own = slots[group.axes[0][0]].shape[group.axes[0][1]]
-        free = [s for s in (own, *group.sizes) if s > 1 and s not in sizes.values()]
-        sizes[group.name] = free[0] if free else own
+        original = slots[group.axes[0][0]].shape[group.axes[0][1]]
+        free = [s for s in (original, *group.sizes) if s > 1 and s not in sizes.values()]
+        sizes[group.name] = free[0] if free else original
         chosen |= dict.fromkeys(group.axes, sizes[group.name])
     if bench.run(resized(guess, chosen)).error is not None:
         sizes = {g.name: slots[g.axes[0][0]].shape[g.axes[0][1]] for g in groups}

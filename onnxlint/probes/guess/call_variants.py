@@ -51,34 +51,34 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
     if first.error is not None:
         return ()
     outputs = values(first.output)
-    given = {root(label) for label in base}
+    passed = {root(label) for label in base}
     optional = [p for p in takes if p.default is None and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    found: list[Way] = []
+    ways: list[Way] = []
     facts = read_facts(model)
     for p in sorted(optional, key=lambda p: not say.MASK.search(p.name.lower())):  # what is padded is what is run
-        if len(found) == MOST or bench.spent:
+        if len(ways) == MOST or bench.spent:
             break
-        if p.name in given:
+        if p.name in passed:
             rest = {label: guess for label, guess in base.items() if root(label) != p.name}
             fed = any(isinstance(guess, Slot) for guess in rest.values())
             if fed and _changed(bench.run(rest), outputs):
-                found.append(_way(f"without {p.name}", probe, rest, sizes, bench))
+                ways.append(_way(f"without {p.name}", probe, rest, sizes, bench))
         elif _may_be_tensor(p):
-            more, trial = _given(p, bench, base, facts)
+            more, trial = _with_parameter(p, bench, base, facts)
             ours = probe.source == SYNTHESISED
             if trial is not None and _changed(trial, outputs) and (ours or _moves(bench, more, probe, sizes)):
-                found.append(_way(f"with {p.name}", probe, more, sizes, bench))
-    return tuple(found)
+                ways.append(_way(f"with {p.name}", probe, more, sizes, bench))
+    return tuple(ways)
 
 
 def _may_be_tensor(p: inspect.Parameter) -> bool:
     """Whether a parameter may hold tensors and is no answer to compare with: a loss is exported by nobody."""
     note = p.annotation
-    told = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
-    return told and not say.ANSWER.search(p.name.lower())
+    typed = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
+    return typed and not say.ANSWER.search(p.name.lower())
 
 
-def _given(
+def _with_parameter(
     p: inspect.Parameter, bench: Bench, base: dict[str, Guess], facts: Facts
 ) -> tuple[dict[str, Guess], Trial | None]:
     """The first that forward takes with this parameter given, and its run; None where it takes nothing."""
@@ -156,7 +156,7 @@ def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[st
 
 def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
     """The tensors as specs: as they were for what was given before; a new one moves with the dims of its sizes."""
-    known: Any = probe.inputs
+    declared: Any = probe.inputs
     names = {size: name for name, size in sizes.items()}
     return {
         label: TensorSpec(
@@ -164,10 +164,10 @@ def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -
             tuple(
                 DimSpec(dim.name, sizes[dim.name]) if dim.name else dim
                 for dim in (
-                    known[label].dims if label in known else (DimSpec(names.get(size), size) for size in g.shape)
+                    declared[label].dims if label in declared else (DimSpec(names.get(size), size) for size in g.shape)
                 )
             ),
-            known[label].values if label in known else (),
+            declared[label].values if label in declared else (),
         )
         for label, g in guess.items()
         if isinstance(g, Slot)

@@ -190,7 +190,7 @@ def _accepted(cls: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> list[dict[str, Any]]:
     """Other arguments for what a constructor raised."""
     text = text_of(error)
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     named = [n for n in arguments if re.search(rf"\b{re.escape(n)}\b", text)] or at_fault(error, list(arguments))
     if re.search(
         r"not (iterable|subscriptable)|has no len|cannot unpack|must be (a )?(tuple|list|sequence)|list|tuple", text
@@ -198,14 +198,14 @@ def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> l
         for name in named or list(arguments):
             value = arguments[name]
             if type(value) is int:
-                found += [{**arguments, name: [value, value]}, {**arguments, name: [value] * 3}]
+                result += [{**arguments, name: [value, value]}, {**arguments, name: [value] * 3}]
     if re.search(r"divisible|multiple", text) or isinstance(error, AssertionError):
         for name in named:
             if type(arguments[name]) is int:
-                found += [{**arguments, name: other} for other in (arguments[name] * 2, 4, 8, 16, 64, 1)]
-    given = [p.name for p in inspect.signature(cls).parameters.values() if p.default is None] + _QUOTED.findall(text)
+                result += [{**arguments, name: other} for other in (arguments[name] * 2, 4, 8, 16, 64, 1)]
+    names = [p.name for p in inspect.signature(cls).parameters.values() if p.default is None] + _QUOTED.findall(text)
     more = {
-        n: say.ARGUMENTS[n] for n in given if re.search(rf"\b{n}\b", text) and n not in arguments and n in say.ARGUMENTS
+        n: say.ARGUMENTS[n] for n in names if re.search(rf"\b{n}\b", text) and n not in arguments and n in say.ARGUMENTS
     }
     missing = _MISSING.search(text)  # by a base, say, that gets them by `**kwargs`
     if missing:
@@ -213,8 +213,8 @@ def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> l
         more = {p.name: _argument(p, cls, _NESTED) for p in named_so if p.name not in arguments}
         more = {} if None in more.values() else more
     if more:
-        found.append({**arguments, **more})
+        result.append({**arguments, **more})
     for name in named:
         if arguments[name] is False:
-            found.append({**arguments, name: True})
-    return found
+            result.append({**arguments, name: True})
+    return result

@@ -15,7 +15,7 @@ from onnxlint.probes.guess.attempts import Trial
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, of_layer
 
 # Groups 1 and 2: the size that is wanted, and the size that was given.
-_WANTED = tuple(
+_WANTED_FIRST = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         r"to have (\d+) channels, but got (\d+)",
@@ -30,7 +30,7 @@ _WANTED = tuple(
     )
 )
 # Groups: the size that was given, and the size that is wanted.
-_GIVEN = tuple(
+_ACTUAL_FIRST = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
@@ -86,20 +86,25 @@ def repairs(
     """Better guesses for what a try raised, likeliest first. `optional` makes parameters that were not given."""
     assert trial.error is not None
     text = f"{trial.error}"
-    found = [*_named(guess, trial.error, text, optional), *_at_layer(guess, trial, facts)]
-    found += [*_types(guess, trial, text), *_sizes(guess, text), *_ranks(guess, text, facts), *_multiples(guess, text)]
+    guesses = [*_named(guess, trial.error, text, optional), *_at_layer(guess, trial, facts)]
+    guesses += [
+        *_types(guess, trial, text),
+        *_sizes(guess, text),
+        *_ranks(guess, text, facts),
+        *_multiples(guess, text),
+    ]
     if "out of range" in text or isinstance(trial.error, IndexError):
-        found += [
+        guesses += [
             _with(guess, n, Slot(s.dtype, (s.shape[0], max(s.shape[1] // 2, 1))))
             for n, s in _slots(guess)
             if len(s.shape) == 2
         ]
-    return [g for g in found if g != dict(guess) and all(_sane(s) for _, s in _slots(g))]
+    return [g for g in guesses if g != dict(guess) and all(_sane(s) for _, s in _slots(g))]
 
 
 def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
     """The names that stand on the lines which raised, innermost first."""
-    found: list[str] = []
+    matches: list[str] = []
     trace = error.__traceback__
     lines = []
     while trace is not None:
@@ -108,8 +113,8 @@ def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
             lines.append(linecache.getline(frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
     for line in reversed(lines[-3:]):
-        found += [n for n in names if re.search(rf"\b{re.escape(word(n))}\b", line) and n not in found]
-    return found
+        matches += [n for n in names if re.search(rf"\b{re.escape(word(n))}\b", line) and n not in matches]
+    return matches
 
 
 def _sane(slot: Slot) -> bool:
@@ -157,7 +162,7 @@ def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterato
         options.sort(key=lambda s: len(s.shape) != len(before.shape))
         yield from (_with(guess, trial.direct, _merged(before, slot)) for slot in options[:4])
         return
-    wanted = _expected(trial.layer, trial.given)
+    wanted = _expected(trial.layer, trial.shape)
     if wanted is not None:
         yield from _resized(guess, *wanted)
 
@@ -175,9 +180,9 @@ def _merged(before: Slot, slot: Slot) -> Slot:
     return Slot(slot.dtype, (before.shape[0], *slot.shape[1:]))
 
 
-def _expected(layer: nn.Module, given: tuple[int, ...]) -> tuple[int, int] | None:
+def _expected(layer: nn.Module, shape: tuple[int, ...]) -> tuple[int, int] | None:
     """The size that a layer was given on its feature axis, and the size that it takes."""
-    if not given:
+    if not shape:
         return None
     match layer:
         case nn.Conv1d() | nn.Conv2d() | nn.Conv3d() | nn.ConvTranspose1d() | nn.ConvTranspose2d():
@@ -194,35 +199,35 @@ def _expected(layer: nn.Module, given: tuple[int, ...]) -> tuple[int, int] | Non
             size, axis = layer.embed_dim, -1
         case _:
             return None
-    if not -len(given) <= axis < len(given) or given[axis] == size:
+    if not -len(shape) <= axis < len(shape) or shape[axis] == size:
         return None
-    return given[axis], size
+    return shape[axis], size
 
 
-def _resized(guess: Mapping[str, Guess], given: int, wanted: int) -> Iterator[dict[str, Guess]]:
+def _resized(guess: Mapping[str, Guess], actual: int, wanted: int) -> Iterator[dict[str, Guess]]:
     """Guesses in which the size that was given somewhere becomes the wanted one: itself, or a factor of it."""
-    if given < 1 or wanted < 1 or given == wanted:
+    if actual < 1 or wanted < 1 or actual == wanted:
         return
     for name, slot in _slots(guess):
         if len(slot.shape) >= 4:  # images stay square: a side is the size, or the area is in its ratio
             height, width = slot.shape[-2:]
-            ratio = (wanted / given) ** 0.5
+            ratio = (wanted / actual) ** 0.5
             sides = (max(round(height * ratio), 1), max(round(width * ratio), 1))
-            if height == width == given:
+            if height == width == actual:
                 yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], wanted, wanted)))
-            if sides[0] ** 2 * given == height**2 * wanted:
+            if sides[0] ** 2 * actual == height**2 * wanted:
                 yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], *sides)))
     for name, slot in _slots(guess):
         for axis in reversed(range(len(slot.shape))):
-            if slot.shape[axis] == given:
+            if slot.shape[axis] == actual:
                 yield _with(guess, name, _put(slot, axis, wanted))
     for name, slot in _slots(guess):
         for axis in range(1, len(slot.shape)):
             size = slot.shape[axis]
-            if 1 < size < given and given % size == 0 and wanted % (given // size) == 0:
-                yield _with(guess, name, _put(slot, axis, wanted // (given // size)))
-        if len(slot.shape) == 3 and slot.shape[-1] * wanted % given == 0:
-            yield _with(guess, name, _put(slot, -1, slot.shape[-1] * wanted // given))
+            if 1 < size < actual and actual % size == 0 and wanted % (actual // size) == 0:
+                yield _with(guess, name, _put(slot, axis, wanted // (actual // size)))
+        if len(slot.shape) == 3 and slot.shape[-1] * wanted % actual == 0:
+            yield _with(guess, name, _put(slot, -1, slot.shape[-1] * wanted // actual))
 
 
 def _put(slot: Slot, axis: int, size: int) -> Slot:
@@ -234,13 +239,13 @@ def _put(slot: Slot, axis: int, size: int) -> Slot:
 def _sizes(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
     if "values to unpack" in text:
         return  # that counts axes, and says nothing of their sizes
-    pairs = [(int(m.group(2)), int(m.group(1))) for p in _WANTED if (m := p.search(text))]
-    pairs += [(int(m.group(1)), int(m.group(2))) for p in _GIVEN if (m := p.search(text))]
-    pairs += [(given, wanted) for given, wanted in _broadcasts(text)]
-    for given, wanted in dict.fromkeys(pairs):
-        yield from _resized(guess, given, wanted)
-    for given, wanted in dict.fromkeys(pairs[:1]):
-        yield from _resized(guess, wanted, given)
+    pairs = [(int(m.group(2)), int(m.group(1))) for p in _WANTED_FIRST if (m := p.search(text))]
+    pairs += [(int(m.group(1)), int(m.group(2))) for p in _ACTUAL_FIRST if (m := p.search(text))]
+    pairs += [(actual, wanted) for actual, wanted in _broadcasts(text)]
+    for actual, wanted in dict.fromkeys(pairs):
+        yield from _resized(guess, actual, wanted)
+    for actual, wanted in dict.fromkeys(pairs[:1]):
+        yield from _resized(guess, wanted, actual)
     if "Kernel size can't be greater than actual input size" in text or "Output size is too small" in text:
         for name, slot in _slots(guess):
             if len(slot.shape) >= 3:

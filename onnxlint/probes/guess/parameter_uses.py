@@ -37,8 +37,8 @@ def uses(model: nn.Module) -> dict[str, Use]:
     except (OSError, TypeError, SyntaxError, ValueError):
         return {}
     notes = containers.noted(model)
-    found = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
-    return {name: use for name, use in found.items() if use is not None}
+    result = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
+    return {name: use for name, use in result.items() if use is not None}
 
 
 def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use | None:
@@ -63,8 +63,8 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
         return Use(count=unpacked)
     if listed:
         inside = pieces.partition("[")[2]
-        told = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
-        return Use(count=max([told, *_indexed(name, tree)]) or USUAL)
+        count = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
+        return Use(count=max([count, *_indexed(name, tree)]) or USUAL)
     return None
 
 

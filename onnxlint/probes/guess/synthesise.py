@@ -16,7 +16,7 @@ from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
 from onnxlint.probes.guess.error_repair import describe
-from onnxlint.probes.guess.input_search import Found, find_inputs
+from onnxlint.probes.guess.input_search import SearchResult, find_inputs
 from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
 
 TRIES = 60
@@ -32,47 +32,47 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     target = load(probe.factory, probe)
     if inspect.isclass(target) and not arguments:
         arguments = _arguments(target, probe.factory)
-    known = replace(probe, arguments=arguments)
-    model = build_model(known)
-    known = replace(known, eval=model.training)
+    built = replace(probe, arguments=arguments)
+    model = build_model(built)
+    built = replace(built, eval=model.training)
     model.eval()
     stages.stage(stages.GUESS)
     bench = Bench(model, TRIES, min(probe.timeout * SHARE, 30.0), ranges=dict(probe.ranges))
-    found = _known(bench, probe) if probe.way else find_inputs(bench)
-    if found.guess is None:
-        start = Assumed(inputs=_hint(found), arguments=arguments, eval=known.eval)
-        raise ProbeFailure(_told(found), configuration(probe.factory, start))
+    search = _fixed_inputs(bench, probe) if probe.way else find_inputs(bench)
+    if search.guess is None:
+        start = Assumed(inputs=_hint(search), arguments=arguments, eval=built.eval)
+        raise ProbeFailure(_reason(search), configuration(probe.factory, start))
     tries = bench.done
     bench.tries = bench.done + AXES
     bench.seconds *= 2
-    shaped = find_axes(bench, found.guess)
-    guess = found.guess
+    shaped = find_axes(bench, search.guess)
+    guess = search.guess
     if not shaped.sizes and not probe.way:
         guess, shaped = _movable(bench, guess, shaped)
     assumed = Assumed(
         inputs={name: format_spec(spec) for name, spec in shaped.inputs.items()},
         sizes=shaped.sizes,
-        values={name: given.value for name, given in guess.items() if isinstance(given, Plain)},
+        values={name: item.value for name, item in guess.items() if isinstance(item, Plain)},
         arguments=arguments,
         tries=tries,
-        eval=known.eval,
+        eval=built.eval,
         ranges=bench.ranges,
     )
     assumed = replace(assumed, notes=notes(assumed, shaped, probe.way))
     assumed = replace(assumed, config=configuration(probe.factory, assumed))
-    taken = replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
-    return taken, assumed
+    complete = replace(built, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
+    return complete, assumed
 
 
 def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dict[str, Guess], Shaped]:
     """Another guess that forward takes, with a dim that moves: a square matrix says little. The same where none is."""
-    known = [guess]
-    while len(known) <= OTHERS and not bench.spent:
+    tried = [guess]
+    while len(tried) <= OTHERS and not bench.spent:
         bench.tries = bench.done + TRIES
-        other = find_inputs(bench, known).guess
+        other = find_inputs(bench, tried).guess
         if other is None:
             break
-        known.append(other)
+        tried.append(other)
         bench.tries = bench.done + AXES
         moved = find_axes(bench, other)
         if moved.sizes:
@@ -80,7 +80,7 @@ def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dic
     return guess, shaped
 
 
-def _known(bench: Bench, probe: Probe) -> Found:
+def _fixed_inputs(bench: Bench, probe: Probe) -> SearchResult:
     """The inputs of a further way to call a model, which the probe of the model itself has found."""
     assert isinstance(probe.inputs, Mapping)
     guess: dict[str, Guess] = {
@@ -88,7 +88,7 @@ def _known(bench: Bench, probe: Probe) -> Found:
     }
     guess |= {name: Plain(value) for name, value in probe.values.items()}
     trial = bench.run(guess)
-    return Found(guess if trial.error is None else None, (guess,), describe(trial.error))
+    return SearchResult(guess if trial.error is None else None, (guess,), describe(trial.error))
 
 
 def unfed(probe: Probe) -> Probe:
@@ -114,21 +114,21 @@ def _arguments(target: Any, factory: str) -> dict[str, Any]:
         raise ProbeFailure(failure.reason, configuration(factory, start)) from failure
 
 
-def _told(found: Found) -> str:
-    if not found.tried:
-        return found.reason
-    first = ", ".join(f"{name}: {_shown(guess)}" for name, guess in found.tried[0].items())
-    tries = f"{len(found.tried)} tries" if len(found.tried) > 1 else "1 try"
-    return f"no inputs were found in {tries}, the first with {first}: {found.reason}"
+def _reason(search: SearchResult) -> str:
+    if not search.tried:
+        return search.reason
+    first = ", ".join(f"{name}: {_shown(guess)}" for name, guess in search.tried[0].items())
+    tries = f"{len(search.tried)} tries" if len(search.tried) > 1 else "1 try"
+    return f"no inputs were found in {tries}, the first with {first}: {search.reason}"
 
 
 def _shown(guess: Guess) -> str:
     return f"{guess.dtype}[{', '.join(map(str, guess.shape))}]" if isinstance(guess, Slot) else repr(guess.value)
 
 
-def _hint(found: Found) -> dict[str, str]:
+def _hint(search: SearchResult) -> dict[str, str]:
     """Specs to start from: the first guess, with a dynamic batch."""
-    first = found.tried[0] if found.tried else {}
+    first = search.tried[0] if search.tried else {}
     return {
         name: f"{slot.dtype}[{', '.join(['batch', *map(str, slot.shape[1:])])}]"
         for name, slot in first.items()

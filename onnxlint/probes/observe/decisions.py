@@ -100,15 +100,15 @@ def decide(
     """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is turned
     round."""
     watch = _Watch(root, invert)
-    found = Decided(watch.decisions, watch.constants)
+    decided = Decided(watch.decisions, watch.constants)
     seed_everything()
     try:
         with torch.set_grad_enabled(gradients), watch:
             outputs = model(*args, **kwargs)
-        found.outputs = tuple(tensors(outputs))
+        decided.outputs = tuple(tensors(outputs))
     except Exception as error:  # noqa: BLE001 - user code raises anything, and it is the result
-        found.error = error
-    return found
+        decided.error = error
+    return decided
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
@@ -142,8 +142,8 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
             return result
         if not truth:
             number = self._numbers.get(id(tensor), tensor)
-            known = number.reshape(()) if number.requires_grad else None
-            self.decisions.append(Decision(frames, False, float(tensor.detach()), known))
+            margin = number.reshape(()) if number.requires_grad else None
+            self.decisions.append(Decision(frames, False, float(tensor.detach()), margin))
             return result
         margin = self._margin(tensor)
         self.decisions.append(Decision(frames, True, bool(result), None if margin is None else margin.reshape(())))
@@ -165,12 +165,12 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
 
     def _sides(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
         """The margins of two truth values; one that has none is worth 1 or -1, and never moves."""
-        found = []
+        margins = []
         for value in args[:2]:
             tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
-            known = self._margins.get(id(tensor))
-            found.append(tensor.double() * 2 - 1 if known is None else known)
-        return found
+            margin = self._margins.get(id(tensor))
+            margins.append(tensor.double() * 2 - 1 if margin is None else margin)
+        return margins
 
     def _follow(
         self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor

@@ -34,7 +34,7 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
         if kept.exists():
             evidence = tuple(_differences(probe, eager, torch.load(kept, weights_only=True)))
         else:
-            torch.save(_told(eager), kept)
+            torch.save(_outputs(eager), kept)
     except ProbeFailure as failure:
         status, reason = ModelStatus.NOT_PROBED, failure.reason
     report = ModelReport(probe.name, probe.path, probe.line, status, reason)
@@ -43,7 +43,7 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
     return result
 
 
-def _told(eager: Eager) -> dict[str, Any]:
+def _outputs(eager: Eager) -> dict[str, Any]:
     runs = [run for run in eager.accepted if run.observation.error is None]
     return {"random": eager.random, "runs": {run.label: (_inputs(run), list(run.outputs)) for run in runs}}
 
@@ -57,20 +57,20 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
     if before["random"]:
         return []
     runs = {run.label: run for run in (*eager.accepted, *eager.rejected)}
-    found = []
+    evidence = []
     for label, (inputs, outputs) in before["runs"].items():
         run = runs.get(label)
         if run is None or not _same(_inputs(run), inputs, exactly=True):
             continue  # other inputs: nothing can be said
         if run.observation.error is not None:
             error = run.observation.error
-            told = f"eager raises {type(error).__name__} where it did not"
+            detail = f"eager raises {type(error).__name__} where it did not"
         elif _same(run.outputs, outputs, exactly=False):
             continue
         else:
-            told = "eager gives another output"
-        found.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), told, label))
-    return found
+            detail = "eager gives another output"
+        evidence.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), detail, label))
+    return evidence
 
 
 def _same(one: Any, other: Any, *, exactly: bool) -> bool:

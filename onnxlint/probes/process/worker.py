@@ -153,7 +153,7 @@ def _beneath_chance(probe: Probe, costs: Costs, before: Sequence[Export], scratc
             return
         if eager.base.observation.error is not None or eager.base.observation.draws:
             return
-        eager.held, eager.costs = dropout_off.SOURCE, costs
+        eager.prelude, eager.costs = dropout_off.SOURCE, costs
         explore(probe, eager)
         if eager.random or eager.fixed:
             return

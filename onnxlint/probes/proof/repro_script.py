@@ -293,7 +293,7 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 
 
 def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
-    given = example.given(case.args, case.kwargs).named()
+    given = example.called_with(case.args, case.kwargs).named()
     found = []
     for index, (name, value) in enumerate(given):
         base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
