@@ -126,7 +126,7 @@ def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, A
     except Exception:  # noqa: BLE001 - what cannot be traced is not measured, and nothing is said of it
         return 0
     place = stretch.frames[0]
-    return sum((place.path, place.line) == _place(node, probe.root) for node in torchscript.nodes(traced))
+    return sum((place.path, place.line) == _place(node, probe.root) for node in graph.jit_nodes(traced))
 
 
 def _place(node: Any, root: str) -> tuple[str, int] | None:

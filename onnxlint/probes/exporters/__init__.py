@@ -15,9 +15,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.records import Location, text_of
 
 Frames = tuple[Location, ...]
-
-
-_SIGNS = {"Equality": "==", "Unequality": "!="}
+SIGNS = {"Equality": "==", "Unequality": "!="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,11 @@ class Example:
     def leaves(self) -> dict[str, Any]:
         """Every leaf of the arguments, see `leaves`."""
         return leaves(self.parameters, self.args, self.kwargs)
+
+    def leaf_names(self) -> list[str]:
+        """The name of every leaf of the arguments in their order; an empty one for None."""
+        names = iter(self.leaves())
+        return [next(names) if leaf is not None else "" for leaf in pytree.tree_leaves((self.args, dict(self.kwargs)))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,10 @@ class Guard:
     def text(self) -> str:
         """The condition in terms of the inputs: `x.shape[0] > 4`."""
         words = str(self.expression)
-        sides = list(getattr(self.expression, "args", ()))
-        if type(self.expression).__name__ in _SIGNS and len(sides) == 2:
-            words = f"{sides[0]} {_SIGNS[type(self.expression).__name__]} {sides[1]}"
+        sign = SIGNS.get(type(self.expression).__name__)
+        if sign is not None:
+            left, right = self.expression.args
+            words = f"{left} {sign} {right}"
         for symbol, (leaf, axis) in self.symbols.items():
             words = re.sub(rf"\b{symbol}\b", f"{leaf}.shape[{axis}]", words)
         return words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import operator
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch.export.graph_signature import InputKind
 
 from onnxlint.probes.common.userspace import python_frames
-from onnxlint.probes.exporters.graph import Input, Node, folded, inherited, tensor_text
+from onnxlint.probes.exporters.graph import Input, Node, Reader, folded, inherited, tensor_text
 
 # What is captured to be checked while PyTorch runs the graph; ONNX has none of it.
 _CHECKS = {
@@ -28,32 +29,26 @@ def canonical_fx(program: torch.export.ExportedProgram, root: str | None = None)
     return _Fx(root).read(program)
 
 
-class _Fx:
+class _Fx(Reader):
     """Reads one graph: folds constants, lists, parameters and the picking of outputs into their consumers."""
-
-    def __init__(self, root: str | None) -> None:
-        self.root = root
-        self.nodes: list[Node] = []
-        self.values: dict[str, tuple[Input, ...]] = {}
 
     def read(self, program: torch.export.ExportedProgram) -> tuple[Node, ...]:
         specs = {getattr(spec.arg, "name", ""): spec for spec in program.graph_signature.input_specs}
         needless = _needless(program.graph)
-        inputs = 0
+        inputs = itertools.count()
         for node in program.graph.nodes:
             if node.op == "placeholder":
                 spec = specs.get(node.name)
                 if spec is not None and spec.kind in _PARAMETERS:
-                    self.values[node.name] = (Input("parameter", f"self.{spec.target}"),)
+                    value = Input("parameter", f"self.{spec.target}")
                 elif spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
-                    self.values[node.name] = (Input("constant", _constant(program.constants.get(spec.target))),)
+                    value = Input("constant", _constant(program.constants.get(spec.target)))
                 else:
-                    self.values[node.name] = (Input("value", output=inputs),)
-                    inputs += 1
+                    value = Input("value", output=next(inputs))
+                self.values[node.name] = (value,)
             elif node.op == "get_attr":
-                self.values[node.name] = (
-                    Input("constant", _constant(getattr(program.graph_module, node.target, None))),
-                )
+                constant = _constant(getattr(program.graph_module, node.target, None))
+                self.values[node.name] = (Input("constant", constant),)
             elif node.op == "output":
                 self.nodes.append(Node("return", (), self._inputs(node.args[0]), ()))
             elif node not in needless:

@@ -66,16 +66,14 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             program.save(str(path))
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
-        result.guards = log.guards
+        result.guards, result.capture = log.guards, log.capture
         result.error = first_line(_root(error))
         result.refusals = log.refusals(error, opset)
-        result.capture = log.capture
         return result
     result.seconds = time.perf_counter() - began
+    result.guards, result.capture = log.guards, log.capture
     result.path = path
     result.program = program.exported_program
-    result.capture = log.capture
-    result.guards = log.guards
     result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     return result
 
@@ -122,8 +120,7 @@ def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] |
 
 def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> Any:
     flat, spec = pytree.tree_flatten(value)
-    names = list(leaves([name], [value], {}))
-    labels = iter(names)
+    labels = iter(leaves([name], [value], {}))
     shapes: list[Any] = []
     for leaf in flat:
         label = next(labels) if leaf is not None else ""
@@ -147,16 +144,14 @@ def _inputs(program: Any, example: Example, asked: bool) -> dict[str, str]:
 
     `asked`: the call has given names of its own to them.
     """
-    names = []
-    for name, value in example.named():
-        flat = pytree.tree_leaves(value)
-        labels = iter(leaves([name], [value], {}))
-        names += [next(labels) if leaf is not None else "" for leaf in flat]
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
-    inputs = [(a.name, name) for a, name in zip(specs, names, strict=False) if not isinstance(a, ConstantArgument)]
-    graph_names = [
-        name for name, _ in inputs
-    ]  # one that is an output too has another name in the file: nobody can know it
+    inputs = [
+        (a.name, name)
+        for a, name in zip(specs, example.leaf_names(), strict=False)
+        if not isinstance(a, ConstantArgument)
+    ]
+    # An input that is an output too has another name in the file, which nobody can know.
+    graph_names = [name for name, _ in inputs]
     if asked and len(program.model.graph.inputs) == len(inputs):
         graph_names = [value.name for value in program.model.graph.inputs]
     return {label: name for label, (_, name) in zip(graph_names, inputs, strict=True) if name}
@@ -289,16 +284,14 @@ class Log:
         while current is not None and current not in chain:
             chain.append(current)
             current = current.__cause__ or current.__context__
-        for link in reversed(chain):
-            frames = (
-                error_frames(link, self.root)
-                or python_frames(str(link), self.root)
-                or self._of_node(str(link))
-                or worked_on(link, self.root)
-            )
-            if frames:
-                return frames
-        return ()
+        places = (
+            error_frames(link, self.root)
+            or python_frames(str(link), self.root)
+            or self._of_node(str(link))
+            or worked_on(link, self.root)
+            for link in reversed(chain)
+        )
+        return next(filter(None, places), ())
 
     def _of_node(self, text: str) -> Frames:
         """Where the node was made of which the translation says that it failed there."""
@@ -328,10 +321,8 @@ class Log:
             function, reason = _dispatching.dispatch(node, registry)
             if function is None:
                 frames = python_frames(node.meta.get("stack_trace"), self.root)
-                refusals.setdefault(
-                    (str(node.target), frames[:1]),
-                    Refusal(f"`{node.target}` has no translation to ONNX: {reason}", frames),
-                )
+                message = f"`{node.target}` has no translation to ONNX: {reason}"
+                refusals.setdefault((str(node.target), frames[:1]), Refusal(message, frames))
         return list(refusals.values())
 
 

@@ -22,7 +22,7 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _registrat
 from onnxlint.base.records import Location
 from onnxlint.probes.common.cutoff import TooLong
 from onnxlint.probes.common.userspace import user_frames
-from onnxlint.probes.exporters import Example, Guard, Refusal
+from onnxlint.probes.exporters import SIGNS, Example, Guard, Refusal
 from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, quiet
 from onnxlint.probes.exporters.translation_table import translatable
 
@@ -51,9 +51,7 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
     are looked up in what was captured. Costs about one export. `model` may be changed by it.
     """
     example = call_form(example)
-    args, kwargs = example.args, dict(example.kwargs)
     shapes = dynamic_shapes(model, example)
-    names = list(example.leaves())
     registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
     beyond = Beyond()
     until = time.process_time() + seconds
@@ -62,10 +60,12 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
         if time.process_time() + step > until:
             beyond.cut = True
             break
-        log, carrier = Log(root, names), _Carrier(root)
+        log, carrier = Log(root, list(example.leaves())), _Carrier(root)
         with quiet(), log.listening(), carrier.carrying(), _ending(until):
             began = time.process_time()
-            captured = _capture_strategies.TorchExportNonStrictStrategy()(model, args, kwargs, tried)
+            captured = _capture_strategies.TorchExportNonStrictStrategy()(
+                model, example.args, dict(example.kwargs), tried
+            )
             program = captured.exported_program
             translated = program is not None and translatable(program, registry)
             step = time.process_time() - began
@@ -123,9 +123,13 @@ class _Carrier:
             self.survived.update(user_frames(root=self.root, limit=1)[:1])
             return int(whole(symbol))
 
+        def needed(env: Any, expression: Any, _: Any) -> None:
+            message = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
+            self.refusals.append(Refusal(message, user_frames(root=self.root)))
+
         with contextlib.ExitStack() as stack:
             stack.enter_context(torch._functorch.config.patch(settings))
-            stack.enter_context(mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", self._needed()))
+            stack.enter_context(mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", needed))
             stack.enter_context(mock.patch.object(torch.SymInt, "__int__", number))
             # Comparing fake with real results, which no export does, would decide sizes that only the data tells.
             stack.enter_context(mock.patch.object(fake_utils, "_check_fake_real_tensors", _no_comparison))
@@ -133,13 +137,6 @@ class _Carrier:
                 read = self._array(getattr(torch.Tensor, name), what)
                 stack.enter_context(mock.patch.object(torch.Tensor, name, read))
             yield
-
-    def _needed(self) -> Callable[..., None]:
-        def needed(env: Any, expression: Any, _: Any) -> None:
-            message = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
-            self.refusals.append(Refusal(message, user_frames(root=self.root)))
-
-        return needed
 
     def _array(self, original: Callable[..., Any], what: str) -> Callable[..., Any]:
         def read(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -174,7 +171,7 @@ def _plain(env: Any, expression: Any) -> str:
     if len(set(names.values())) < len(names):
         names = {symbol: f"{name}{k}" for k, (symbol, name) in enumerate(names.items())}
     condition = expression.xreplace({symbol: sympy.Symbol(name) for symbol, name in names.items()})
-    sign = {"Equality": "==", "Unequality": "!="}.get(type(condition).__name__)
+    sign = SIGNS.get(type(condition).__name__)
     if not sign:
         return "a number that a tensor holds" if condition.is_Symbol else f"whether `{condition}`"
     one, other = condition.args

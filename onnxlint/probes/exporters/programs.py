@@ -11,7 +11,6 @@ import torch
 import torch.fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 
 from onnxlint.probes.exporters import Example
 
@@ -49,29 +48,18 @@ def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[
 
     An axis that is computed from others is none of them, nor are those that it is computed from.
     """
-    names = _leaf_names(example)
     dynamic: dict[str, dict[int, str]] = {}
     tied: set[str] = set()
-    for leaf, value in zip(names, _values(program), strict=False):
+    for leaf, value in zip(example.leaf_names(), _values(program), strict=False):
         for axis, size in enumerate(value.shape if leaf and isinstance(value, torch.Tensor) else ()):
             if isinstance(size, torch.SymInt):
                 if size.node.expr.is_symbol:
                     dynamic.setdefault(leaf, {})[axis] = str(size.node.expr)
                 else:
                     tied |= {str(symbol) for symbol in size.node.expr.free_symbols}
-    limits = {
-        str(symbol): (_bound(bounds.lower), _bound(bounds.upper))
-        for symbol, bounds in program.range_constraints.items()
-    }
+    limits = {str(s): (_bound(bounds.lower), _bound(bounds.upper)) for s, bounds in program.range_constraints.items()}
     loose = {leaf: {axis: dim for axis, dim in axes.items() if dim not in tied} for leaf, axes in dynamic.items()}
     return {leaf: axes for leaf, axes in loose.items() if axes}, limits
-
-
-def _leaf_names(example: Example) -> list[str]:
-    """The name of every leaf of the arguments in their order; an empty one for None."""
-    named = iter(example.leaves())
-    flat = pytree.tree_leaves((example.args, dict(example.kwargs)))
-    return [next(named) if leaf is not None else "" for leaf in flat]
 
 
 def _values(program: ExportedProgram) -> Iterator[Any]:

@@ -40,16 +40,7 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
             if frames and (unsupported or not _fed_by_stub(inputs)):
                 message = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else _reason(error)
                 refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
-            context = jit_utils.GraphContext(
-                graph=graph,
-                block=block,
-                opset=opset,
-                original_node=node,
-                params_dict=internals._params_dict,
-                env=env,
-                values_in_env=values,
-                new_nodes=made,
-            )
+            context = jit_utils.GraphContext(graph, block, opset, node, internals._params_dict, env, values, made)
             return _stub(context, node, inputs)
 
     with (

@@ -31,6 +31,7 @@ from onnxlint.probes.exporters import (
     signature,
     unwritable_types,
 )
+from onnxlint.probes.exporters.graph import jit_nodes
 
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
 _METHODS = {
@@ -81,17 +82,13 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             run()
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
-        result.error = first_line(error)
-        result.refusals = _refusals(error, root)
-        keywords = _by_keyword_only(model)
-        if keywords and isinstance(error, TypeError) and "positional argument" in text_of(error):
-            result.error += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
-            result.refusals = [Refusal(result.error, refusal.frames) for refusal in result.refusals]
+        refusal = _explained(error, model, root)
+        result.error = refusal.message
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
-            result.refusals = _unsupported(model, packed(example), opset, root) or result.refusals
+            places = _unsupported(model, packed(example), opset, root)
         else:
-            found_by = overloads.refused(error, run, root) or unwritable_types.refused(error, graphs, root)
-            result.refusals = found_by or result.refusals
+            places = overloads.refused(error, run, root) or unwritable_types.refused(error, graphs, root)
+        result.refusals = places or [refusal]
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
@@ -231,15 +228,9 @@ def conversions(records: list[Conversion], root: str) -> Iterator[None]:
 
     with contextlib.ExitStack() as stack:
         for name, kind in _METHODS.items():
-            original = getattr(torch.Tensor, name)
-            own = name in torch.Tensor.__dict__
-            setattr(torch.Tensor, name, recording(kind, original))
-            stack.callback(setattr if own else _remove, torch.Tensor, name, original)
+            method = recording(kind, getattr(torch.Tensor, name))
+            stack.enter_context(mock.patch.object(torch.Tensor, name, method))
         yield
-
-
-def _remove(owner: type, name: str, _: object) -> None:
-    delattr(owner, name)
 
 
 def _value(tensor: torch.Tensor, value: Any) -> str:
@@ -252,17 +243,15 @@ def _value(tensor: torch.Tensor, value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:160]}… ({hash(text):x})"
 
 
-def _by_keyword_only(model: torch.nn.Module) -> str:
-    """The parameters of forward behind its `*`, to be read; empty where there are none."""
+def _explained(error: Exception, model: torch.nn.Module, root: str) -> Refusal:
+    """What the exporter said, and where it failed: in its traceback, else in the trace that it quotes."""
+    message, text = first_line(error), text_of(error)
     spelt = signature(model)
     parameters = spelt.parameters.values() if spelt else ()
-    return ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
-
-
-def _refusals(error: Exception, root: str) -> list[Refusal]:
-    """Where the exporter says it failed: in its traceback, else in the trace that it quotes."""
-    frames = error_frames(error, root) or torchscript_frames(text_of(error), root)
-    return [Refusal(first_line(error), frames)]
+    keywords = ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
+    if keywords and isinstance(error, TypeError) and "positional argument" in text:
+        message += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
+    return Refusal(message, error_frames(error, root) or torchscript_frames(text, root))
 
 
 def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root: str) -> list[Refusal]:
@@ -273,24 +262,12 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
             graph, names = internals.unconvertible_ops(model, args, opset_version=opset)
         except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
             return []
-    refused = {name for name in names if not registry.is_registered_op(_plain(name), opset)}
+    # The exporter looks up `add` for `add_`, and `__and_` for `__and__`.
+    refused = {name for name in names if not registry.is_registered_op(name.removesuffix("_"), opset)}
     refusals: dict[tuple[str, Any], Refusal] = {}
-    for node in nodes(graph):
+    for node in jit_nodes(graph):
         if node.kind() in refused:
             frames = torchscript_frames(node.sourceRange(), root)
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
             refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
     return list(refusals.values())
-
-
-def _plain(name: str) -> str:
-    """What the exporter looks up for an operator: of `add_` it is `add`, of `__and__` it is `__and_`."""
-    return name.removesuffix("_")
-
-
-def nodes(block: Any) -> Iterator[Any]:
-    """Every node of a graph, those of its nested blocks too."""
-    for node in block.nodes():
-        yield node
-        for inner in node.blocks():
-            yield from nodes(inner)

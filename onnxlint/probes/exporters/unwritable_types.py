@@ -12,7 +12,7 @@ from torch.onnx._internal.torchscript_exporter import utils as internals
 
 from onnxlint.base.records import text_of
 from onnxlint.probes.exporters import Frames, Refusal
-from onnxlint.probes.exporters.graph import jit_frames
+from onnxlint.probes.exporters.graph import jit_frames, jit_nodes
 
 _MESSAGE = "is an unexpected tensor scalar type"  # ScalarType ComplexDouble …
 _COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
@@ -41,8 +41,8 @@ def refused(error: Exception, graphs: list[Any], root: str) -> list[Refusal]:
         return []
     refusals: dict[Frames, Refusal] = {}
     for graph in graphs:
-        for node in _nodes(graph):
-            frames = jit_frames(node, root) if _complex(node) else ()
+        for node in filter(_complex, jit_nodes(graph)):
+            frames = jit_frames(node, root)
             if frames:
                 message = f"the TorchScript exporter writes a complex number here, which ONNX has no type for: {error}"
                 refusals.setdefault(frames[:1], Refusal(message, frames))
@@ -55,10 +55,3 @@ def _complex(node: Any) -> bool:
     kinds = [value.type() for value in (*node.inputs(), *node.outputs())]
     tensors = [kind.dtype() for kind in kinds if isinstance(kind, torch._C.TensorType)]
     return any(dtype in _COMPLEX for dtype in (*tensors, *(tensor.dtype for tensor in constants)))
-
-
-def _nodes(block: Any) -> Iterator[Any]:
-    for node in block.nodes():
-        yield node
-        for inner in node.blocks():
-            yield from _nodes(inner)

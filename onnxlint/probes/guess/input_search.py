@@ -157,16 +157,14 @@ def _of_its_layer(p: Asked, facts: Facts) -> list[Guess]:
     """What the layer takes that walks along with the tensor; images get smaller from one layer to the next."""
     if p.layer is None:
         return []
-    accepted = next(
-        (slots for layer in p.layer.modules() if (slots := of_layer(layer, facts.sides, facts.lengths))), []
-    )
+    usual = next((slots for part in p.layer.modules() if (slots := of_layer(part, facts.sides, facts.lengths))), [])
     level = int(p.label.rpartition(".")[2])
     smaller = [
         Slot(slot.dtype, (*slot.shape[:2], *(max(size >> level, 1) for size in slot.shape[2:])))
-        for slot in accepted
+        for slot in usual
         if len(slot.shape) == 4 and level
     ]
-    return [*smaller, *accepted]
+    return [*smaller, *usual]
 
 
 def _is_integer(p: Asked) -> bool:
