@@ -20,11 +20,24 @@ def noted(model: nn.Module) -> Mapping[str, Any]:
         return dict(getattr(model.forward, "__annotations__", {}))
 
 
-def parameters(model: nn.Module) -> list[inspect.Parameter]:
-    """The parameters of forward with their annotations. Raises TypeError or ValueError where it has no signature."""
-    found = inspect.signature(model.forward).parameters.values()
-    notes = noted(model)
-    return [p.replace(annotation=notes.get(p.name, p.annotation)) for p in found]
+def signature_of(function: Any) -> list[inspect.Parameter] | None:
+    """The parameters of a callable; None where Python cannot tell them, as of some C functions and scripted models."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def needed(function: Any) -> list[inspect.Parameter]:
+    """The parameters of a callable without which it cannot be called."""
+    every = signature_of(function) or ()
+    return [p for p in every if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def parameters(model: nn.Module) -> list[inspect.Parameter] | None:
+    """The parameters of forward with their annotations; None where it has no signature."""
+    every, notes = signature_of(model.forward), noted(model)
+    return None if every is None else [p.replace(annotation=notes.get(p.name, p.annotation)) for p in every]
 
 
 def present(annotation: Any) -> Any:

@@ -90,9 +90,8 @@ class Costs:
 
     def affordable(self, wanted: int, pace: float, what: str) -> int:
         """How many of so many inputs to run, at `pace` seconds each: all where they take less than RUNS seconds."""
-        count = max(
-            FEWEST, int(max(RUNS, self.left(math.inf, _RUNS_SHARE) if self.exported else 0.0) / max(pace, 1e-6))
-        )
+        seconds = max(RUNS, self.left(math.inf, _RUNS_SHARE)) if self.exported else RUNS
+        count = max(FEWEST, int(seconds / max(pace, 1e-6)))
         if count < wanted:
             self.tell(f"{what} was run on {count} of {wanted} inputs, since one run takes {pace:.1f} s")
         return min(count, wanted)

@@ -25,8 +25,7 @@ def copied(model: torch.nn.Module) -> torch.nn.Module:
 
 def _rebound(function: FunctionType, memo: dict[int, Any]) -> FunctionType:
     """The function with the copies of what it holds, where there are copies; itself where there are none."""
-    if id(function) in memo:
-        cached: FunctionType = memo[id(function)]
+    if isinstance(cached := memo.get(id(function)), FunctionType):
         return cached
     memo[id(function)] = function  # it may hold itself
     contents = [_content(cell) for cell in function.__closure__ or ()]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import itertools
 import random
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -18,11 +19,10 @@ import torch
 from onnxlint.base.marks import ATTRIBUTE
 from onnxlint.base.records import Location, Probe, TensorSpec, text_of
 from onnxlint.base.specs import SpecError, parse_spec
-from onnxlint.probes.common.containers import as_annotated
+from onnxlint.probes.common.containers import as_annotated, needed, signature_of
 from onnxlint.probes.common.nested import nested, root
 from onnxlint.probes.common.userspace import error_frames, relative
-from onnxlint.probes.examples import factory_arguments as given_arguments
-from onnxlint.probes.examples.live_example import taken
+from onnxlint.probes.examples import factory_arguments
 from onnxlint.probes.examples.synthesis import tensors_for
 from onnxlint.probes.exporters import Example, leaves
 
@@ -46,11 +46,25 @@ def seed_everything(seed: int = 0) -> None:
     numpy.random.seed(seed % 2**32)
 
 
+_live: tuple[torch.nn.Module, Example] | None = None
+
+
+def put_live(model: torch.nn.Module, example: Example) -> None:
+    """Keep the live model of a process that was frozen at a call, and its example, for the probes that it forks."""
+    global _live
+    _live = model, example
+
+
+def _live_example() -> tuple[torch.nn.Module, Example]:
+    assert _live is not None  # the probe of a live model is forked from a process that has one
+    return _live
+
+
 def build_model(probe: Probe) -> torch.nn.Module:
     """Import the factory of a probe and call it. Raises ProbeFailure, with the user's line."""
     seed_everything()
     if probe.live is not None:
-        return taken().model
+        return _live_example()[0]
     target = load(probe.factory, probe)
     if isinstance(target, torch.nn.Module):
         return target.eval() if probe.eval else target
@@ -89,7 +103,7 @@ def call(
     """Call user code; what it raises becomes a ProbeFailure at the user's line."""
     if not callable(function):
         raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
-    missing = [parameter for parameter in _missing(function, len(arguments)) if parameter not in keywords]
+    missing = [p.name for p in needed(function)[len(arguments) :] if p.name not in keywords]
     if missing:
         raise ProbeFailure(
             f"`{name}` needs arguments: {', '.join(missing)}",
@@ -97,7 +111,7 @@ def call(
             _definition(function, probe),
         )
     try:
-        return function(*arguments, **given_arguments.build(keywords))
+        return function(*arguments, **factory_arguments.build(keywords))
     except (Exception, SystemExit) as error:
         raise _failure(f"`{name}` raised", error, probe) from error
 
@@ -106,7 +120,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
     seed_everything()
     if probe.live is not None:
-        return taken().example
+        return _live_example()[1]
     declared: Any
     if isinstance(probe.inputs, str):
         declared = call(load(probe.inputs, probe), (), probe.inputs, probe)
@@ -159,11 +173,14 @@ def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
     location = frames[0] if frames else _place(probe)
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         location = Location(relative(error.filename, probe.root), error.lineno)
-    first = (text_of(error).strip().splitlines() or [""])[0]
-    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    if isinstance(error, SystemExit):
-        text = f"it called sys.exit({error.code!r})"
+    text = f"it called sys.exit({error.code!r})" if isinstance(error, SystemExit) else describe(error)
     return ProbeFailure(f"{what}: {text}", remedy_of(error), location)
+
+
+def describe(error: BaseException | None) -> str:
+    """An error in one line."""
+    first = (text_of(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def remedy_of(error: BaseException) -> str | None:
@@ -187,15 +204,6 @@ def _definition(target: Any, probe: Probe) -> Location:
     except (OSError, TypeError):
         return _place(probe)
     return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
-
-
-def _missing(function: Callable[..., Any], count: int) -> list[str]:
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some C callables have no signature: calling them tells
-        return []
-    needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    return [p.name for p in needed[count:]]
 
 
 def _nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -245,9 +253,8 @@ def _marked(probe: Probe, model: torch.nn.Module) -> Any:
         return mark
     method = getattr(model, "onnx_example", None)
     if method is None:
-        method = getattr(_import(probe.factory.partition(":")[0], probe), "onnx_example", None)
-    if method is None:
-        method = getattr(sys.modules.get(type(model).__module__), "onnx_example", None)
+        modules = (_import(probe.factory.partition(":")[0], probe), sys.modules.get(type(model).__module__))
+        method = next((example for m in modules if (example := getattr(m, "onnx_example", None)) is not None), None)
     if method is None:
         raise ProbeFailure("neither the class nor its module has `onnx_example`", _write_inputs(model), _place(probe))
     return call(method, (), "onnx_example", probe)
@@ -267,11 +274,8 @@ def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
 
 
 def _named(specs: Mapping[str, TensorSpec]) -> dict[str, dict[int, str]]:
-    named = {
-        name: {axis: dim.name for axis, dim in enumerate(spec.dims) if dim.name is not None}
-        for name, spec in specs.items()
-    }
-    return {name: axes for name, axes in named.items() if axes}
+    every = ((n, {axis: dim.name for axis, dim in enumerate(s.dims) if dim.name is not None}) for n, s in specs.items())
+    return {name: axes for name, axes in every if axes}
 
 
 def _merge(
@@ -290,9 +294,8 @@ def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
 
 def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
     """The names that forward's parameters have, and whether it takes more (`*args` or `**kwargs`)."""
-    try:
-        parameters = inspect.signature(model.forward).parameters.values()
-    except (TypeError, ValueError):  # a scripted forward may have none
+    parameters = signature_of(model.forward)
+    if parameters is None:
         return [], True
     more = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
@@ -300,19 +303,12 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
 
 def _by_position(model: torch.nn.Module, names: list[str]) -> list[str]:
     """Those of forward's parameters that can be given by position: not what stands behind a `*`."""
-    if not names:
-        return names
-    parameters = inspect.signature(model.forward).parameters
-    return [name for name in names if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+    return [p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY]
 
 
 def _split(by_position: list[str], inputs: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Split the given names into those that can go by position (no gap before them) and the rest."""
-    front = []
-    for name in by_position:
-        if name not in inputs:
-            break
-        front.append(name)
+    front = list(itertools.takewhile(lambda name: name in inputs, by_position))
     return front, [name for name in inputs if name not in front]
 
 

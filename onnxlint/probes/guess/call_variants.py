@@ -33,11 +33,8 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
     `probe` says by specs what forward was given; `model` is in evaluation mode and as it was built, and
     draws nothing at random: any change would be chance.
     """
-    if not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # which gives what it always gives
-        return ()
-    try:
-        takes = parameters(model)
-    except (TypeError, ValueError):
+    takes = parameters(model)
+    if takes is None or not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # `vary` has inputs of its own
         return ()
     specs = probe.inputs
     sizes = choose_sizes(specs, probe.sizes)

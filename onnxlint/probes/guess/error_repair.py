@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from torch import nn
 
-from onnxlint.base.records import text_of
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Trial
@@ -331,9 +330,3 @@ def _multiples(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Gues
         for axis in range(1, len(slot.shape)):
             if exact is None or slot.shape[axis] == int(exact.group(1)):
                 yield _with(guess, name, _put(slot, axis, up(slot.shape[axis])))
-
-
-def describe(error: BaseException | None) -> str:
-    """An error in one line."""
-    first = (text_of(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

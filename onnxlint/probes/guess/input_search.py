@@ -15,9 +15,10 @@ from torch import nn
 from onnxlint.base.specs import DTYPES
 from onnxlint.probes.common.containers import parameters
 from onnxlint.probes.common.nested import root
+from onnxlint.probes.examples.examples import describe
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
-from onnxlint.probes.guess.error_repair import describe, of_rank, repairs
+from onnxlint.probes.guess.error_repair import of_rank, repairs
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, of_layer, read_facts
 from onnxlint.probes.guess.parameter_uses import Use, uses
 
@@ -52,9 +53,8 @@ class SearchResult:
 def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> SearchResult:
     """Search for arguments that forward takes, `besides` those that are known."""
     model = bench.model
-    try:
-        takes = parameters(model)
-    except (TypeError, ValueError):
+    takes = parameters(model)
+    if takes is None:
         return SearchResult(None, (), "its forward has no signature")
     facts = read_facts(model)
     named = [p for p in takes if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]

@@ -10,12 +10,11 @@ from typing import Any
 from onnxlint.base.records import DECLARED, SYNTHESISED, TARGET, Assumed, Probe
 from onnxlint.base.specs import format_spec
 from onnxlint.probes.common import stages
-from onnxlint.probes.examples.examples import ProbeFailure, build_model, load
+from onnxlint.probes.examples.examples import ProbeFailure, build_model, describe, load
 from onnxlint.probes.guess.as_configuration import configuration, notes
 from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
-from onnxlint.probes.guess.error_repair import describe
 from onnxlint.probes.guess.input_search import SearchResult, find_inputs
 from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
 
