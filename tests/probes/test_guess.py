@@ -18,8 +18,7 @@ from onnxlint.probes.examples.examples import ProbeFailure, build_model, example
 from onnxlint.probes.examples.factory_arguments import build, spell
 from onnxlint.probes.guess import attempts
 from onnxlint.probes.guess.model_facts import Slot
-from onnxlint.probes.guess.survey import survey
-from onnxlint.probes.guess.synthesise import synthesise, unfed
+from onnxlint.probes.guess.synthesise import survey, synthesise, unfed
 from onnxlint.probes.process.worker import run_probe
 from onnxlint.probes.schedule.plan import remedy
 from onnxlint.probes.schedule.pool import ProbePool
@@ -264,7 +263,7 @@ def test_the_number_of_tries_is_limited_and_a_start_is_offered() -> None:
 @pytest.mark.parametrize("name", ["Hangs", "HangsInConstructor"])
 @pytest.mark.slow
 def test_a_model_that_hangs_is_ended_by_the_pool_and_no_error_of_the_user(name: str) -> None:
-    with ProbePool("onnxlint.probes.guess.survey:survey") as pool:
+    with ProbePool("onnxlint.probes.guess.synthesise:survey") as pool:
         (result,) = pool.run([unknown(name, timeout=6.0)], jobs=1)
     assert result.report.status is ModelStatus.NOT_PROBED
     assert "s" in (result.report.reason or "")

@@ -154,6 +154,15 @@ def _counts(error: BaseException) -> bool:
     return not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower()
 
 
+def guess_of(specs: Mapping[str, TensorSpec], values: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Guess]:
+    """The guess that declared specs and values stand for, where the named dims have these sizes."""
+    slots = {
+        name: Slot(spec.dtype, tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims))
+        for name, spec in specs.items()
+    }
+    return {**slots, **{name: Plain(value) for name, value in values.items()}}
+
+
 def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
     """The tensors of a guess as specs with fixed sizes."""
     return {

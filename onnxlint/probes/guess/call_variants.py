@@ -15,7 +15,7 @@ from onnxlint.probes.common.nested import root
 from onnxlint.probes.common.numerics import values
 from onnxlint.probes.examples.synthesis import choose_sizes
 from onnxlint.probes.guess import conventions as say
-from onnxlint.probes.guess.attempts import Bench, Trial
+from onnxlint.probes.guess.attempts import Bench, Trial, guess_of
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
 from onnxlint.probes.guess.input_search import asked, options
@@ -38,11 +38,7 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
         return ()
     specs = probe.inputs
     sizes = choose_sizes(specs, probe.sizes)
-    base: dict[str, Guess] = {
-        name: Slot(spec.dtype, tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims))
-        for name, spec in specs.items()
-    }
-    base |= {name: Plain(value) for name, value in probe.values.items()}
+    base = guess_of(specs, probe.values, sizes)
     bench = Bench(model, TRIES, seconds, ranges=dict(probe.ranges))
     first = bench.run(base)
     if first.error is not None:
@@ -122,21 +118,12 @@ def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
 
 def _moves(bench: Bench, guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> bool:
     """Whether forward takes what was made up at other sizes of the declared dims too: they are not ours to fix."""
-    specs = _specs(guess, probe, sizes)
-    for other in (lambda name, size: next((s for s in probe.sizes.get(name, ()) if s > 1), size + 1), _doubled):
-        axes = {
-            (label, axis): other(dim.name, dim.size or 1)
-            for label, spec in specs.items()
-            for axis, dim in enumerate(spec.dims)
-            if dim.name is not None
-        }
-        if not axes or bench.run(resized(guess, axes)).error is None:
-            return True
-    return False
-
-
-def _doubled(_: str, size: int) -> int:
-    return size * 2
+    specs = _specs(guess, probe, sizes).items()
+    dims = {(label, a): dim for label, spec in specs for a, dim in enumerate(spec.dims) if dim.name is not None}
+    listed = {axis: [s for s in probe.sizes.get(dim.name or "", ()) if s > 1] for axis, dim in dims.items()}
+    other = {axis: listed[axis][0] if listed[axis] else (dim.size or 1) + 1 for axis, dim in dims.items()}
+    doubled = {axis: (dim.size or 1) * 2 for axis, dim in dims.items()}
+    return not dims or any(bench.run(resized(guess, axes)).error is None for axes in (other, doubled))
 
 
 def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[str, int], bench: Bench) -> Way:

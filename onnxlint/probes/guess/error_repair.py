@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import math
 import re
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from torch import nn
@@ -103,24 +105,14 @@ def repairs(
 
 def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
     """The names that stand on the lines which raised, innermost first."""
-    matches: list[str] = []
-    trace = error.__traceback__
-    lines = []
-    while trace is not None:
-        frame = trace.tb_frame
-        if "site-packages/torch/" not in frame.f_code.co_filename:
-            lines.append(linecache.getline(frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    for line in reversed(lines[-3:]):
-        matches += [n for n in names if re.search(rf"\b{re.escape(word(n))}\b", line) and n not in matches]
-    return matches
+    places = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
+    lines = [linecache.getline(*place) for place in places if "site-packages/torch/" not in place[0]]
+    matches = [n for line in lines[:-4:-1] for n in names if re.search(rf"\b{re.escape(word(n))}\b", line)]
+    return list(dict.fromkeys(matches))
 
 
 def _sane(slot: Slot) -> bool:
-    total = 1
-    for size in slot.shape:
-        total *= size
-    return all(size > 0 for size in slot.shape) and total < 20_000_000
+    return all(size > 0 for size in slot.shape) and math.prod(slot.shape) < 20_000_000
 
 
 def _slots(guess: Mapping[str, Guess]) -> list[tuple[str, Slot]]:
@@ -171,11 +163,7 @@ def _merged(before: Slot, slot: Slot) -> Slot:
     if len(before.shape) != len(slot.shape) or before.dtype != slot.dtype:
         return slot
     if len(slot.shape) == 3:
-        return (
-            Slot(slot.dtype, (before.shape[0], before.shape[1], slot.shape[2]))
-            if slot.shape[1] in say.LENGTHS
-            else slot
-        )
+        return Slot(slot.dtype, (*before.shape[:2], slot.shape[2])) if slot.shape[1] in say.LENGTHS else slot
     return Slot(slot.dtype, (before.shape[0], *slot.shape[1:]))
 
 
@@ -269,23 +257,18 @@ def _types(guess: Mapping[str, Guess], trial: Trial, text: str) -> Iterator[dict
         if pattern.search(text):
             for name, slot in order:
                 if slot.dtype != dtype:
-                    shape = (
-                        slot.shape[:2]
-                        if dtype == "int64" and slot.dtype == "float32" and len(slot.shape) > 2
-                        else slot.shape
-                    )
-                    yield _with(guess, name, Slot(dtype, shape))
-                    if shape != slot.shape:
-                        yield _with(guess, name, Slot(dtype, slot.shape))
+                    tokens = [slot.shape[:2]] if dtype == "int64" and slot.dtype == "float32" else []
+                    for shape in dict.fromkeys([*tokens, slot.shape]):
+                        yield _with(guess, name, Slot(dtype, shape))
     if _NO_TENSOR.search(text):
         for name, _ in order[::-1]:
             yield _with(guess, name, Plain(say.LENGTH))
     if re.search(
         r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int", text
     ):
-        for name, slot_or_value in guess.items():
-            if isinstance(slot_or_value, Plain) and isinstance(slot_or_value.value, int):
-                yield _with(guess, name, Plain([slot_or_value.value, slot_or_value.value]))
+        for name, item in guess.items():
+            if isinstance(item, Plain) and isinstance(item.value, int):
+                yield _with(guess, name, Plain([item.value, item.value]))
 
 
 def _ranks(guess: Mapping[str, Guess], text: str, facts: Facts) -> Iterator[dict[str, Guess]]:
@@ -320,11 +303,11 @@ def _multiples(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Gues
         return
     step = int(match.group(1))
     exact = _AXIS_LENGTH.search(text)
+
+    def up(size: int) -> int:
+        return -(-size // step) * step
+
     for name, slot in _slots(guess):
-
-        def up(size: int) -> int:
-            return -(-size // step) * step
-
         if len(slot.shape) >= 4:
             yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], *(up(s) for s in slot.shape[-2:]))))
         for axis in range(1, len(slot.shape)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,7 +25,6 @@ from onnxlint.probes.guess.parameter_uses import Use, uses
 DEPTH = 5  # repairs of repairs
 PAST = 5  # steps that a cache holds before the first: as many as nothing else
 ALTERNATIVES = 4  # of each parameter besides the first
-
 
 _TYPES = {"Int": "int32", "Short": "int16", "Half": "float16", "Double": "float64", "BFloat16": "bfloat16"}
 _TYPED = re.compile(rf"\b({'|'.join(_TYPES)})Tensor\b")
@@ -133,12 +132,9 @@ def _wanted(model: nn.Module, named: list[inspect.Parameter]) -> list[inspect.Pa
     needed = [p for p in named if p.default is p.empty]
     if needed:
         return needed
+    by_name = {p.name: p for p in named}
     main = getattr(model, "main_input_name", None)
-    for name in (main, *say.FIRST):
-        for p in named:
-            if p.name == name:
-                return [p]
-    return named[:1]
+    return next(([by_name[name]] for name in (main, *say.FIRST) if name in by_name), named[:1])
 
 
 def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
@@ -177,14 +173,10 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
     if isinstance(note, str) and re.fullmatch(r"(int|bool|float)( \| None)?|Optional\[(int|bool|float)\]", note):
         note = {"int": int, "bool": bool, "float": float}[re.findall(r"int|bool|float", note)[0]]
     if note in (int, bool, float):
-        if note is int:
-            side = facts.sides[0]
-            value: Any = (
-                side[1] if say.WIDTH.match(p.name) else side[0] if say.HEIGHT.match(p.name) else facts.lengths[0]
-            )
-        else:
-            value = note(1.0 if note is float else False)
-        return [Plain(value)]
+        if note is not int:
+            return [Plain(1.0 if note is float else False)]
+        height, width = facts.sides[0]
+        return [Plain(width if say.WIDTH.match(p.name) else height if say.HEIGHT.match(p.name) else facts.lengths[0])]
     dims = getattr(note, "dim_str", None)
     if isinstance(dims, str) and dims:
         return [Slot(_jaxtyped(note), shape) for shape in _shapes(dims, facts)]
@@ -243,31 +235,22 @@ def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
     slots = [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]
     images = [Slot("float32", (b, c, *s)) for c in facts.channels[:2] for s in facts.sides[:3]]
     side = facts.sides[0]
-    rules: tuple[tuple[re.Pattern[str], Callable[[], list[Guess]]], ...] = (
-        (
-            say.MASK,
-            lambda: [Slot("bool", (b, t)), Slot("int64", (b, t)), Slot("float32", (b, t)), Slot("bool", (t, t))],
-        ),
-        (say.VIDEO, lambda: [*of_rank(5, "float32", facts)]),
-        (say.IMAGE, lambda: [*images]),
-        (
-            say.SPECTRUM,
-            lambda: [Slot("float32", (b, facts.bands, facts.spectrum)), Slot("float32", (b, 64, facts.bands))],
-        ),
-        (say.AUDIO, lambda: [Slot("float32", (b, say.SAMPLES)), Slot("float32", (b, 1, say.SAMPLES))]),
-        (say.POSITION, lambda: [Slot("int64", (b, t)), Slot("float32", (b, t, 3))]),
-        (say.TOKENS, lambda: [*slots]),
-        (say.LENGTH_OF, lambda: [Slot("int64", (b,)), Plain(t)]),
-        (
-            say.TIME,
-            lambda: [Slot("float32", (b,)), Slot("int64", (b,)), Slot("float32", (b, 1)), Slot("float32", (b, t))],
-        ),
-        (say.CLASS, lambda: [Slot("int64", (b,)), Slot("int64", (b, t))]),
-        (say.PAIR, lambda: [Plain([*side]), Plain([8, 8])]),
-        (say.HEIGHT, lambda: [Plain(side[0]), Plain(8)]),
-        (say.WIDTH, lambda: [Plain(side[1]), Plain(8)]),
+    rules: tuple[tuple[re.Pattern[str], Sequence[Guess]], ...] = (
+        (say.MASK, [Slot("bool", (b, t)), Slot("int64", (b, t)), Slot("float32", (b, t)), Slot("bool", (t, t))]),
+        (say.VIDEO, of_rank(5, "float32", facts)),
+        (say.IMAGE, images),
+        (say.SPECTRUM, [Slot("float32", (b, facts.bands, facts.spectrum)), Slot("float32", (b, 64, facts.bands))]),
+        (say.AUDIO, [Slot("float32", (b, say.SAMPLES)), Slot("float32", (b, 1, say.SAMPLES))]),
+        (say.POSITION, [Slot("int64", (b, t)), Slot("float32", (b, t, 3))]),
+        (say.TOKENS, slots),
+        (say.LENGTH_OF, [Slot("int64", (b,)), Plain(t)]),
+        (say.TIME, [Slot("float32", (b,)), Slot("int64", (b,)), Slot("float32", (b, 1)), Slot("float32", (b, t))]),
+        (say.CLASS, [Slot("int64", (b,)), Slot("int64", (b, t))]),
+        (say.PAIR, [Plain([*side]), Plain([8, 8])]),
+        (say.HEIGHT, [Plain(side[0]), Plain(8)]),
+        (say.WIDTH, [Plain(side[1]), Plain(8)]),
     )
-    guesses = next((make() for pattern, make in rules if pattern.search(name)), [])
+    guesses: list[Guess] = [*next((usual for pattern, usual in rules if pattern.search(name)), ())]
     if say.STATE.search(name) and facts.states:
         guesses = [Slot("float32", shape) for shape in facts.states[:2]]
     if say.PAST.search(name) and (main is not None or not guesses):

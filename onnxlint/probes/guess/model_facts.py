@@ -137,14 +137,15 @@ def _lengths(owners: Sequence[Any], model: nn.Module) -> list[int]:
 
 
 def _features(model: nn.Module) -> list[int]:
-    widths = []
+    widths: list[int] = []
     for layer in model.modules():
-        if isinstance(layer, nn.Linear):
-            widths.append(layer.in_features)
-        elif isinstance(layer, nn.LayerNorm):
-            widths.append(layer.normalized_shape[-1])
-        elif isinstance(layer, nn.Embedding):
-            widths.append(layer.embedding_dim)
+        match layer:
+            case (
+                nn.Linear(in_features=width)
+                | nn.Embedding(embedding_dim=width)
+                | nn.LayerNorm(normalized_shape=(*_, width))
+            ):
+                widths.append(width)
     return widths[:8]
 
 

@@ -45,9 +45,10 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
     fields = containers.fields_of(annotation)
     if fields:
         return Use(keys=tuple(fields))
-    keys = list(dict.fromkeys(_keys(name, tree)))
+    asked = list(_asked(name, tree))
+    keys = tuple(dict.fromkeys(key for key in asked if isinstance(key, str)))
     if keys:
-        return Use(keys=tuple(keys))
+        return Use(keys=keys)
     origin = typing.get_origin(annotation)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return Use(keys=_ANY)
@@ -64,7 +65,7 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
     if listed:
         inside = pieces.partition("[")[2]
         count = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
-        return Use(count=max([count, *_indexed(name, tree)]) or USUAL)
+        return Use(count=max([count, *(min(key, _MOST) + 1 for key in asked if isinstance(key, int))]) or USUAL)
     return None
 
 
@@ -83,11 +84,13 @@ def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
     )
 
 
-def _keys(name: str, tree: ast.Module) -> Iterator[str]:
-    """The words that a parameter is asked for."""
+def _asked(name: str, tree: ast.Module) -> Iterator[str | int]:
+    """The words and numbers that a parameter is asked for."""
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key))) if owner == name:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))) if (
+                owner == name
+            ):
                 yield key
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="get" | "pop"),
@@ -102,14 +105,6 @@ def _unpacked(name: str, tree: ast.Module) -> Iterator[int]:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=owner)) if owner == name:
                 yield len(parts)
-
-
-def _indexed(name: str, tree: ast.Module) -> Iterator[int]:
-    """How many items there have to be for the numbers that a parameter is asked for."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=int(index))) if owner == name:
-                yield min(index, _MOST) + 1
 
 
 def _walked(name: str, tree: ast.Module, model: nn.Module) -> Iterator[tuple[nn.Module, ...]]:

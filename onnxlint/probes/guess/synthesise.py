@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.base.records import DECLARED, SYNTHESISED, TARGET, Assumed, Probe
+import torch
+
+from onnxlint.base.records import (
+    DECLARED,
+    SYNTHESISED,
+    TARGET,
+    Assumed,
+    ModelReport,
+    ModelStatus,
+    Probe,
+    ProbeResult,
+)
 from onnxlint.base.specs import format_spec
 from onnxlint.probes.common import stages
 from onnxlint.probes.examples.examples import ProbeFailure, build_model, describe, load
+from onnxlint.probes.examples.synthesis import choose_sizes
 from onnxlint.probes.guess.as_configuration import configuration, notes
-from onnxlint.probes.guess.attempts import Bench
+from onnxlint.probes.guess.attempts import Bench, guess_of
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
 from onnxlint.probes.guess.input_search import SearchResult, find_inputs
@@ -23,6 +35,18 @@ AXES = 80  # tries, once the example is known, to find the dynamic dims
 OTHERS = 3  # guesses that are tried in the place of one without a dynamic dim
 CONVENTIONS = ("example_input_array", "dummy_inputs")
 SHARE = 0.25  # of the probe's time
+
+
+def survey(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
+    """Return the report of one model, with what was assumed or why it cannot be fed; nothing is exported."""
+    torch.set_num_threads(1)
+    stages.stage(stages.BUILD)
+    report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED)
+    try:
+        _, assumed = synthesise(probe)
+    except ProbeFailure as failure:
+        return ProbeResult(replace(report, reason=failure.reason, remedy=failure.remedy))
+    return ProbeResult(replace(report, status=ModelStatus.PROBED, assumed=assumed))
 
 
 def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
@@ -82,10 +106,7 @@ def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dic
 def _fixed_inputs(bench: Bench, probe: Probe) -> SearchResult:
     """The inputs of a further way to call a model, which the probe of the model itself has found."""
     assert isinstance(probe.inputs, Mapping)
-    guess: dict[str, Guess] = {
-        name: Slot(spec.dtype, tuple(dim.size or 1 for dim in spec.dims)) for name, spec in probe.inputs.items()
-    }
-    guess |= {name: Plain(value) for name, value in probe.values.items()}
+    guess = guess_of(probe.inputs, probe.values, choose_sizes(probe.inputs, probe.sizes))
     trial = bench.run(guess)
     return SearchResult(guess if trial.error is None else None, (guess,), describe(trial.error))
 
@@ -98,10 +119,8 @@ def unfed(probe: Probe) -> Probe:
         model = build_model(probe)
     except ProbeFailure:
         return replace(probe, source=SYNTHESISED)  # its constructor's arguments are looked for as well
-    for convention in CONVENTIONS:
-        if getattr(model, convention, None) is not None:
-            return replace(probe, source=convention)
-    return replace(probe, source=SYNTHESISED)
+    theirs = (convention for convention in CONVENTIONS if getattr(model, convention, None) is not None)
+    return replace(probe, source=next(theirs, SYNTHESISED))
 
 
 def _arguments(target: Any, factory: str) -> dict[str, Any]:
