@@ -223,7 +223,6 @@ def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch
 def with_leaf(eager: Eager, name: str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The example's arguments with one leaf replaced."""
     flat, spec = pytree.tree_flatten((eager.example.args, eager.example.kwargs))
-    labels = iter(eager.base.leaves)
-    changed = [None if leaf is None else (value if next(labels) == name else leaf) for leaf in flat]
+    changed = [value if label == name else leaf for leaf, label in zip(flat, eager.example.leaf_names(), strict=True)]
     args, kwargs = pytree.tree_unflatten(changed, spec)
     return clone(args), clone(kwargs)

@@ -62,25 +62,21 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
         run = runs.get(label)
         if run is None or not _same(_inputs(run), inputs, exactly=True):
             continue  # other inputs: nothing can be said
-        if run.observation.error is not None:
-            error = run.observation.error
-            detail = f"eager raises {type(error).__name__} where it did not"
-        elif _same(run.outputs, outputs, exactly=False):
+        error = run.observation.error
+        if error is None and _same(run.outputs, outputs, exactly=False):
             continue
-        else:
-            detail = "eager gives another output"
+        detail = (
+            "eager gives another output" if error is None else f"eager raises {type(error).__name__} where it did not"
+        )
         evidence.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), detail, label))
     return evidence
 
 
 def _same(one: Any, other: Any, *, exactly: bool) -> bool:
-    if len(one) != len(other):
-        return False
-    for a, b in zip(one, other, strict=True):
-        if a.shape != b.shape or (exactly and a.dtype != b.dtype):
-            return False
-        if torch.equal(a, b):
-            continue
-        if exactly or not torch.allclose(a.to(b.dtype), b, RELATIVE, ABSOLUTE, equal_nan=True):
-            return False
-    return True
+    def agree(a: torch.Tensor, b: torch.Tensor) -> bool:
+        same = bool(torch.equal(a, b))
+        if exactly:
+            return same and bool(a.dtype == b.dtype)
+        return same or bool(torch.allclose(a.to(b.dtype), b, RELATIVE, ABSOLUTE, equal_nan=True))
+
+    return len(one) == len(other) and all(a.shape == b.shape and agree(a, b) for a, b in zip(one, other, strict=True))

@@ -171,11 +171,10 @@ def _match(left: Sequence[Activation], right: Sequence[Activation]) -> Iterator[
     """Calls of the same function in the same order; a call that one run spared itself (a cache) is passed over."""
     position = 0
     for call in left:
-        for k in range(position, len(right)):
-            if right[k].key == call.key:
-                yield call, right[k]
-                position = k + 1
-                break
+        match = next((k for k in range(position, len(right)) if right[k].key == call.key), None)
+        if match is not None:
+            yield call, right[match]
+            position = match + 1
 
 
 def _align(left: Activation, right: Activation) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

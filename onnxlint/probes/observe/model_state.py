@@ -21,12 +21,9 @@ def snapshot(model: torch.nn.Module) -> dict[str, Hashable]:
     """What a forward could change in a model: which tensors it holds, how often they were written, plain attributes."""
     state: dict[str, Hashable] = {}
     for prefix, module in model.named_modules():
-        for table in (module._parameters, module._buffers):
-            for name, tensor in table.items():
-                state[f"{prefix}.{name}".lstrip(".")] = _mark(tensor, 0)
-        for name, value in vars(module).items():
-            if name not in _BOOKKEEPING:
-                state[f"{prefix}.{name}".lstrip(".")] = _mark(value, 0)
+        plain = {name: value for name, value in vars(module).items() if name not in _BOOKKEEPING}
+        for name, value in (*module._parameters.items(), *module._buffers.items(), *plain.items()):
+            state[f"{prefix}.{name}".lstrip(".")] = _mark(value, 0)
     return state
 
 

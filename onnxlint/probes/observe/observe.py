@@ -131,13 +131,7 @@ def divergences(base: Observation, others: Sequence[Observation]) -> list[Diverg
         for divergence in (*_branches(base, other, index), *_reads(base, other, index)):
             place = divergence.location
             by_place[divergence.kind, place.path, place.line].append(divergence)
-    return [_merged(same) for same in by_place.values()]
-
-
-def _merged(same: list[Divergence]) -> Divergence:
-    first = same[0]
-    seen = tuple(dict.fromkeys(divergence.variation for divergence in same))
-    return replace(first, variations=seen)
+    return [replace(s[0], variations=tuple(dict.fromkeys(d.variation for d in s))) for s in by_place.values()]
 
 
 def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
