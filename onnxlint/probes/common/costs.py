@@ -97,6 +97,6 @@ class Costs:
         return min(count, wanted)
 
     def tell(self, part: str) -> None:
-        """Note what was left out."""
+        """Note once what was left out."""
         if part not in self.cut:
             self.cut.append(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
 import itertools
@@ -234,9 +235,8 @@ def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
     if probe.source == "default_cfg":
         for name in ("default_cfg", "pretrained_cfg"):
             settings = getattr(model, name, None) or {}
-            size = (
-                settings.get("input_size") if isinstance(settings, Mapping) else getattr(settings, "input_size", None)
-            )
+            read = settings.get if isinstance(settings, Mapping) else functools.partial(getattr, settings)
+            size = read("input_size", None)
             if size:
                 return (torch.randn(2, *size),)
     raise ProbeFailure("it has no example inputs", _write_inputs(model), _place(probe))

@@ -60,8 +60,7 @@ class Change(Protocol):
 class Variation:
     """Other arguments for the model. `sizes` holds the size of every dynamic dim here; `label` is for people.
 
-    A degenerate variation (zeros, all equal) is for finding branches: it ties sorts and maxima, so a runtime may
-    rightly differ on it. A scout is worth an export's time only where eager goes another way on it than on all others.
+    A scout is worth an export's time only where eager goes another way on it than on all others.
     """
 
     label: str
@@ -69,7 +68,6 @@ class Variation:
     kwargs: dict[str, Any]
     sizes: dict[str, int] = field(default_factory=dict)
     kind: Literal["values", "sizes"] = "values"
-    degenerate: bool = False
     scout: bool = False
 
 
@@ -97,8 +95,7 @@ def variations(
             result.append(Variation(label, args, kwargs, changed, **options))
 
     for mode, seed in MODES if probe.vary is not None else (*MODES, *DEGENERATE, *_further(model, example)):
-        scout = (mode, seed) in SCOUTS
-        add(f"values[{mode}#{seed}]", dict(sizes), seed, mode, degenerate=mode in ("zeros", "equal"), scout=scout)
+        add(f"values[{mode}#{seed}]", dict(sizes), seed, mode, scout=(mode, seed) in SCOUTS)
     for number, (label, changed) in enumerate(size_changes(sizes, probe.sizes), len(MODES) + len(DEGENERATE)):
         add(label, changed, number, "normal", kind="sizes")
     if probe.vary is None:
@@ -156,17 +153,11 @@ def _laid_out(example: Example, sizes: dict[str, int], layout: str) -> Variation
     made: dict[int, torch.Tensor] = {}
 
     def change(value: Any) -> Any:
-        if (
-            not isinstance(value, torch.Tensor)
-            or value.layout != torch.strided
-            or value.dim() == 0
-            or not value.numel()
-        ):
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided or not (value.dim() and value.numel()):
             return value
-        if id(value) not in made and layout == "expanded":
-            made[id(value)] = value[:1].expand(value.shape)
-        elif id(value) not in made:
-            made[id(value)] = value.transpose(0, -1).contiguous().transpose(0, -1)
+        if id(value) not in made:
+            turned = value.transpose(0, -1).contiguous().transpose(0, -1)
+            made[id(value)] = value[:1].expand(value.shape) if layout == "expanded" else turned
         return made[id(value)]
 
     args, kwargs = pytree.tree_map(change, (example.args, dict(example.kwargs)))

@@ -254,14 +254,10 @@ class Log:
 
     def refusals(self, error: Exception, opset: int) -> list[Refusal]:
         """Every reason for the failure that can be told: both captures', or all operators without a translation."""
-        if self.decomposed is not None:
-            operators = [*self.untranslatable(opset), *self.untranslated()]
-            if operators:
-                return operators
-        reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
-            Refusal(first_line(_root(error)), self._frames(error))
-        ]
-        reasons += self.specialized()
+        if self.decomposed is not None and (operators := [*self.untranslatable(opset), *self.untranslated()]):
+            return operators
+        reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures]
+        reasons = [*(reasons or [Refusal(first_line(_root(error)), self._frames(error))]), *self.specialized()]
         kept: dict[tuple[str, int], Refusal] = {}
         for reason in reasons:
             kept.setdefault((reason.frames[0].path, reason.frames[0].line) if reason.frames else ("", 0), reason)
@@ -298,8 +294,8 @@ class Log:
         match = _TRANSLATED.match(text)
         if match is None or self.decomposed is None:
             return ()
-        made = (n.meta.get("stack_trace") for n in self.decomposed.graph.nodes if n.name == match["node"])
-        return python_frames(next(made, None), self.root)
+        nodes = (node for node in self.decomposed.graph.nodes if node.name == match["node"])
+        return next((python_frames(node.meta.get("stack_trace"), self.root) for node in nodes), ())
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""

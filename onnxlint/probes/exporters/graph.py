@@ -60,11 +60,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One way in which the second graph is not the first. A missing side has the location before it."""
+    """One way in which the second graph is not the first. What the first has not got is located before it."""
 
     kind: Literal["constant", "attribute", "topology"]
     location: Location | None
-    other_location: Location | None
     detail: str
     frames: tuple[Location, ...] = ()
 
@@ -129,8 +128,7 @@ def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, i
 def _topology(a: Sequence[Node], b: Sequence[Node], one: tuple[int, int], other: tuple[int, int]) -> Difference:
     left, right = _frames_of(a, *one), _frames_of(b, *other)
     detail = f"{_operators(a[slice(*one)])} against {_operators(b[slice(*other)])}"
-    frames = left if one[0] < one[1] else right
-    return Difference("topology", left[0] if left else None, right[0] if right else None, detail, frames)
+    return Difference("topology", left[0] if left else None, detail, left if one[0] < one[1] else right)
 
 
 def _frames_of(nodes: Sequence[Node], start: int, end: int) -> tuple[Location, ...]:
@@ -151,14 +149,14 @@ def _node_differences(x: Node, y: Node, same: dict[int, int]) -> Iterator[Differ
     for (name, one), (_, other) in zip(x.attributes, y.attributes, strict=True):
         if one != other:
             detail = f"{name} of {x.operator}: {one} against {other}"
-            yield Difference("attribute", x.location, y.location, detail, x.frames)
+            yield Difference("attribute", x.location, detail, x.frames)
     for k, (mine, its) in enumerate(zip(x.inputs, y.inputs, strict=True)):
         if mine.kind == "constant" and mine.text != its.text:
             detail = f"input {k} of {x.operator}: {mine.text} against {its.text}"
-            yield Difference("constant", x.location, y.location, detail, x.frames)
+            yield Difference("constant", x.location, detail, x.frames)
         elif mine.kind == "value" and not _same_source(mine, its, same):
             detail = f"input {k} of {x.operator} comes from elsewhere"
-            yield Difference("topology", x.location, y.location, detail, x.frames)
+            yield Difference("topology", x.location, detail, x.frames)
 
 
 def _same_source(mine: Input, its: Input, same: dict[int, int]) -> bool:

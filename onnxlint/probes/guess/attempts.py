@@ -87,6 +87,10 @@ class Bench:
     limit: int = TOO_LARGE
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
 
+    def __post_init__(self) -> None:
+        self.until = Deadline.after(self.seconds)
+        logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
+
     @property
     def spent(self) -> bool:
         """Whether the budget is used up."""
@@ -117,15 +121,11 @@ class Bench:
         return counting.made
 
     def _learn(self, trial: Trial) -> bool:
-        """Keep integers within the tables that they were looked up in; whether anything was learned."""
+        """Keep integers within the tables that they were looked up in; return whether that changed a range."""
         before = dict(self.ranges)
         for name, rows in trial.tables.items():
             self.ranges[name] = (0, min(rows - 1, self.ranges.get(name, (0, rows))[1]))
         return self.ranges != before
-
-    def __post_init__(self) -> None:
-        self.until = Deadline.after(self.seconds)
-        logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
 
     def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
         labelled = arguments_for(guess, self.model, self.ranges)
