@@ -13,11 +13,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Probe
-from onnxlint.probes.common.nested import word
+from onnxlint.probes.common.nested import root, word
 from onnxlint.probes.examples.examples import ProbeFailure, call, load, seed_everything
 from onnxlint.probes.examples.synthesis import integer_range, measured
 from onnxlint.probes.examples.value_domains import Mode, is_mask, length_sampler, sampler
-from onnxlint.probes.exporters import Example, leaves
+from onnxlint.probes.exporters import Example
 
 DEFAULT_SIZES = (1, 3, 5)
 _LONG = 16  # from this size on, a dim is rather a length than a count: it is halved, doubled and made odd instead
@@ -237,38 +237,29 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
     shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
     full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
 
+    flat, spec = pytree.tree_flatten((example.args, dict(example.kwargs)))
+
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
+        now = {label: _resized(shape, example.dynamic.get(label, {}), sizes) for label, shape in shapes.items()}
         made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
 
-        def vary(value: Any, label: str, name: str) -> Any:
-            if isinstance(value, torch.Tensor):
-                limit = limits.get(label, 0)
-                if mode in _MASK_MODES and not is_mask(value, limit):
-                    return value
-                if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
-                    return value
-                axes = example.dynamic.get(label, {})
-                bounds = ranges.get(label, ranges.get(name))
-                shape = _resized(tuple(value.shape), axes, sizes)
-                if bounds is None and label in full and (id(value), shape) not in made:
-                    now = {n: _resized(s, example.dynamic.get(n, {}), sizes) for n, s in shapes.items()}
-                    longest = int(full[label] * (measured(label, _dtype(value), now) or 1))
-                    made[id(value), shape] = length_sampler(value.cpu(), longest)(shape, mode).to(value.device)
-                if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
-                    made[id(value), shape] = sampler(value.cpu(), limit, bounds)(shape, mode).to(value.device)
-                return made[id(value), shape]
-            if pytree.tree_is_leaf(value):
+        def vary(label: str, value: Any) -> Any:
+            if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
                 return value
-            flat, spec = pytree.tree_flatten(value)
-            names = iter(leaves([label], [value], {}))
-            return pytree.tree_unflatten(
-                [leaf if leaf is None else vary(leaf, next(names), name) for leaf in flat], spec
-            )
+            if mode in _MASK_MODES and not is_mask(value, limits[label]):
+                return value
+            key = (id(value), now[label])  # one tensor passed twice stays one tensor
+            if key not in made:
+                bounds = ranges.get(label, ranges.get(root(label)))
+                sample = sampler(value.cpu(), limits[label], bounds)
+                if bounds is None and label in full:
+                    sample = length_sampler(value.cpu(), int(full[label] * (measured(label, _dtype(value), now) or 1)))
+                made[key] = sample(now[label], mode).to(value.device)
+            return made[key]
 
-        values = [vary(value, name, name) for name, value in zip(example.parameters, example.values, strict=True)]
-        front = len(example.args)
-        return tuple(values[:front]), dict(zip(example.kwargs, values[front:], strict=True))
+        args, kwargs = pytree.tree_unflatten(list(map(vary, example.leaf_names(), flat)), spec)
+        return args, kwargs
 
     return make
 

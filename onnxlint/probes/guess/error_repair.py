@@ -196,25 +196,33 @@ def _resized(guess: Mapping[str, Guess], actual: int, wanted: int) -> Iterator[d
     if actual < 1 or wanted < 1 or actual == wanted:
         return
     for name, slot in _slots(guess):
-        if len(slot.shape) >= 4:  # images stay square: a side is the size, or the area is in its ratio
-            height, width = slot.shape[-2:]
-            ratio = (wanted / actual) ** 0.5
-            sides = (max(round(height * ratio), 1), max(round(width * ratio), 1))
-            if height == width == actual:
-                yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], wanted, wanted)))
-            if sides[0] ** 2 * actual == height**2 * wanted:
-                yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], *sides)))
+        yield from (_with(guess, name, larger) for larger in _resized_images(slot, actual, wanted))
     for name, slot in _slots(guess):
-        for axis in reversed(range(len(slot.shape))):
-            if slot.shape[axis] == actual:
-                yield _with(guess, name, _put(slot, axis, wanted))
+        axes = [axis for axis in reversed(range(len(slot.shape))) if slot.shape[axis] == actual]
+        yield from (_with(guess, name, _put(slot, axis, wanted)) for axis in axes)
     for name, slot in _slots(guess):
-        for axis in range(1, len(slot.shape)):
-            size = slot.shape[axis]
-            if 1 < size < actual and actual % size == 0 and wanted % (actual // size) == 0:
-                yield _with(guess, name, _put(slot, axis, wanted // (actual // size)))
-        if len(slot.shape) == 3 and slot.shape[-1] * wanted % actual == 0:
-            yield _with(guess, name, _put(slot, -1, slot.shape[-1] * wanted // actual))
+        yield from (_with(guess, name, other) for other in _resized_factors(slot, actual, wanted))
+
+
+def _resized_images(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
+    """Images stay square: a side is the size, or the area is in its ratio."""
+    if len(slot.shape) >= 4:
+        height, width = slot.shape[-2:]
+        ratio = (wanted / actual) ** 0.5
+        sides = (max(round(height * ratio), 1), max(round(width * ratio), 1))
+        if height == width == actual:
+            yield Slot(slot.dtype, (*slot.shape[:-2], wanted, wanted))
+        if sides[0] ** 2 * actual == height**2 * wanted:
+            yield Slot(slot.dtype, (*slot.shape[:-2], *sides))
+
+
+def _resized_factors(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
+    """An axis that is a factor of the size, as where two are flattened into one."""
+    for axis, size in list(enumerate(slot.shape))[1:]:
+        if 1 < size < actual and actual % size == 0 and wanted % (actual // size) == 0:
+            yield _put(slot, axis, wanted // (actual // size))
+    if len(slot.shape) == 3 and slot.shape[-1] * wanted % actual == 0:
+        yield _put(slot, -1, slot.shape[-1] * wanted // actual)
 
 
 def _put(slot: Slot, axis: int, size: int) -> Slot:
