@@ -1,4 +1,4 @@
-"""A copy of a model whose hooks belong to the copy: `copy.deepcopy` takes closures as they are, with what they hold."""
+"""A copy of a model whose hooks belong to the copy: `copy.deepcopy` shares closures and what they refer to."""
 
 from __future__ import annotations
 

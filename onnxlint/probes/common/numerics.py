@@ -67,7 +67,7 @@ def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What decides how far apart two answers may be.
+    """What decides how far apart two outputs may be.
 
     `spread` is how far each output moves when the input does: where it hardly moves, small differences count.
     `precision` is the eps that the model works with, where that is coarser than the output's. A configured
@@ -79,7 +79,7 @@ class Bounds:
     precision: float = 0.0
 
     def moves(self, output: int) -> float:
-        """How far this output moves when the input does; 0 if nobody knows."""
+        """How far this output moves when the input does; 0 if that is unknown."""
         return self.spread[output] if output < len(self.spread) else 0.0
 
 
@@ -137,7 +137,7 @@ def differences(
 
 
 def tensor(value: Any) -> Tensor:
-    """A runtime's answer as a tensor."""
+    """An output of a runtime as a tensor."""
     if isinstance(value, Tensor):
         return value
     array = np.asarray(value)

@@ -185,7 +185,7 @@ def describe(error: BaseException | None) -> str:
 
 
 def remedy_of(error: BaseException) -> str | None:
-    """What would let a model be probed that fails for want of a package or of a device; None where it is neither."""
+    """How to probe a model that fails because a package or a device is missing; None where it is neither."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
     if re.search(r"\b(?:CUDA|NVIDIA|HIP|XPU|MPS)\b", text_of(error)):

@@ -227,7 +227,7 @@ def _integers(low: int, high: int, shape: tuple[int, ...], mode: Mode) -> torch.
 
 
 def _with(values: torch.Tensor, wanted: float) -> torch.Tensor:
-    """The same tensor with the wanted value in its first place, so that the edge of a range is always tried."""
+    """The same tensor with `wanted` as its first element, so that the edge of a range is always tried."""
     if values.numel():
         values.view(-1)[0] = wanted
     return values

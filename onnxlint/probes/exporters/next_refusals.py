@@ -33,7 +33,7 @@ _ARRAYS = {"numpy": "becomes a numpy array", "__array__": "becomes a numpy array
 class Beyond:
     """What the carried capture met. `complete`: it came to the end, so that nothing else stops dynamo.
 
-    `cut`: it was ended for want of time.
+    `cut`: it ran out of time.
     """
 
     refusals: list[Refusal] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""One try: run the model on a guess, and note in which layer it raised and what that layer was given."""
+"""One try: run the model on a guess, and note which layer raised on an input of which shape."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class _Limited(TorchDispatchMode):  # type: ignore[misc]
 
 @dataclass(slots=True)
 class Trial:
-    """What came of a try. `layer` is the innermost one that was entered and not left, `shape` the shape it got.
+    """The result of one try. `layer` is the innermost layer that was entered and not left, `shape` that of its input.
 
-    `direct` is the parameter whose tensor the layer was given unchanged. `tables` has the rows of the embedding that a
-    parameter's tensor was given to.
+    `direct` is the parameter whose tensor the layer took unchanged. `tables` maps a parameter to the number of rows of
+    the embedding that took its tensor.
     """
 
     error: BaseException | None = None
@@ -106,7 +106,7 @@ class Bench:
                 return screened
         trial = self._run(guess, None)
         if self._learn(trial) and isinstance(trial.error, IndexError):
-            trial = self._run(guess, None)  # it looked up what the table has not got: now it is known what that is
+            trial = self._run(guess, None)  # an index beyond the table, whose size is recorded now
         if trial.seconds > SLOW and not self.slow:
             self.slow = True
             if trial.error is None:
@@ -183,7 +183,7 @@ def arguments_for(
 
 @contextmanager
 def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Keep the layers that are open; the innermost of them, when forward raises, is the one that refused."""
+    """Track which layers are running; when forward raises, the innermost of them is to blame."""
     names = {id(value): name for name, value in arguments.items() if isinstance(value, torch.Tensor)}
     entered: list[tuple[nn.Module, tuple[int, ...], str | None]] = []
 

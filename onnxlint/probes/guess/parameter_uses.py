@@ -85,7 +85,7 @@ def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
 
 
 def _asked(name: str, tree: ast.Module) -> Iterator[str | int]:
-    """The words and numbers that a parameter is asked for."""
+    """The keys and indices that a parameter is subscripted with."""
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))) if (

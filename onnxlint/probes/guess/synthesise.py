@@ -1,4 +1,4 @@
-"""From a probe that says nothing but the factory to one that says all: what a user could have declared."""
+"""From a probe with nothing but a factory to a complete one, as a user could have declared it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run decided on its tensors: each truth value and number that was read, and how near it came to another.
+"""The decisions of a run: each truth value and number read from a tensor, and how close it was to changing.
 
 A test such as `x.mean() > 5` leaves only its answer. Its margin (`x.mean() - 5`: how far the test is from the other
 answer) is kept beside it, as a function of the inputs that has a gradient wherever the test has one.
@@ -63,7 +63,7 @@ class Decision:
 
     @property
     def distance(self) -> float:
-        """How far the test is from its other answer; infinite where nobody knows."""
+        """How far the test is from its other answer; infinite where that is unknown."""
         return abs(float(self.margin.detach())) if self.margin is not None else float("inf")
 
 
@@ -97,8 +97,8 @@ def decide(
     gradients: bool = False,
     invert: Site | None = None,
 ) -> Decided:
-    """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is turned
-    round."""
+    """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is
+    negated."""
     watch = _Watch(root, invert)
     decided = Decided(watch.decisions, watch.constants)
     seed_everything()

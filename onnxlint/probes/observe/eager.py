@@ -41,7 +41,7 @@ class Run:
 
 @dataclass(slots=True)
 class Eager:
-    """All that is known before anything is exported.
+    """What the runs in eager PyTorch show, before anything is exported.
 
     `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` the others,
     `fixed` those of them that move a dim of which eager accepts no other size. `random`: two runs of one input differ.
@@ -100,7 +100,7 @@ def prepare(probe: Probe) -> Eager:
     """Build the model and run the example. Raises ProbeFailure; what forward raises is in `base.observation.error`."""
     model = build_model(probe)
     if any(isinstance(part, torch.jit.ScriptModule) for part in model.modules()):
-        torch._C._set_graph_executor_optimize(False)  # it optimizes by running operators, where we listen, and fails
+        torch._C._set_graph_executor_optimize(False)  # the optimizer runs operators, which our patches make fail
     example = example_inputs(probe, model)
     fresh = _copier(probe, model)
     working = fresh().eval() if model.training else fresh()
@@ -114,7 +114,7 @@ def prepare(probe: Probe) -> Eager:
 
 
 def explore(probe: Probe, eager: Eager) -> None:
-    """Run every variation, and look for chance and memory. Needs an example that eager accepts."""
+    """Run every variation, and check for randomness and state. Needs an example that eager accepts."""
     _repeat(eager, probe.root)
     _vary(probe, eager, variations(probe, eager.model, eager.example, eager.lost))
     stuck = _stuck(eager)
@@ -214,7 +214,7 @@ def _stuck(eager: Eager) -> list[str]:
 
 
 def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch.Tensor, ...]) -> bool:
-    """Whether two runs gave the same, up to what threads may do to a sum."""
+    """Whether two runs returned the same, up to the order in which threads add."""
     if len(one) != len(other) or any(a.shape != b.shape for a, b in zip(one, other, strict=True)):
         return False
     return all(torch.allclose(a, b, 1e-5, 1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))

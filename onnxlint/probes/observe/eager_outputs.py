@@ -19,7 +19,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
 def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
     """Keep eager's outputs in the file `probe.compare`, or compare with those that it holds.
 
-    Evidence of the result: every input on which eager now gives something else, or raises where it did not.
+    The evidence: every input on which eager now returns something else, or raises where it did not.
     """
     assert probe.compare is not None
     kept = Path(probe.compare)
