@@ -21,7 +21,7 @@ from onnxlint.run.pipeline import find_candidates
 from onnxlint.run.probing import Probing, Watcher
 from onnxlint.run.scopes import Scope
 
-SURVEY = "onnxlint.probes.guess.survey:survey"
+SURVEY = "onnxlint.probes.guess.synthesise:survey"
 _IN_PYPROJECT = "[[tool.onnxlint.models]]"
 _IN_OWN = "[[models]]"
 

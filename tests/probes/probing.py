@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from onnxlint.base.records import EXPORTERS, Evidence, Probe, ProbeResult
+from onnxlint.base.records import EXPORTERS, SYNTHESISED, Evidence, Probe, ProbeResult
 
 FOLDER = Path(__file__).parent
 BATCH = {"x": {0: "batch"}}
+
+
+def unknown(name: str, module: str = "guessed", timeout: float = 60.0) -> Probe:
+    """The probe of a model that nobody described."""
+    return Probe(
+        name=f"{module}:{name}",
+        factory=f"{module}:{name}",
+        path=f"{module}.py",
+        line=1,
+        source=SYNTHESISED,
+        inputs=None,
+        dynamic={},
+        sizes={},
+        vary=None,
+        exporters=EXPORTERS,
+        opset=20,
+        search_path=(str(FOLDER),),
+        root=str(FOLDER),
+        repro_dir="repro",
+        timeout=timeout,
+    )
+
+
+def burn(seconds: float) -> None:
+    """Use the CPU for that long."""
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
 
 
 def hazard(

@@ -94,7 +94,11 @@ def test_a_model_without_hazards_stays_on_one_path_under_every_variation(name: s
         plain = model(*example.args, **example.kwargs)
     base = observe(model, example.args, example.kwargs)
     assert torch.equal(base.outputs, plain)
-    others = [observe(model, v.args, v.kwargs) for v in variations(probe(specs), model, example) if not v.degenerate]
+    others = [
+        observe(model, v.args, v.kwargs)
+        for v in variations(probe(specs), model, example)
+        if not v.label.startswith(("values[zeros", "values[equal"))
+    ]
     assert [str(other.error) for other in others if other.error is not None] == []
     assert [(d.kind, d.location, d.detail) for d in divergences(base, others)] == []
 

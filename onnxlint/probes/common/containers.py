@@ -13,18 +13,31 @@ from torch import nn
 
 
 def noted(model: nn.Module) -> Mapping[str, Any]:
-    """What the parameters of forward are annotated with; strings where these name nothing that can be found."""
+    """The annotations of forward's parameters; as text where they cannot be resolved."""
     try:
         return {name: present(note) for name, note in typing.get_type_hints(model.forward).items()}
     except Exception:  # noqa: BLE001 - what an annotation says when it is evaluated is the user's
         return dict(getattr(model.forward, "__annotations__", {}))
 
 
-def parameters(model: nn.Module) -> list[inspect.Parameter]:
-    """The parameters of forward with their annotations. Raises TypeError or ValueError where it has no signature."""
-    found = inspect.signature(model.forward).parameters.values()
-    notes = noted(model)
-    return [p.replace(annotation=notes.get(p.name, p.annotation)) for p in found]
+def signature_of(function: Any) -> list[inspect.Parameter] | None:
+    """The parameters of a callable; None where Python cannot tell them, as of some C functions and scripted models."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def needed(function: Any) -> list[inspect.Parameter]:
+    """The parameters of a callable without which it cannot be called."""
+    every = signature_of(function) or ()
+    return [p for p in every if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def parameters(model: nn.Module) -> list[inspect.Parameter] | None:
+    """The parameters of forward with their annotations; None where it has no signature."""
+    every, notes = signature_of(model.forward), noted(model)
+    return None if every is None else [p.replace(annotation=notes.get(p.name, p.annotation)) for p in every]
 
 
 def present(annotation: Any) -> Any:
@@ -36,7 +49,7 @@ def present(annotation: Any) -> Any:
 
 
 def fields_of(annotation: Any) -> Mapping[str, Any]:
-    """The fields of a named tuple or a dataclass that have to be given, each with its annotation."""
+    """The required fields of a named tuple or a dataclass, each with its annotation."""
     if not isinstance(annotation, type):
         return {}
     if dataclasses.is_dataclass(annotation):
@@ -54,7 +67,7 @@ def fields_of(annotation: Any) -> Mapping[str, Any]:
 
 
 def as_annotated(model: nn.Module, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of forward, what is a list or a dict made into the kind that its parameter is annotated with."""
+    """The arguments of forward, lists and dicts converted to the type that their parameter is annotated with."""
     if not any(isinstance(value, (list, dict)) for value in arguments.values()):
         return dict(arguments)
     notes = noted(model)
@@ -81,7 +94,7 @@ def _made(annotation: Any, value: Any) -> Any:
 
 
 def _built(kind: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], plain: Any) -> Any:
-    """An object of the user's class; what it was to be made of where that does not want it."""
+    """An object of the user's class; the plain value where its constructor raises."""
     try:
         return kind(*args, **kwargs)
     except Exception:  # noqa: BLE001 - the constructor is the user's; forward then says what is wrong

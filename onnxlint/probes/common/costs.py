@@ -16,7 +16,7 @@ LEAST = 0.25  # seconds that every search gets, however quick the exports are
 RUNS = 4.0  # seconds for all variations in eager, and again for each exported file in its runtimes
 _RUNS_SHARE = 0.3  # of the time that is left for all searches
 _OWN = 1.0  # seconds that what explains a failure gets beside that
-BUSY = 4.0  # times longer: what a busy machine may make of a run
+BUSY = 4.0  # how many times longer a run may take on a busy machine
 FEWEST = 6  # inputs that are run however slow the model is, the example among them
 
 
@@ -47,11 +47,10 @@ class Deadline:
 
 @dataclass(slots=True)
 class Costs:
-    """The clock of one probe, in CPU seconds: what else the machine does must not decide what is found.
+    """The clock of one probe, in CPU seconds: other load on the machine must not change the findings.
 
     `bare` is what a user pays: the model built, the example run, the exports. `parts` are those by name.
-    `cut` are the parts that were left out or ended early for want of time, in words, and `unkept` what could not be
-    written.
+    `cut` says which parts were left out or ended early because time ran out, and `unkept` what could not be written.
     """
 
     began: float = field(default_factory=time.process_time)
@@ -90,14 +89,13 @@ class Costs:
 
     def affordable(self, wanted: int, pace: float, what: str) -> int:
         """How many of so many inputs to run, at `pace` seconds each: all where they take less than RUNS seconds."""
-        count = max(
-            FEWEST, int(max(RUNS, self.left(math.inf, _RUNS_SHARE) if self.exported else 0.0) / max(pace, 1e-6))
-        )
+        seconds = max(RUNS, self.left(math.inf, _RUNS_SHARE)) if self.exported else RUNS
+        count = max(FEWEST, int(seconds / max(pace, 1e-6)))
         if count < wanted:
             self.tell(f"{what} was run on {count} of {wanted} inputs, since one run takes {pace:.1f} s")
         return min(count, wanted)
 
     def tell(self, part: str) -> None:
-        """Note what was left out."""
+        """Note once what was left out."""
         if part not in self.cut:
             self.cut.append(part)

@@ -1,4 +1,4 @@
-"""Ends what takes too long in the middle, where it runs Python: for runs of a model that only a search asks for."""
+"""Interrupts Python code that takes too long, for runs of a model that only a search needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxlint.probes.common.costs import BUSY
 
 
 class TooLong(TimeoutError):
-    """The time is up; what a model does in C++ is ended after it."""
+    """The time is up. Code in C++ finishes before this is raised."""
 
 
 @contextmanager

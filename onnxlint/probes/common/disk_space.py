@@ -1,4 +1,4 @@
-"""Whether an export failed for want of room on the disk: then neither the model nor the exporter is to blame."""
+"""Whether an export failed because the disk is full: then neither the model nor the exporter is to blame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROOM = 1 << 20  # bytes that have to fit where a file failed that was not writt
 
 
 def no_room(folder: Path, said: str) -> str | None:
-    """What to say if `said`, the message of a failure, or the disk of `folder` itself tells that nothing fits there."""
+    """The message for a full disk, if the error text `said` or a test write to `folder` shows one; else None."""
     full = any(words in said for words in _WORDS) or not _fits(folder)
     return f"there is no room on the disk for the exported file, in {folder.parent}" if full else None
 

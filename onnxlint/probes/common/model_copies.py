@@ -1,4 +1,4 @@
-"""A copy of a model whose hooks belong to the copy: `copy.deepcopy` takes closures as they are, with what they hold."""
+"""A copy of a model whose hooks belong to the copy: `copy.deepcopy` shares closures and what they refer to."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def copied(model: torch.nn.Module) -> torch.nn.Module:
     memo: dict[int, Any] = {}
     made = copy.deepcopy(model, memo)
     for module in made.modules():
-        own = vars(module)
-        hooks = [held for name, held in own.items() if name.endswith("_hooks") and isinstance(held, dict)]
-        for holder in (own, *hooks):
+        attributes = vars(module)
+        hooks = [table for name, table in attributes.items() if name.endswith("_hooks") and isinstance(table, dict)]
+        for holder in (attributes, *hooks):
             for name, value in list(holder.items()):
                 if isinstance(value, FunctionType):
                     holder[name] = _rebound(value, memo)
@@ -25,13 +25,12 @@ def copied(model: torch.nn.Module) -> torch.nn.Module:
 
 def _rebound(function: FunctionType, memo: dict[int, Any]) -> FunctionType:
     """The function with the copies of what it holds, where there are copies; itself where there are none."""
-    if id(function) in memo:
-        found: FunctionType = memo[id(function)]
-        return found
+    if isinstance(cached := memo.get(id(function)), FunctionType):
+        return cached
     memo[id(function)] = function  # it may hold itself
-    held = [_content(cell) for cell in function.__closure__ or ()]
-    mine = [_of_the_copy(v, memo) for v in held]
-    if all(a is b for a, b in zip(held, mine, strict=True)):
+    contents = [_content(cell) for cell in function.__closure__ or ()]
+    mine = [_of_the_copy(v, memo) for v in contents]
+    if all(a is b for a, b in zip(contents, mine, strict=True)):
         return function
     closure = tuple(CellType(v) if v is not _EMPTY else CellType() for v in mine)
     bound = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, closure)

@@ -21,16 +21,16 @@ def word(label: str) -> str:
 def nested(labelled: Mapping[str, T]) -> dict[str, Any]:
     """The values by parameter: what shares one becomes a list where the labels go on in numbers, else a dict."""
     groups: dict[str, dict[str, T]] = {}
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for label, value in labelled.items():
         name, _, rest = label.partition(".")
         if rest:
             groups.setdefault(name, {})[rest] = value
-            found[name] = None  # in its place
+            result[name] = None  # in its place
         else:
-            found[name] = value
+            result[name] = value
     for name, items in groups.items():
         inner = nested(items)
         numbered = all(key.isdigit() for key in inner)
-        found[name] = [inner[key] for key in sorted(inner, key=int)] if numbered else inner
-    return found
+        result[name] = [inner[key] for key in sorted(inner, key=int)] if numbered else inner
+    return result

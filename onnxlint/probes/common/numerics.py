@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Tolerance
@@ -39,27 +40,22 @@ class Difference:
     passes: bool = False
 
 
-def tensors(outputs: Any) -> list[torch.Tensor]:
+def tensors(outputs: Any) -> list[Tensor]:
     """The tensors of a model's output, in the order in which both exporters flatten them."""
-    return [leaf.detach() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+    return [leaf.detach() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, Tensor)]
 
 
-def values(outputs: Any) -> list[torch.Tensor]:
+def values(outputs: Any) -> list[Tensor]:
     """As `tensors`, with Python numbers too: TorchScript returns a size as a tensor."""
-    found = []
-    for leaf in pytree.tree_leaves(outputs):
-        if isinstance(leaf, torch.Tensor):
-            found.append(leaf.detach())
-        elif isinstance(leaf, (bool, int, float)):
-            found.append(torch.tensor(leaf))
-    return found
+    leaves = pytree.tree_leaves(outputs)
+    return [torch.as_tensor(leaf).detach() for leaf in leaves if isinstance(leaf, (Tensor, bool, int, float))]
 
 
-def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[torch.Tensor] | None:
+def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Tensor] | None:
     """The outputs of a float64 copy of the model on the same input; None where it cannot run in float64."""
 
     def widen(value: Any) -> Any:
-        return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+        return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
 
     try:
         wide = copied(model).double()
@@ -71,7 +67,7 @@ def reference(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What decides how far apart two answers may be.
+    """What decides how far apart two outputs may be.
 
     `spread` is how far each output moves when the input does: where it hardly moves, small differences count.
     `precision` is the eps that the model works with, where that is coarser than the output's. A configured
@@ -83,24 +79,24 @@ class Bounds:
     precision: float = 0.0
 
     def moves(self, output: int) -> float:
-        """How far this output moves when the input does; 0 if nobody knows."""
+        """How far this output moves when the input does; 0 if that is unknown."""
         return self.spread[output] if output < len(self.spread) else 0.0
 
 
-def plainly_equal(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> bool:
+def plainly_equal(actual: Sequence[Any], expected: Sequence[Tensor], bounds: Bounds) -> bool:
     """Whether the outputs agree so closely that no float64 reference could find fault."""
     return worst(closely(actual, expected, bounds)) is None
 
 
-def closely(actual: Sequence[Any], expected: Sequence[torch.Tensor], bounds: Bounds) -> list[Difference]:
+def closely(actual: Sequence[Any], expected: Sequence[Tensor], bounds: Bounds) -> list[Difference]:
     """As `differences`, of which those pass that no float64 reference could find fault with."""
     return differences(actual, expected, None, bounds, factor=(FACTOR - 1) * ULPS)
 
 
 def difference(
     actual: Sequence[Any],
-    expected: Sequence[torch.Tensor],
-    wide: Sequence[torch.Tensor] | None,
+    expected: Sequence[Tensor],
+    wide: Sequence[Tensor] | None,
     bounds: Bounds,
     factor: float = FALLBACK,
 ) -> Difference | None:
@@ -108,20 +104,20 @@ def difference(
     return worst(differences(actual, expected, wide, bounds, factor))
 
 
-def worst(found: Sequence[Difference]) -> Difference | None:
+def worst(candidates: Sequence[Difference]) -> Difference | None:
     """The worst of those that do not pass."""
-    return max((d for d in found if not d.passes), key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
+    return max((d for d in candidates if not d.passes), key=lambda d: (d.shape, d.max_abs or 0.0), default=None)
 
 
-def largest(found: Sequence[Difference]) -> Difference | None:
+def largest(candidates: Sequence[Difference]) -> Difference | None:
     """Where the outputs agree: the one that is furthest from eager's, if only by noise."""
-    return max((d for d in found if d.passes), key=lambda d: d.max_abs or 0.0, default=None)
+    return max((d for d in candidates if d.passes), key=lambda d: d.max_abs or 0.0, default=None)
 
 
 def differences(
     actual: Sequence[Any],
-    expected: Sequence[torch.Tensor],
-    wide: Sequence[torch.Tensor] | None,
+    expected: Sequence[Tensor],
+    wide: Sequence[Tensor] | None,
     bounds: Bounds,
     factor: float = FALLBACK,
 ) -> list[Difference]:
@@ -132,18 +128,17 @@ def differences(
     """
     if len(actual) != len(expected):
         return [Difference(0, f"{len(actual)} outputs instead of {len(expected)}", shape=True)]
-    found = []
-    for index, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
-        ref = wide[index].cpu() if wide is not None and len(wide) == len(expected) else None
-        one = _compare(index, tensor(ours), theirs.cpu(), ref, bounds, factor)
-        if one is not None:
-            found.append(one)
-    return found
+    references = wide if wide is not None and len(wide) == len(expected) else [None] * len(expected)
+    compared = (
+        _compare(index, tensor(ours), theirs.cpu(), None if ref is None else ref.cpu(), bounds, factor)
+        for index, (ours, theirs, ref) in enumerate(zip(actual, expected, references, strict=True))
+    )
+    return [one for one in compared if one is not None]
 
 
-def tensor(value: Any) -> torch.Tensor:
-    """A runtime's answer as a tensor."""
-    if isinstance(value, torch.Tensor):
+def tensor(value: Any) -> Tensor:
+    """An output of a runtime as a tensor."""
+    if isinstance(value, Tensor):
         return value
     array = np.asarray(value)
     if array.dtype.name == "bfloat16":  # ml_dtypes' type, which torch does not read
@@ -152,12 +147,7 @@ def tensor(value: Any) -> torch.Tensor:
 
 
 def _compare(
-    index: int,
-    ours: torch.Tensor,
-    theirs: torch.Tensor,
-    wide: torch.Tensor | None,
-    bounds: Bounds,
-    factor: float,
+    index: int, ours: Tensor, theirs: Tensor, wide: Tensor | None, bounds: Bounds, factor: float
 ) -> Difference | None:
     if theirs.is_complex() and not ours.is_complex():
         theirs = torch.view_as_real(theirs.resolve_conj())  # ONNX keeps complex numbers as pairs
@@ -171,30 +161,21 @@ def _compare(
     return _compare_floats(index, ours, theirs, wide, bounds, factor)
 
 
-def _compare_exactly(
-    index: int, ours: torch.Tensor, theirs: torch.Tensor, wide: torch.Tensor | None
-) -> Difference | None:
+def _compare_exactly(index: int, ours: Tensor, theirs: Tensor, wide: Tensor | None) -> Difference | None:
     unlike = ours.to(theirs.dtype) != theirs
-    wrong = unlike
-    if wide is not None:
-        wrong = unlike & (wide.to(theirs.dtype) == theirs)  # where float64 disagrees with eager, the value is a tie
+    # Where float64 disagrees with eager, the value is a tie.
+    wrong = unlike if wide is None else unlike & (wide.to(theirs.dtype) == theirs)
     count = int(wrong.sum())
     if not count:
         return None if bool(unlike.any()) else Difference(index, "", 0.0, passes=True)
     gap = (ours.double() - theirs.double()).abs()[wrong]
     kind = "booleans" if theirs.dtype == torch.bool else "integers"
-    return Difference(
-        index, f"{count} of {theirs.numel()} {kind} differ", float(gap.max()), _relative(gap, theirs[wrong])
-    )
+    detail = f"{count} of {theirs.numel()} {kind} differ"
+    return Difference(index, detail, float(gap.max()), _relative(gap, theirs[wrong]))
 
 
 def _compare_floats(
-    index: int,
-    ours: torch.Tensor,
-    theirs: torch.Tensor,
-    wide: torch.Tensor | None,
-    bounds: Bounds,
-    factor: float,
+    index: int, ours: Tensor, theirs: Tensor, wide: Tensor | None, bounds: Bounds, factor: float
 ) -> Difference | None:
     eps = max(torch.finfo(theirs.dtype).eps, bounds.precision)
     tolerance = bounds.tolerance
@@ -222,7 +203,7 @@ def _compare_floats(
     return Difference(index, f"max abs difference {most:.3g}", most, _relative(gap, b), allowed)
 
 
-def _overflowed(a: torch.Tensor, b: torch.Tensor, wide: torch.Tensor | None, eps: float) -> torch.Tensor:
+def _overflowed(a: Tensor, b: Tensor, wide: Tensor | None, eps: float) -> Tensor:
     """Where only eager is at fault: it left its dtype's range on the way, and ONNX Runtime is where float64 is.
 
     ONNX Runtime computes in float32 what it has no float16 kernels for.
@@ -234,7 +215,7 @@ def _overflowed(a: torch.Tensor, b: torch.Tensor, wide: torch.Tensor | None, eps
     return ~torch.isfinite(b) & torch.isfinite(ref) & torch.isfinite(a) & near
 
 
-def _misplaced(name: str, ours: torch.Tensor, total: int) -> str:
+def _misplaced(name: str, ours: Tensor, total: int) -> str:
     """Whose NaN or infinity it is; `ours` tells for each place at odds whether eager has it."""
     count, eager = ours.numel(), int(ours.sum())
     if eager == count:
@@ -244,15 +225,15 @@ def _misplaced(name: str, ours: torch.Tensor, total: int) -> str:
     return f"{name} stands in other places: {eager} in PyTorch's answer alone, {count - eager} in the export's alone"
 
 
-def _allowed(b: torch.Tensor, wide: torch.Tensor | None, eps: float, factor: float) -> tuple[float, torch.Tensor]:
+def _allowed(b: Tensor, wide: Tensor | None, eps: float, factor: float) -> tuple[float, Tensor]:
     """The largest error that is noise, and what to measure it against."""
     scale = float(b.abs().max()) or 1.0
     coarse = COARSE * scale
     if wide is not None and bool(torch.isfinite(wide).all()):
-        own = float((b - wide).abs().max())
-        if own <= min(TRUSTED * eps, max(COARSE, 2 * ULPS * eps)) * scale:
+        error = float((b - wide).abs().max())
+        if error <= min(TRUSTED * eps, max(COARSE, 2 * ULPS * eps)) * scale:
             floor = min(FACTOR * ULPS * eps * scale, coarse)
-            return max(floor, min(FACTOR * own, max(coarse, AGAIN * own))), wide
+            return max(floor, min(FACTOR * error, max(coarse, AGAIN * error))), wide
     return min(factor * eps * scale, coarse), b
 
 
@@ -267,29 +248,29 @@ def nudged(args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> tuple
     generator = torch.Generator().manual_seed(seed)
 
     def move(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
+        if not isinstance(value, Tensor) or not value.is_floating_point() or not value.numel():
             return value
         eps = torch.finfo(value.dtype).eps
         size = min(ULPS * eps, max(eps, SLIGHT)) * (float(value.abs().max()) or 1.0)
         noise = torch.randn(value.shape, generator=generator, dtype=torch.float64)
         return (value.double() + size * noise.to(value.device)).to(value.dtype)
 
-    moved = pytree.tree_map(move, (tuple(args), dict(kwargs)))
-    return moved[0], moved[1]
+    args, kwargs = pytree.tree_map(move, (tuple(args), dict(kwargs)))
+    return args, dict(kwargs)
 
 
-def spread(base: Sequence[torch.Tensor], others: Sequence[Sequence[torch.Tensor]]) -> list[float]:
+def spread(base: Sequence[Tensor], others: Sequence[Sequence[Tensor]]) -> list[float]:
     """How far each output moves from `base` over the other runs; 0 where nothing can be compared."""
-    found = [0.0] * len(base)
+    result = [0.0] * len(base)
     for other in others:
         for index, (a, b) in enumerate(zip(base, other, strict=False)):
             if a.shape == b.shape and not a.is_complex() and a.numel():
                 gap = (a.double() - b.double()).abs()
-                found[index] = max(found[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
-    return found
+                result[index] = max(result[index], float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0)
+    return result
 
 
-def _relative(gap: torch.Tensor, theirs: torch.Tensor) -> float:
+def _relative(gap: Tensor, theirs: Tensor) -> float:
     """The largest difference in units of the largest value: element by element, values near zero would rule."""
     scale = float(theirs.double().abs().max())
     return float(gap.max()) / scale if scale else float("inf")

@@ -1,4 +1,4 @@
-"""What a probe is doing right now: told by the worker, heard by the pool, so that a death names its stage."""
+"""What a probe is doing right now, reported by the worker to the pool, so that a crash can name its stage."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ import os
 import re
 import sys
 import sysconfig
+import traceback
 from collections.abc import Iterable, Iterator
 from functools import cache
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 
 from onnxlint.base.records import Location
 
@@ -38,24 +39,24 @@ MACHINERY = (
 )
 
 _OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_SITE = re.compile(r"[/\\](?:site|dist)-packages(?:[/\\]|$)")
 
 
 @cache
 def _machinery() -> tuple[str, ...]:
     """Folders, with a trailing separator, and single files of the machinery. Found once, without importing any."""
-    found = [_OWN]
+    paths = [_OWN]
     for name in MACHINERY:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
-            found.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
+            paths.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
         elif spec is not None and spec.origin:
-            found.append(os.path.abspath(spec.origin))
-    return tuple(found)
+            paths.append(os.path.abspath(spec.origin))
+    return tuple(paths)
 
 
 def is_installed(path: str) -> bool:
-    """Whether a file was installed with a package: not the user's own, though it may be user code."""
+    """Whether a file or folder was installed with a package: not the user's own, though it may be user code."""
     return _SITE.search(path) is not None
 
 
@@ -81,7 +82,7 @@ def is_user_code(filename: str) -> bool:
     path = os.path.abspath(filename)
     if path.startswith(_machinery()):
         return False
-    return not path.startswith(_standard_library()) or _SITE.search(path) is not None
+    return not path.startswith(_standard_library()) or is_installed(path)
 
 
 def is_own(filename: str) -> bool:
@@ -94,10 +95,7 @@ def relative(path: str, root: str | None) -> str:
     """The path relative to `root` if it lies below it, else absolute; always with forward slashes."""
     absolute = os.path.abspath(path)
     if root is not None:
-        for whole, base in (
-            (absolute, os.path.abspath(root)),
-            (os.path.realpath(absolute), os.path.realpath(root)),
-        ):
+        for whole, base in ((absolute, os.path.abspath(root)), (os.path.realpath(absolute), os.path.realpath(root))):
             if whole.startswith(base.rstrip(os.sep) + os.sep):
                 return os.path.relpath(whole, base).replace(os.sep, "/")
     return absolute.replace(os.sep, "/")
@@ -105,16 +103,16 @@ def relative(path: str, root: str | None) -> str:
 
 def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
     """The first `limit` frames, and the first below `root` however far out: who called the library."""
-    found: list[Location] = []
+    result: list[Location] = []
     at_home = root is None
     for frame in frames:
-        home = not os.path.isabs(frame.path) and _SITE.search(f"/{frame.path}") is None
-        if len(found) < limit or (home and not at_home):
-            found.append(frame)
+        home = not os.path.isabs(frame.path) and not is_installed(f"/{frame.path}")
+        if len(result) < limit or (home and not at_home):
+            result.append(frame)
         at_home = at_home or home
-        if at_home and len(found) >= limit:
+        if at_home and len(result) >= limit:
             break
-    return tuple(found)
+    return tuple(result)
 
 
 def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
@@ -129,10 +127,10 @@ def _outwards(frame: FrameType | None, root: str | None) -> Iterator[Location]:
     inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
     while frame is not None:
         code = frame.f_code
-        own = code.co_filename.startswith(_OWN)
-        if own and inside:
+        ours = code.co_filename.startswith(_OWN)
+        if ours and inside:
             break
-        inside = inside or not own
+        inside = inside or not ours
         if is_user_code(code.co_filename):
             yield Location(relative(code.co_filename, root), frame.f_lineno, code.co_qualname)
         frame = frame.f_back
@@ -143,18 +141,12 @@ def error_frames(
 ) -> tuple[Location, ...]:
     """The user's frames of a traceback, innermost first."""
     trace = error.__traceback__ if isinstance(error, BaseException) else error
-    found = [
-        Location(relative(code.co_filename, root), line, code.co_qualname)
-        for code, line in _walk(trace)
-        if is_user_code(code.co_filename)
+    places = [
+        Location(relative(frame.f_code.co_filename, root), line, frame.f_code.co_qualname)
+        for frame, line in traceback.walk_tb(trace)
+        if is_user_code(frame.f_code.co_filename)
     ]
-    return kept(reversed(found), root, limit)
-
-
-def _walk(trace: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
-    while trace is not None:
-        yield trace.tb_frame.f_code, trace.tb_lineno
-        trace = trace.tb_next
+    return kept(reversed(places), root, limit)
 
 
 _TORCHSCRIPT = re.compile(r"^\s*(?P<path>.+?)\((?P<line>\d+)\): (?P<function>.*)$", re.MULTILINE)
@@ -163,16 +155,12 @@ _PYTHON = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<fun
 
 def torchscript_frames(text: str, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames of a `sourceRange()` or a TorchScript `doc_string` (innermost first there), innermost first."""
-    return _located(_TORCHSCRIPT.finditer(text), root, limit)
+    return kept(_places(_TORCHSCRIPT.finditer(text), root), root, limit)
 
 
 def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
     """The user's frames of a formatted Python stack (`stack_trace` of FX; innermost last there), innermost first."""
-    return _located(reversed(list(_PYTHON.finditer(text or ""))), root, limit)
-
-
-def _located(matches: Iterator[re.Match[str]], root: str | None, limit: int) -> tuple[Location, ...]:
-    return kept(_places(matches, root), root, limit)
+    return kept(_places(reversed(list(_PYTHON.finditer(text or ""))), root), root, limit)
 
 
 def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Location]:
@@ -191,20 +179,20 @@ def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Loca
 @cache
 def _definitions(path: str) -> dict[int, str]:
     """The qualified name of the function around each line, as code objects spell it; empty without the source."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     try:
         waiting: list[tuple[ast.AST, str]] = [(ast.parse("".join(linecache.getlines(path))), "")]
     except (SyntaxError, ValueError):
-        return found
+        return names
     while waiting:
         node, prefix = waiting.pop()
         for child in ast.iter_child_nodes(node):
             inner = prefix
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 for line in range(child.lineno, (child.end_lineno or child.lineno) + 1):
-                    found[line] = prefix + child.name  # an inner function comes later and takes its lines
+                    names[line] = prefix + child.name  # an inner function comes later and takes its lines
                 inner = f"{prefix}{child.name}.<locals>."
             elif isinstance(child, ast.ClassDef):
                 inner = f"{prefix}{child.name}."
             waiting.append((child, inner))
-    return found
+    return names

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
+import itertools
 import random
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -18,11 +20,10 @@ import torch
 from onnxlint.base.marks import ATTRIBUTE
 from onnxlint.base.records import Location, Probe, TensorSpec, text_of
 from onnxlint.base.specs import SpecError, parse_spec
-from onnxlint.probes.common.containers import as_annotated
+from onnxlint.probes.common.containers import as_annotated, needed, signature_of
 from onnxlint.probes.common.nested import nested, root
 from onnxlint.probes.common.userspace import error_frames, relative
-from onnxlint.probes.examples import factory_arguments as given_arguments
-from onnxlint.probes.examples.live_example import taken
+from onnxlint.probes.examples import factory_arguments
 from onnxlint.probes.examples.synthesis import tensors_for
 from onnxlint.probes.exporters import Example, leaves
 
@@ -46,11 +47,25 @@ def seed_everything(seed: int = 0) -> None:
     numpy.random.seed(seed % 2**32)
 
 
+_live: tuple[torch.nn.Module, Example] | None = None
+
+
+def put_live(model: torch.nn.Module, example: Example) -> None:
+    """Keep the live model of a process that was frozen at a call, and its example, for the probes that it forks."""
+    global _live
+    _live = model, example
+
+
+def _live_example() -> tuple[torch.nn.Module, Example]:
+    assert _live is not None  # the probe of a live model is forked from a process that has one
+    return _live
+
+
 def build_model(probe: Probe) -> torch.nn.Module:
     """Import the factory of a probe and call it. Raises ProbeFailure, with the user's line."""
     seed_everything()
     if probe.live is not None:
-        return taken().model
+        return _live_example()[0]
     target = load(probe.factory, probe)
     if isinstance(target, torch.nn.Module):
         return target.eval() if probe.eval else target
@@ -71,16 +86,16 @@ def load(reference: str, probe: Probe) -> Any:
         raise ProbeFailure(
             f"`{reference}` names no attribute", f'write `module:attribute`, such as "{name}:build"', _place(probe)
         )
-    found: Any = _import(name, probe)
+    value: Any = _import(name, probe)
     for attribute in path.split("."):
         try:
-            found = getattr(found, attribute)
+            value = getattr(value, attribute)
         except AttributeError:
-            owner = f"module `{name}`" if isinstance(found, ModuleType) else f"`{getattr(found, '__name__', path)}`"
+            owner = f"module `{name}`" if isinstance(value, ModuleType) else f"`{getattr(value, '__name__', path)}`"
             raise ProbeFailure(
-                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(found)), _place(probe)
+                f"{owner} has no attribute `{attribute}`", _nearest(attribute, dir(value)), _place(probe)
             ) from None
-    return found
+    return value
 
 
 def call(
@@ -89,7 +104,7 @@ def call(
     """Call user code; what it raises becomes a ProbeFailure at the user's line."""
     if not callable(function):
         raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
-    missing = [parameter for parameter in _missing(function, len(arguments)) if parameter not in keywords]
+    missing = [p.name for p in needed(function)[len(arguments) :] if p.name not in keywords]
     if missing:
         raise ProbeFailure(
             f"`{name}` needs arguments: {', '.join(missing)}",
@@ -97,7 +112,7 @@ def call(
             _definition(function, probe),
         )
     try:
-        return function(*arguments, **given_arguments.build(keywords))
+        return function(*arguments, **factory_arguments.build(keywords))
     except (Exception, SystemExit) as error:
         raise _failure(f"`{name}` raised", error, probe) from error
 
@@ -106,7 +121,7 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
     seed_everything()
     if probe.live is not None:
-        return taken().example
+        return _live_example()[1]
     declared: Any
     if isinstance(probe.inputs, str):
         declared = call(load(probe.inputs, probe), (), probe.inputs, probe)
@@ -120,11 +135,11 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        given: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
+        inputs: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
         dynamic = _merge(_named(specs), probe.dynamic)
     else:
-        given, dynamic = declared, probe.dynamic
-    args, kwargs, parameters = _arrange(given, names, more, probe, _by_position(model, names))
+        inputs, dynamic = declared, probe.dynamic
+    args, kwargs, parameters = _arrange(inputs, names, more, probe, _by_position(model, names))
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
@@ -159,15 +174,18 @@ def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
     location = frames[0] if frames else _place(probe)
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         location = Location(relative(error.filename, probe.root), error.lineno)
-    first = (text_of(error).strip().splitlines() or [""])[0]
-    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    if isinstance(error, SystemExit):
-        text = f"it called sys.exit({error.code!r})"
+    text = f"it called sys.exit({error.code!r})" if isinstance(error, SystemExit) else describe(error)
     return ProbeFailure(f"{what}: {text}", remedy_of(error), location)
 
 
+def describe(error: BaseException | None) -> str:
+    """An error in one line."""
+    first = (text_of(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
 def remedy_of(error: BaseException) -> str | None:
-    """What would let a model be probed that fails for want of a package or of a device; None where it is neither."""
+    """How to probe a model that fails because a package or a device is missing; None where it is neither."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install `{error.name.partition('.')[0]}` in the environment that onnxlint runs in"
     if re.search(r"\b(?:CUDA|NVIDIA|HIP|XPU|MPS)\b", text_of(error)):
@@ -189,17 +207,8 @@ def _definition(target: Any, probe: Probe) -> Location:
     return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
 
 
-def _missing(function: Callable[..., Any], given: int) -> list[str]:
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some C callables have no signature: calling them tells
-        return []
-    needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    return [p.name for p in needed[given:]]
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(name, [k for k in known if not k.startswith("__")], 1, 0.5)
+def _nearest(name: str, candidates: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, [k for k in candidates if not k.startswith("__")], 1, 0.5)
     return f"did you mean `{near[0]}`?" if near else None
 
 
@@ -226,9 +235,8 @@ def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
     if probe.source == "default_cfg":
         for name in ("default_cfg", "pretrained_cfg"):
             settings = getattr(model, name, None) or {}
-            size = (
-                settings.get("input_size") if isinstance(settings, Mapping) else getattr(settings, "input_size", None)
-            )
+            read = settings.get if isinstance(settings, Mapping) else functools.partial(getattr, settings)
+            size = read("input_size", None)
             if size:
                 return (torch.randn(2, *size),)
     raise ProbeFailure("it has no example inputs", _write_inputs(model), _place(probe))
@@ -245,9 +253,8 @@ def _marked(probe: Probe, model: torch.nn.Module) -> Any:
         return mark
     method = getattr(model, "onnx_example", None)
     if method is None:
-        method = getattr(_import(probe.factory.partition(":")[0], probe), "onnx_example", None)
-    if method is None:
-        method = getattr(sys.modules.get(type(model).__module__), "onnx_example", None)
+        modules = (_import(probe.factory.partition(":")[0], probe), sys.modules.get(type(model).__module__))
+        method = next((example for m in modules if (example := getattr(m, "onnx_example", None)) is not None), None)
     if method is None:
         raise ProbeFailure("neither the class nor its module has `onnx_example`", _write_inputs(model), _place(probe))
     return call(method, (), "onnx_example", probe)
@@ -267,11 +274,8 @@ def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
 
 
 def _named(specs: Mapping[str, TensorSpec]) -> dict[str, dict[int, str]]:
-    named = {
-        name: {axis: dim.name for axis, dim in enumerate(spec.dims) if dim.name is not None}
-        for name, spec in specs.items()
-    }
-    return {name: axes for name, axes in named.items() if axes}
+    every = ((n, {axis: dim.name for axis, dim in enumerate(s.dims) if dim.name is not None}) for n, s in specs.items())
+    return {name: axes for name, axes in every if axes}
 
 
 def _merge(
@@ -290,9 +294,8 @@ def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
 
 def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
     """The names that forward's parameters have, and whether it takes more (`*args` or `**kwargs`)."""
-    try:
-        parameters = inspect.signature(model.forward).parameters.values()
-    except (TypeError, ValueError):  # a scripted forward may have none
+    parameters = signature_of(model.forward)
+    if parameters is None:
         return [], True
     more = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
@@ -300,51 +303,44 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
 
 def _by_position(model: torch.nn.Module, names: list[str]) -> list[str]:
     """Those of forward's parameters that can be given by position: not what stands behind a `*`."""
-    if not names:
-        return names
-    parameters = inspect.signature(model.forward).parameters
-    return [name for name in names if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+    return [p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY]
 
 
-def _split(by_position: list[str], given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _split(by_position: list[str], inputs: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Split the given names into those that can go by position (no gap before them) and the rest."""
-    front = []
-    for name in by_position:
-        if name not in given:
-            break
-        front.append(name)
-    return front, [name for name in given if name not in front]
+    front = list(itertools.takewhile(lambda name: name in inputs, by_position))
+    return front, [name for name in inputs if name not in front]
 
 
 def _arrange(
-    given: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
+    inputs: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     """Positional arguments, keyword arguments and their names."""
-    if isinstance(given, Mapping):
-        _check_names(given, names, more, _place(probe), "inputs")
-        front, back = _split(by_position, given)
-        return tuple(given[n] for n in front), {n: given[n] for n in back}, (*front, *back)
-    if isinstance(given, torch.Tensor):
-        given = (given,)
-    if not isinstance(given, (tuple, list)):
+    if isinstance(inputs, Mapping):
+        _check_names(inputs, names, more, _place(probe), "inputs")
+        front, back = _split(by_position, inputs)
+        return tuple(inputs[n] for n in front), {n: inputs[n] for n in back}, (*front, *back)
+    if isinstance(inputs, torch.Tensor):
+        inputs = (inputs,)
+    if not isinstance(inputs, (tuple, list)):
         raise ProbeFailure(
-            f"the example inputs are {_describe(given)}",
+            f"the example inputs are {_describe(inputs)}",
             "return a tuple of positional arguments, or a dict by parameter name",
             _place(probe),
         )
-    if len(given) > len(by_position) and not more:
+    if len(inputs) > len(by_position) and not more:
         remedy = "return a dict by parameter name" if len(by_position) < len(names) else None
         raise ProbeFailure(
-            f"there are {len(given)} example inputs, but forward takes {len(by_position)} by position",
+            f"there are {len(inputs)} example inputs, but forward takes {len(by_position)} by position",
             remedy,
             _place(probe),
         )
-    extra = [f"input_{k}" for k in range(len(names), len(given))]
-    return tuple(given), {}, (*names[: len(given)], *extra)
+    extra = [f"input_{k}" for k in range(len(names), len(inputs))]
+    return tuple(inputs), {}, (*names[: len(inputs)], *extra)
 
 
-def _check_names(given: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
-    for name in dict.fromkeys(root(label) for label in given):
+def _check_names(labels: Iterable[str], names: list[str], more: bool, place: Location | None, key: str) -> None:
+    for name in dict.fromkeys(root(label) for label in labels):
         if name not in names and not more:
             raise ProbeFailure(
                 f"forward has no parameter `{name}` that {key} names",

@@ -54,10 +54,10 @@ def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> in
 
     That axis is the second of the input with as many rows: of one that shares a word with it, else of the first.
     """
-    own, called = shapes[name], word(name).lower()
-    if not LENGTHS.search(called) or not dtype.startswith("int") or len(own) != 1:
+    own_shape, called = shapes[name], word(name).lower()
+    if not LENGTHS.search(called) or not dtype.startswith("int") or len(own_shape) != 1:
         return None
-    others = [n for n, shape in shapes.items() if n != name and len(shape) > 1 and shape[0] == own[0]]
+    others = [n for n, shape in shapes.items() if n != name and len(shape) > 1 and shape[0] == own_shape[0]]
     words = _stems(called)
     others.sort(key=lambda other: not words & _stems(word(other).lower()))
     return shapes[others[0]][1] if others else None
@@ -74,17 +74,17 @@ def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int,
     """A size for every named dim: as declared, else from the sizes to try, else one that fits the name."""
     dims = [dim for spec in specs.values() for dim in spec.dims]
     chosen = {dim.name: dim.size for dim in dims if dim.name is not None and dim.size is not None}
-    taken = {dim.size for dim in dims if dim.size is not None}
+    used = {dim.size for dim in dims if dim.size is not None}
     for dim in dims:
         if dim.name is None or dim.name in chosen:
             continue
         candidates = [size for size in sizes.get(dim.name, ()) if size > 1]
         candidates += next((usual for pattern, usual in _BY_NAME if pattern.match(dim.name)), ())
         candidates += _OTHERWISE
-        free = [size for size in candidates if size not in taken]
-        size = free[0] if free else max(taken | {1}) + 1
+        free = [size for size in candidates if size not in used]
+        size = free[0] if free else max(used | {1}) + 1
         chosen[dim.name] = size
-        taken.add(size)
+        used.add(size)
     return chosen
 
 

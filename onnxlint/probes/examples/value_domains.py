@@ -67,10 +67,10 @@ def _bounded(example: torch.Tensor, low: float, high: float) -> Sampler:
             return _integers(math.ceil(low), math.floor(high), shape, mode).to(example.dtype)
         rest, drawn = high - low, torch.rand(shape, dtype=torch.float64)
         zero = min(max(0.0, low), high)
-        if mode in ("scaled", "negative"):
-            made = (
-                _with(high - _NEAR * rest * drawn, high) if mode == "scaled" else _with(low + _NEAR * rest * drawn, low)
-            )
+        if mode == "scaled":
+            made = _with(high - _NEAR * rest * drawn, high)
+        elif mode == "negative":
+            made = _with(low + _NEAR * rest * drawn, low)
         elif mode in ("zeros", "huge", "constant"):
             made = torch.full(shape, {"zeros": zero, "huge": high}.get(mode, low + _CONSTANT * rest))
         elif mode == "small":
@@ -111,9 +111,9 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
     padding = left or _is_run(kept)
 
     def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
-        found = _padding(shape, mode) if padding else _scattered(shape, mode)
-        found = found.flip(-1) if left else found
-        return (~found if inverted else found).to(example.dtype)
+        result = _padding(shape, mode) if padding else _scattered(shape, mode)
+        result = result.flip(-1) if left else result
+        return (~result if inverted else result).to(example.dtype)
 
     return sample
 
@@ -148,10 +148,8 @@ def _padding(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
     return torch.arange(length) < kept
 
 
-_SHARES = {"scaled": 1.0, "positive": 0.9, "negative": 0.1, "small": 0.25, "zeros": 0.0, "equal": 1.0} | {
-    "full": 1.0,
-    "empty": 0.0,
-}
+_SHARES = dict.fromkeys(("scaled", "equal", "full"), 1.0) | dict.fromkeys(("zeros", "empty"), 0.0)
+_SHARES |= {"positive": 0.9, "negative": 0.1, "small": 0.25}
 
 
 def _scattered(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
@@ -193,9 +191,8 @@ def length_sampler(example: torch.Tensor, longest: int) -> Sampler:
     order = next((down for down in (True, False) if len(values) > 1 and values == sorted(values, reverse=down)), None)
 
     def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
-        low, high = {"scaled": (longest // 2, longest), "negative": (1, longest // 2), "zeros": (1, 1)}.get(
-            mode, (1, longest)
-        )
+        ends = {"scaled": (longest // 2, longest), "negative": (1, longest // 2), "zeros": (1, 1)}
+        low, high = ends.get(mode, (1, longest))
         drawn = torch.randint(max(low, 1), max(high, 1) + 1, shape)
         if mode in ("equal", "constant"):
             drawn = drawn[:1].expand(shape).clone()
@@ -230,7 +227,7 @@ def _integers(low: int, high: int, shape: tuple[int, ...], mode: Mode) -> torch.
 
 
 def _with(values: torch.Tensor, wanted: float) -> torch.Tensor:
-    """The same tensor with the wanted value in its first place, so that the edge of a range is always tried."""
+    """The same tensor with `wanted` as its first element, so that the edge of a range is always tried."""
     if values.numel():
         values.view(-1)[0] = wanted
     return values

@@ -13,11 +13,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Probe
-from onnxlint.probes.common.nested import word
+from onnxlint.probes.common.nested import root, word
 from onnxlint.probes.examples.examples import ProbeFailure, call, load, seed_everything
 from onnxlint.probes.examples.synthesis import integer_range, measured
 from onnxlint.probes.examples.value_domains import Mode, is_mask, length_sampler, sampler
-from onnxlint.probes.exporters import Example, leaves
+from onnxlint.probes.exporters import Example
 
 DEFAULT_SIZES = (1, 3, 5)
 _LONG = 16  # from this size on, a dim is rather a length than a count: it is halved, doubled and made odd instead
@@ -60,8 +60,7 @@ class Change(Protocol):
 class Variation:
     """Other arguments for the model. `sizes` holds the size of every dynamic dim here; `label` is for people.
 
-    A degenerate variation (zeros, all equal) is for finding branches: it ties sorts and maxima, so a runtime may
-    rightly differ on it. A scout is worth an export's time only where eager goes another way on it than on all others.
+    A scout is worth an export's time only where eager goes another way on it than on all others.
     """
 
     label: str
@@ -69,7 +68,6 @@ class Variation:
     kwargs: dict[str, Any]
     sizes: dict[str, int] = field(default_factory=dict)
     kind: Literal["values", "sizes"] = "values"
-    degenerate: bool = False
     scout: bool = False
 
 
@@ -84,7 +82,7 @@ def variations(
     sizes = example_sizes(example)
     make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
     failures: list[ProbeFailure] = []
-    found: list[Variation] = []
+    result: list[Variation] = []
 
     def add(label: str, changed: dict[str, int], seed: int, mode: Mode, **options: Any) -> None:
         try:
@@ -94,18 +92,17 @@ def variations(
             if lost is not None:
                 lost.append(f"{label} was left out: {failure.reason}")
         else:
-            found.append(Variation(label, args, kwargs, changed, **options))
+            result.append(Variation(label, args, kwargs, changed, **options))
 
     for mode, seed in MODES if probe.vary is not None else (*MODES, *DEGENERATE, *_further(model, example)):
-        scout = (mode, seed) in SCOUTS
-        add(f"values[{mode}#{seed}]", dict(sizes), seed, mode, degenerate=mode in ("zeros", "equal"), scout=scout)
+        add(f"values[{mode}#{seed}]", dict(sizes), seed, mode, scout=(mode, seed) in SCOUTS)
     for number, (label, changed) in enumerate(size_changes(sizes, probe.sizes), len(MODES) + len(DEGENERATE)):
         add(label, changed, number, "normal", kind="sizes")
     if probe.vary is None:
-        found += [_laid_out(example, sizes, layout) for layout in LAYOUTS]
-    if failures and not found:
+        result += [_laid_out(example, sizes, layout) for layout in LAYOUTS]
+    if failures and not result:
         raise failures[0]
-    return found
+    return result
 
 
 def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
@@ -156,17 +153,11 @@ def _laid_out(example: Example, sizes: dict[str, int], layout: str) -> Variation
     made: dict[int, torch.Tensor] = {}
 
     def change(value: Any) -> Any:
-        if (
-            not isinstance(value, torch.Tensor)
-            or value.layout != torch.strided
-            or value.dim() == 0
-            or not value.numel()
-        ):
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided or not (value.dim() and value.numel()):
             return value
-        if id(value) not in made and layout == "expanded":
-            made[id(value)] = value[:1].expand(value.shape)
-        elif id(value) not in made:
-            made[id(value)] = value.transpose(0, -1).contiguous().transpose(0, -1)
+        if id(value) not in made:
+            turned = value.transpose(0, -1).contiguous().transpose(0, -1)
+            made[id(value)] = value[:1].expand(value.shape) if layout == "expanded" else turned
         return made[id(value)]
 
     args, kwargs = pytree.tree_map(change, (example.args, dict(example.kwargs)))
@@ -223,18 +214,18 @@ def _from_user(probe: Probe, example: Example) -> Maker:
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
-        given = call(function, (dict(sizes), seed, mode), name, probe)
-        if isinstance(given, Mapping):
-            front = [name for name in example.parameters[: len(example.args)] if name in given]
-            return tuple(given[n] for n in front), {n: v for n, v in given.items() if n not in front}
-        if isinstance(given, torch.Tensor):
-            return (given,), {}
-        if not isinstance(given, (tuple, list)):
+        returned = call(function, (dict(sizes), seed, mode), name, probe)
+        if isinstance(returned, Mapping):
+            front = [name for name in example.parameters[: len(example.args)] if name in returned]
+            return tuple(returned[n] for n in front), {n: v for n, v in returned.items() if n not in front}
+        if isinstance(returned, torch.Tensor):
+            return (returned,), {}
+        if not isinstance(returned, (tuple, list)):
             raise ProbeFailure(
-                f"`{name}` returned a `{type(given).__qualname__}`",
+                f"`{name}` returned a `{type(returned).__qualname__}`",
                 "return a tuple of positional arguments, or a dict by parameter name",
             )
-        return tuple(given), {}
+        return tuple(returned), {}
 
     return make
 
@@ -246,38 +237,29 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
     shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
     full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
 
+    flat, spec = pytree.tree_flatten((example.args, dict(example.kwargs)))
+
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
+        now = {label: _resized(shape, example.dynamic.get(label, {}), sizes) for label, shape in shapes.items()}
         made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
 
-        def vary(value: Any, label: str, name: str) -> Any:
-            if isinstance(value, torch.Tensor):
-                limit = limits.get(label, 0)
-                if mode in _MASK_MODES and not is_mask(value, limit):
-                    return value
-                if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
-                    return value
-                axes = example.dynamic.get(label, {})
-                bounds = ranges.get(label, ranges.get(name))
-                shape = _resized(tuple(value.shape), axes, sizes)
-                if bounds is None and label in full and (id(value), shape) not in made:
-                    now = {n: _resized(s, example.dynamic.get(n, {}), sizes) for n, s in shapes.items()}
-                    longest = int(full[label] * (measured(label, _dtype(value), now) or 1))
-                    made[id(value), shape] = length_sampler(value.cpu(), longest)(shape, mode).to(value.device)
-                if (id(value), shape) not in made:  # one tensor passed twice stays one tensor
-                    made[id(value), shape] = sampler(value.cpu(), limit, bounds)(shape, mode).to(value.device)
-                return made[id(value), shape]
-            if pytree.tree_is_leaf(value):
+        def vary(label: str, value: Any) -> Any:
+            if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
                 return value
-            flat, spec = pytree.tree_flatten(value)
-            names = iter(leaves([label], [value], {}))
-            return pytree.tree_unflatten(
-                [leaf if leaf is None else vary(leaf, next(names), name) for leaf in flat], spec
-            )
+            if mode in _MASK_MODES and not is_mask(value, limits[label]):
+                return value
+            key = (id(value), now[label])  # one tensor passed twice stays one tensor
+            if key not in made:
+                bounds = ranges.get(label, ranges.get(root(label)))
+                sample = sampler(value.cpu(), limits[label], bounds)
+                if bounds is None and label in full:
+                    sample = length_sampler(value.cpu(), int(full[label] * (measured(label, _dtype(value), now) or 1)))
+                made[key] = sample(now[label], mode).to(value.device)
+            return made[key]
 
-        values = [vary(value, name, name) for name, value in zip(example.parameters, example.values, strict=True)]
-        front = len(example.args)
-        return tuple(values[:front]), dict(zip(example.kwargs, values[front:], strict=True))
+        args, kwargs = pytree.tree_unflatten(list(map(vary, example.leaf_names(), flat)), spec)
+        return args, kwargs
 
     return make
 

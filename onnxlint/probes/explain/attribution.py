@@ -269,7 +269,7 @@ class _Keeper:
         if label not in self._scripts:
             if len(self._scripts) >= _REPRODUCED:
                 return next(iter(self._scripts.values()))[0], e.trial
-            first = _REPRODUCED + 1 if self.eager.held else 1
+            first = _REPRODUCED + 1 if self.eager.prelude else 1
             self._scripts[label] = self._write(e, first + len(self._scripts))
         return self._scripts[label]
 
@@ -300,7 +300,7 @@ class _Keeper:
             1e-6 if random else 0.0,
             self.confirmation.refusing or Setup(ORT, not random),
             answered=self._answered(run) if self.probe.live is not None else None,
-            preamble=self.eager.held,
+            preamble=self.eager.prelude,
         )
         if trial is None:
             return case

@@ -23,7 +23,7 @@ from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Trial, bounds_of, expected
 from onnxlint.probes.exporters import Export, first_line
 from onnxlint.probes.exporters.dynamo import call_form
-from onnxlint.probes.exporters.torchscript import Given, arguments
+from onnxlint.probes.exporters.torchscript import TensorsOnly, arguments
 from onnxlint.probes.observe.eager import Eager, Run
 
 PYTORCH = "PyTorch"
@@ -127,7 +127,7 @@ def _captured(eager: Eager, export: Export, run: Run, answers: _Answers) -> None
         else:
             model, kwargs = eager.fresh(), {}
             example, _ = arguments(model, eager.example)
-            around = Given(model.eval(), example)
+            around = TensorsOnly(model.eval(), example)
             args = around.tensors(arguments(model, call)[0])
             try:
                 captured = torch.jit.trace(around, around.tensors(example), check_trace=False, strict=False)

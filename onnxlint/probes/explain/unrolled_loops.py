@@ -109,8 +109,8 @@ def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, A
     """How many nodes the line has when this input is traced; 0 where it cannot be traced."""
     place = stretch.frames[0]
     try:
-        traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.given(tuple(args), kwargs), probe.root)
+        traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.called_with(tuple(args), kwargs), probe.root)
     except Exception:  # noqa: BLE001 - what cannot be traced is not measured, and nothing is said of it
         return 0
-    frames = [graph.jit_frames(node, probe.root)[:1] for node in torchscript.nodes(traced)]
+    frames = [graph.jit_frames(node, probe.root)[:1] for node in graph.jit_nodes(traced)]
     return sum((at.path, at.line) == (place.path, place.line) for at in itertools.chain(*frames))

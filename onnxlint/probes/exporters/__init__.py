@@ -15,9 +15,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.records import Location, text_of
 
 Frames = tuple[Location, ...]
-
-
-_SIGNS = {"Equality": "==", "Unequality": "!="}
+SIGNS = {"Equality": "==", "Unequality": "!="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Example:
         """The inputs in the order of `parameters`."""
         return (*self.args, *self.kwargs.values())
 
-    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
+    def called_with(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
         """The same call with other values."""
         return replace(self, args=args, kwargs=kwargs)
 
@@ -50,6 +48,11 @@ class Example:
     def leaves(self) -> dict[str, Any]:
         """Every leaf of the arguments, see `leaves`."""
         return leaves(self.parameters, self.args, self.kwargs)
+
+    def leaf_names(self) -> list[str]:
+        """The name of every leaf of the arguments in their order; an empty one for None."""
+        names = iter(self.leaves())
+        return [next(names) if leaf is not None else "" for leaf in pytree.tree_leaves((self.args, dict(self.kwargs)))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,10 @@ class Guard:
     def text(self) -> str:
         """The condition in terms of the inputs: `x.shape[0] > 4`."""
         words = str(self.expression)
-        sides = list(getattr(self.expression, "args", ()))
-        if type(self.expression).__name__ in _SIGNS and len(sides) == 2:
-            words = f"{sides[0]} {_SIGNS[type(self.expression).__name__]} {sides[1]}"
+        sign = SIGNS.get(type(self.expression).__name__)
+        if sign is not None:
+            left, right = self.expression.args
+            words = f"{left} {sign} {right}"
         for symbol, (leaf, axis) in self.symbols.items():
             words = re.sub(rf"\b{symbol}\b", f"{leaf}.shape[{axis}]", words)
         return words
@@ -154,12 +158,12 @@ class Export:
 
 def leaves(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves of the arguments by name: `x`, `batch.user`, `states.0`. None and containers are no leaves."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in named(parameters, args, kwargs):
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             if leaf is not None:
-                found[".".join([name, *(_step(key) for key in path)])] = leaf
-    return found
+                result[".".join([name, *(_step(key) for key in path)])] = leaf
+    return result
 
 
 def named(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:

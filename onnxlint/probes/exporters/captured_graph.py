@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import operator
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch.export.graph_signature import InputKind
 
 from onnxlint.probes.common.userspace import python_frames
-from onnxlint.probes.exporters.graph import Input, Node, folded, inherited, tensor_text
+from onnxlint.probes.exporters.graph import Input, Node, Reader, folded, inherited, tensor_text
 
 # What is captured to be checked while PyTorch runs the graph; ONNX has none of it.
 _CHECKS = {
@@ -28,30 +29,26 @@ def canonical_fx(program: torch.export.ExportedProgram, root: str | None = None)
     return _Fx(root).read(program)
 
 
-class _Fx:
+class _Fx(Reader):
     """Reads one graph: folds constants, lists, parameters and the picking of outputs into their consumers."""
-
-    def __init__(self, root: str | None) -> None:
-        self.root = root
-        self.nodes: list[Node] = []
-        self.values: dict[str, tuple[Input, ...]] = {}
 
     def read(self, program: torch.export.ExportedProgram) -> tuple[Node, ...]:
         specs = {getattr(spec.arg, "name", ""): spec for spec in program.graph_signature.input_specs}
         needless = _needless(program.graph)
-        inputs = 0
+        inputs = itertools.count()
         for node in program.graph.nodes:
             if node.op == "placeholder":
                 spec = specs.get(node.name)
                 if spec is not None and spec.kind in _PARAMETERS:
-                    self.values[node.name] = (Input("parameter", f"self.{spec.target}"),)
+                    value = Input("parameter", f"self.{spec.target}")
                 elif spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
-                    self.values[node.name] = (Input("constant", _held(program.constants.get(spec.target))),)
+                    value = Input("constant", _constant(program.constants.get(spec.target)))
                 else:
-                    self.values[node.name] = (Input("value", output=inputs),)
-                    inputs += 1
+                    value = Input("value", output=next(inputs))
+                self.values[node.name] = (value,)
             elif node.op == "get_attr":
-                self.values[node.name] = (Input("constant", _held(getattr(program.graph_module, node.target, None))),)
+                constant = _constant(getattr(program.graph_module, node.target, None))
+                self.values[node.name] = (Input("constant", constant),)
             elif node.op == "output":
                 self.nodes.append(Node("return", (), self._inputs(node.args[0]), ()))
             elif node not in needless:
@@ -88,11 +85,11 @@ class _Fx:
 
 def _needless(graph: torch.fx.Graph) -> set[torch.fx.Node]:
     """The checks, and what is computed for them alone."""
-    found: set[torch.fx.Node] = set()
+    needless: set[torch.fx.Node] = set()
     for node in reversed(graph.nodes):
-        if _operator(node.target) in _CHECKS or (node.users and all(user in found for user in node.users)):
-            found.add(node)
-    return found
+        if _operator(node.target) in _CHECKS or (node.users and all(user in needless for user in node.users)):
+            needless.add(node)
+    return needless
 
 
 def _operator(target: Any) -> str:
@@ -102,7 +99,7 @@ def _operator(target: Any) -> str:
     return str(getattr(target, "__name__", target))
 
 
-def _held(value: Any) -> str:
+def _constant(value: Any) -> str:
     """A tensor that the graph holds; of the graph of an arm, or of a loop's body, a digest."""
     if isinstance(value, torch.fx.GraphModule):
         return f"graph sha1 {hashlib.sha1(str(value.graph).encode()).hexdigest()[:12]}"

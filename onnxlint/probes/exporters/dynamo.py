@@ -66,16 +66,14 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             program.save(str(path))
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
-        result.guards = log.guards
+        result.guards, result.capture = log.guards, log.capture
         result.error = first_line(_root(error))
         result.refusals = log.refusals(error, opset)
-        result.capture = log.capture
         return result
     result.seconds = time.perf_counter() - began
+    result.guards, result.capture = log.guards, log.capture
     result.path = path
     result.program = program.exported_program
-    result.capture = log.capture
-    result.guards = log.guards
     result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     return result
 
@@ -94,7 +92,7 @@ def call_form(example: Example) -> Example:
     """The call as torch.onnx.export takes it: a dict at the end of `args` would be taken for keywords."""
     args = example.args
     if not example.kwargs and args and isinstance(args[-1], dict):
-        return example.given(args[:-1], {example.parameters[len(args) - 1]: args[-1]})
+        return example.called_with(args[:-1], {example.parameters[len(args) - 1]: args[-1]})
     return example
 
 
@@ -103,10 +101,10 @@ def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] |
     dynamic = example.dynamic
     if not dynamic:
         return None
-    given = dict(example.named())
-    trees = {name: _tree(name, value, dynamic) for name, value in given.items()}
+    arguments = dict(example.named())
+    trees = {name: _tree(name, value, dynamic) for name, value in arguments.items()}
     spelt = signature(model)
-    bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else given
+    bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else arguments
     kinds = {name: spelt.parameters[name].kind if spelt else None for name in bound}
     shapes: dict[str, Any] = {}
     for name, value in bound.items():
@@ -122,8 +120,7 @@ def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] |
 
 def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> Any:
     flat, spec = pytree.tree_flatten(value)
-    names = list(leaves([name], [value], {}))
-    labels = iter(names)
+    labels = iter(leaves([name], [value], {}))
     shapes: list[Any] = []
     for leaf in flat:
         label = next(labels) if leaf is not None else ""
@@ -147,17 +144,17 @@ def _inputs(program: Any, example: Example, asked: bool) -> dict[str, str]:
 
     `asked`: the call has given names of its own to them.
     """
-    names = []
-    for name, value in example.named():
-        flat = pytree.tree_leaves(value)
-        labels = iter(leaves([name], [value], {}))
-        names += [next(labels) if leaf is not None else "" for leaf in flat]
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
-    inputs = [(a.name, name) for a, name in zip(specs, names, strict=False) if not isinstance(a, ConstantArgument)]
-    given = [name for name, _ in inputs]  # one that is an output too has another name in the file: nobody can know it
+    inputs = [
+        (a.name, name)
+        for a, name in zip(specs, example.leaf_names(), strict=False)
+        if not isinstance(a, ConstantArgument)
+    ]
+    # An input that is an output too has another name in the file, which nobody can know.
+    graph_names = [name for name, _ in inputs]
     if asked and len(program.model.graph.inputs) == len(inputs):
-        given = [value.name for value in program.model.graph.inputs]
-    return {label: name for label, (_, name) in zip(given, inputs, strict=True) if name}
+        graph_names = [value.name for value in program.model.graph.inputs]
+    return {label: name for label, (_, name) in zip(graph_names, inputs, strict=True) if name}
 
 
 @contextlib.contextmanager
@@ -257,14 +254,10 @@ class Log:
 
     def refusals(self, error: Exception, opset: int) -> list[Refusal]:
         """Every reason for the failure that can be told: both captures', or all operators without a translation."""
-        if self.decomposed is not None:
-            found = [*self.untranslatable(opset), *self.untranslated()]
-            if found:
-                return found
-        reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures] or [
-            Refusal(first_line(_root(error)), self._frames(error))
-        ]
-        reasons += self.specialized()
+        if self.decomposed is not None and (operators := [*self.untranslatable(opset), *self.untranslated()]):
+            return operators
+        reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures]
+        reasons = [*(reasons or [Refusal(first_line(_root(error)), self._frames(error))]), *self.specialized()]
         kept: dict[tuple[str, int], Refusal] = {}
         for reason in reasons:
             kept.setdefault((reason.frames[0].path, reason.frames[0].line) if reason.frames else ("", 0), reason)
@@ -287,50 +280,46 @@ class Log:
         while current is not None and current not in chain:
             chain.append(current)
             current = current.__cause__ or current.__context__
-        for link in reversed(chain):
-            frames = (
-                error_frames(link, self.root)
-                or python_frames(str(link), self.root)
-                or self._of_node(str(link))
-                or worked_on(link, self.root)
-            )
-            if frames:
-                return frames
-        return ()
+        places = (
+            error_frames(link, self.root)
+            or python_frames(str(link), self.root)
+            or self._of_node(str(link))
+            or worked_on(link, self.root)
+            for link in reversed(chain)
+        )
+        return next(filter(None, places), ())
 
     def _of_node(self, text: str) -> Frames:
         """Where the node was made of which the translation says that it failed there."""
         match = _TRANSLATED.match(text)
         if match is None or self.decomposed is None:
             return ()
-        made = (n.meta.get("stack_trace") for n in self.decomposed.graph.nodes if n.name == match["node"])
-        return python_frames(next(made, None), self.root)
+        nodes = (node for node in self.decomposed.graph.nodes if node.name == match["node"])
+        return next((python_frames(node.meta.get("stack_trace"), self.root) for node in nodes), ())
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""
-        found: dict[tuple[str, Frames], Refusal] = {}
+        refusals: dict[tuple[str, Frames], Refusal] = {}
         for node, error in self.lowerings.failed:
             frames = python_frames(node.meta.get("stack_trace"), self.root)
             if frames and not isinstance(error, DispatchError):
-                told = f"`{node.target}` cannot be translated to ONNX: {first_line(_root(error))}"
-                found.setdefault((str(node.target), frames[:1]), Refusal(told, frames))
-        return list(found.values())
+                message = f"`{node.target}` cannot be translated to ONNX: {first_line(_root(error))}"
+                refusals.setdefault((str(node.target), frames[:1]), Refusal(message, frames))
+        return list(refusals.values())
 
     def untranslatable(self, opset: int) -> list[Refusal]:
         """Every operator of the decomposed graph that has no translation, at its line."""
         registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
-        found: dict[tuple[str, Frames], Refusal] = {}
+        refusals: dict[tuple[str, Frames], Refusal] = {}
         for node in self.decomposed.graph.nodes:
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
             function, reason = _dispatching.dispatch(node, registry)
             if function is None:
                 frames = python_frames(node.meta.get("stack_trace"), self.root)
-                found.setdefault(
-                    (str(node.target), frames[:1]),
-                    Refusal(f"`{node.target}` has no translation to ONNX: {reason}", frames),
-                )
-        return list(found.values())
+                message = f"`{node.target}` has no translation to ONNX: {reason}"
+                refusals.setdefault((str(node.target), frames[:1]), Refusal(message, frames))
+        return list(refusals.values())
 
 
 @contextlib.contextmanager

@@ -21,17 +21,15 @@ from onnxlint.probes.exporters.graph import STACK_KEY
 def worked_on(error: BaseException, root: str) -> Frames:
     """Where the node was made that a function of the exporter held when it raised, the innermost such function's."""
     trace = error.__traceback__
-    held: list[Frames] = []
+    places: list[Frames] = []
     while trace is not None:
         for value in trace.tb_frame.f_locals.values():
-            made = None
             if isinstance(value, torch.fx.Node):
-                made = value.meta.get("stack_trace")
+                places.append(python_frames(value.meta.get("stack_trace"), root))
             elif isinstance(value, onnx_ir.Node):
-                made = value.metadata_props.get(STACK_KEY)
-            held.append(python_frames(made, root))
+                places.append(python_frames(value.metadata_props.get(STACK_KEY), root))
         trace = trace.tb_next
-    return next((frames for frames in reversed(held) if frames), ())
+    return next((frames for frames in reversed(places) if frames), ())
 
 
 class Lowerings:

@@ -1,4 +1,4 @@
-"""Canonical form of traced and ONNX graphs, and their difference: operators, attributes, constants, topology, lines.
+"""Canonical form of traced graphs, and their difference: operators, attributes, constants, topology, lines.
 
 Names of values do not matter. Constants and lists are folded into the nodes that use them, so that `[2, -1]` against
 `[3, -1]` is one differing constant at the line of the reshape.
@@ -60,11 +60,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One way in which the second graph is not the first. A missing side has the location before it."""
+    """One way in which the second graph is not the first. What the first has not got is located before it."""
 
     kind: Literal["constant", "attribute", "topology"]
     location: Location | None
-    other_location: Location | None
     detail: str
     frames: tuple[Location, ...] = ()
 
@@ -80,35 +79,30 @@ class Pair:
 
 def aligned(a: Sequence[Node], b: Sequence[Node]) -> list[Pair]:
     """Both graphs from the front to the back, with what is the same side by side."""
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     same: dict[int, int] = {}
     for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
         if tag == "equal":
             same.update(zip(range(i1, i2), range(j1, j2), strict=True))
-        found += (Pair(i, j, tag != "equal") for i, j in zip_longest(range(i1, i2), range(j1, j2)))
-    return [
-        replace(pair, differs=True)
-        if pair.left is not None
-        and same.get(pair.left) == pair.right
-        and pair.right is not None
-        and any(_node_differences(a[pair.left], b[pair.right], same))
-        else pair
-        for pair in found
-    ]
+        pairs += (Pair(i, j, tag != "equal") for i, j in zip_longest(range(i1, i2), range(j1, j2)))
+    for place, (left, right, differs) in enumerate((p.left, p.right, p.differs) for p in pairs):
+        if left is not None and right is not None and not differs and any(_node_differences(a[left], b[right], same)):
+            pairs[place] = Pair(left, right, True)
+    return pairs
 
 
 def diff(a: Sequence[Node], b: Sequence[Node]) -> tuple[Difference, ...]:
     """Where two canonical graphs differ; empty if they are the same up to the names of values."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     same: dict[int, int] = {}
     for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
         if tag == "equal":
             same.update(zip(range(i1, i2), range(j1, j2), strict=True))
         else:
-            found.append(_topology(a, b, (i1, i2), (j1, j2)))
+            differences.append(_topology(a, b, (i1, i2), (j1, j2)))
     for i, j in same.items():
-        found.extend(_node_differences(a[i], b[j], same))
-    return tuple(found)
+        differences.extend(_node_differences(a[i], b[j], same))
+    return tuple(differences)
 
 
 def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, int]]:
@@ -134,9 +128,7 @@ def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, i
 def _topology(a: Sequence[Node], b: Sequence[Node], one: tuple[int, int], other: tuple[int, int]) -> Difference:
     left, right = _frames_of(a, *one), _frames_of(b, *other)
     detail = f"{_operators(a[slice(*one)])} against {_operators(b[slice(*other)])}"
-    return Difference(
-        "topology", left[0] if left else None, right[0] if right else None, detail, left if one[0] < one[1] else right
-    )
+    return Difference("topology", left[0] if left else None, detail, left if one[0] < one[1] else right)
 
 
 def _frames_of(nodes: Sequence[Node], start: int, end: int) -> tuple[Location, ...]:
@@ -156,17 +148,15 @@ def _operators(nodes: Sequence[Node]) -> str:
 def _node_differences(x: Node, y: Node, same: dict[int, int]) -> Iterator[Difference]:
     for (name, one), (_, other) in zip(x.attributes, y.attributes, strict=True):
         if one != other:
-            yield Difference(
-                "attribute", x.location, y.location, f"{name} of {x.operator}: {one} against {other}", x.frames
-            )
+            detail = f"{name} of {x.operator}: {one} against {other}"
+            yield Difference("attribute", x.location, detail, x.frames)
     for k, (mine, its) in enumerate(zip(x.inputs, y.inputs, strict=True)):
         if mine.kind == "constant" and mine.text != its.text:
             detail = f"input {k} of {x.operator}: {mine.text} against {its.text}"
-            yield Difference("constant", x.location, y.location, detail, x.frames)
+            yield Difference("constant", x.location, detail, x.frames)
         elif mine.kind == "value" and not _same_source(mine, its, same):
-            yield Difference(
-                "topology", x.location, y.location, f"input {k} of {x.operator} comes from elsewhere", x.frames
-            )
+            detail = f"input {k} of {x.operator} comes from elsewhere"
+            yield Difference("topology", x.location, detail, x.frames)
 
 
 def _same_source(mine: Input, its: Input, same: dict[int, int]) -> bool:
@@ -197,12 +187,17 @@ def tensor_text(tensor: Any) -> str:
         return array_text(plain.float().numpy()).replace("float32", kind, 1)
 
 
-# torch.jit -----------------------------------------------------------------------------------------------------------
-
-
 def canonical_jit(graph: Any, root: str | None = None) -> tuple[Node, ...]:
     """The canonical form of a `torch.jit` graph, such as `torch.jit.trace(…).inlined_graph`."""
     return _Jit(root).read(graph)
+
+
+def jit_nodes(block: Any) -> Iterator[Any]:
+    """Every node of a `torch.jit` graph, those of its nested blocks too."""
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from jit_nodes(inner)
 
 
 def jit_frames(node: Any, root: str | None = None) -> tuple[Location, ...]:
@@ -216,23 +211,27 @@ def computed_bounds(graph: Any, root: str | None = None) -> Counter[tuple[str, i
 
     The tracer records such a bound and asks for its index as well, with the warning of a conversion.
     """
-    found: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     for node in graph.nodes():
         bounds = list(node.inputs())[2:4] if node.kind() == "aten::slice" else []
         computed = sum(value.node().kind() not in ("prim::Constant", "prim::Param") for value in bounds)
         frames = jit_frames(node, root) if computed else ()
         if frames:
-            found[frames[0].path, frames[0].line] += computed
-    return found
+            counts[frames[0].path, frames[0].line] += computed
+    return counts
 
 
-class _Jit:
-    """Reads one graph: folds constants, lists and parameters into their consumers, and inlines nested blocks."""
+class Reader:
+    """What the readers of one graph gather: its nodes, and what each value folds into its consumers."""
 
     def __init__(self, root: str | None) -> None:
         self.root = root
         self.nodes: list[Node] = []
         self.values: dict[str, tuple[Input, ...]] = {}
+
+
+class _Jit(Reader):
+    """Reads one graph: folds constants, lists and parameters into their consumers, and inlines nested blocks."""
 
     def read(self, graph: Any) -> tuple[Node, ...]:
         for k, value in enumerate(graph.inputs()):
@@ -260,13 +259,10 @@ class _Jit:
             owner = self._inputs(node.inputs())[0].text
             self.values[outputs[0]] = (Input("parameter", f"{owner}.{node.s('name')}"),)
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
-            parts = self._inputs(node.inputs())
-            self.values[outputs[0]] = folded(parts)
+            self.values[outputs[0]] = folded(self._inputs(node.inputs()))
         else:
-            index = len(self.nodes)
-            self.nodes.append(
-                Node(kind, _jit_attributes(node), self._inputs(node.inputs()), jit_frames(node, self.root))
-            )
+            index, inputs = len(self.nodes), self._inputs(node.inputs())
+            self.nodes.append(Node(kind, _jit_attributes(node), inputs, jit_frames(node, self.root)))
             for block in node.blocks():
                 for k, value in enumerate(block.inputs()):
                     self.values[value.debugName()] = (Input("value", producer=index, output=-1 - k),)
@@ -288,24 +284,16 @@ def _jit_constant(node: Any) -> str:
 
 
 def _jit_attributes(node: Any) -> tuple[tuple[str, str], ...]:
-    found = []
+    attributes = []
     for name in sorted(node.attributeNames()):
         kind = node.kindOf(name)
         if kind == "t":
-            found.append((name, tensor_text(node.t(name))))
+            attributes.append((name, tensor_text(node.t(name))))
         elif kind in ("i", "f", "s", "is", "fs", "ss"):
-            found.append((name, str(getattr(node, kind)(name))))
+            attributes.append((name, str(getattr(node, kind)(name))))
         else:
-            found.append((name, kind))
-    return tuple(found)
-
-
-# ONNX ----------------------------------------------------------------------------------------------------------------
-
-
-def canonical_onnx(model: onnx.ModelProto, root: str | None = None) -> tuple[Node, ...]:
-    """The canonical form of an ONNX model, with lines from either exporter's records."""
-    return _Onnx(root).read(model.graph)
+            attributes.append((name, kind))
+    return tuple(attributes)
 
 
 def onnx_frames(node: onnx.NodeProto, root: str | None = None) -> tuple[Location, ...]:
@@ -316,57 +304,6 @@ def onnx_frames(node: onnx.NodeProto, root: str | None = None) -> tuple[Location
     return torchscript_frames(node.doc_string, root)
 
 
-class _Onnx:
-    """Reads one graph: folds constants and initializers into their consumers, and inlines nested graphs."""
-
-    def __init__(self, root: str | None) -> None:
-        self.root = root
-        self.nodes: list[Node] = []
-        self.values: dict[str, Input] = {"": Input("absent")}
-
-    def read(self, graph: onnx.GraphProto) -> tuple[Node, ...]:
-        for k, value in enumerate(graph.input):
-            self.values[value.name] = Input("value", output=k)
-        self._graph(graph)
-        return inherited(self.nodes)
-
-    def _graph(self, graph: onnx.GraphProto) -> None:
-        for tensor in graph.initializer:
-            self.values[tensor.name] = Input("constant", array_text(onnx.numpy_helper.to_array(tensor)))
-        for node in graph.node:
-            self._node(node)
-        outputs = tuple(self._input(value.name) for value in graph.output)
-        self.nodes.append(Node("return", (), outputs, ()))
-
-    def _input(self, name: str) -> Input:
-        return self.values.get(name, Input("absent", "free"))
-
-    def _node(self, node: onnx.NodeProto) -> None:
-        plain = [a for a in node.attribute if a.type not in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)]
-        attributes = tuple(sorted((a.name, _onnx_attribute(a)) for a in plain))
-        if node.op_type == "Constant" and attributes:
-            self.values[node.output[0]] = Input("constant", attributes[0][1])
-            return
-        index = len(self.nodes)
-        operator = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
-        inputs = tuple(self._input(name) for name in node.input)
-        self.nodes.append(Node(operator, attributes, inputs, onnx_frames(node, self.root)))
-        for attribute in node.attribute:
-            for graph in (*([attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else ()), *attribute.graphs):
-                for k, value in enumerate(graph.input):
-                    self.values[value.name] = Input("value", producer=index, output=-1 - k)
-                self._graph(graph)
-        for k, name in enumerate(node.output):
-            self.values[name] = Input("value", producer=index, output=k)
-
-
-def _onnx_attribute(attribute: onnx.AttributeProto) -> str:
-    if attribute.type == onnx.AttributeProto.TENSOR:
-        return array_text(onnx.numpy_helper.to_array(attribute.t))
-    value = onnx.helper.get_attribute_value(attribute)
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
 def inherited(nodes: list[Node]) -> tuple[Node, ...]:
     """Give nodes without a line of their own (casts, `aten::Int`) that of the first node that uses them."""
     frames = [node.frames for node in nodes]
@@ -374,7 +311,4 @@ def inherited(nodes: list[Node]) -> tuple[Node, ...]:
         for source in nodes[index].inputs:
             if source.kind == "value" and source.producer >= 0 and not nodes[source.producer].frames:
                 frames[source.producer] = frames[index] or frames[source.producer]
-    return tuple(
-        node if node.frames or not found else Node(node.operator, node.attributes, node.inputs, found)
-        for node, found in zip(nodes, frames, strict=True)
-    )
+    return tuple(replace(node, frames=node.frames or place) for node, place in zip(nodes, frames, strict=True))

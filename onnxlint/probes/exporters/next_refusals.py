@@ -22,7 +22,7 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _registrat
 from onnxlint.base.records import Location
 from onnxlint.probes.common.cutoff import TooLong
 from onnxlint.probes.common.userspace import user_frames
-from onnxlint.probes.exporters import Example, Guard, Refusal
+from onnxlint.probes.exporters import SIGNS, Example, Guard, Refusal
 from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, quiet
 from onnxlint.probes.exporters.translation_table import translatable
 
@@ -33,7 +33,7 @@ _ARRAYS = {"numpy": "becomes a numpy array", "__array__": "becomes a numpy array
 class Beyond:
     """What the carried capture met. `complete`: it came to the end, so that nothing else stops dynamo.
 
-    `cut`: it was ended for want of time.
+    `cut`: it ran out of time.
     """
 
     refusals: list[Refusal] = field(default_factory=list)
@@ -51,21 +51,21 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
     are looked up in what was captured. Costs about one export. `model` may be changed by it.
     """
     example = call_form(example)
-    args, kwargs = example.args, dict(example.kwargs)
     shapes = dynamic_shapes(model, example)
-    names = list(example.leaves())
     registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
-    found = Beyond()
+    beyond = Beyond()
     until = time.process_time() + seconds
     step = 0.0  # what a capture takes, and to decompose it no less
     for tried in (shapes, None) if shapes else (None,):  # what pins a size ends the capture: then without any dynamic
         if time.process_time() + step > until:
-            found.cut = True
+            beyond.cut = True
             break
-        log, carrier = Log(root, names), _Carrier(root)
+        log, carrier = Log(root, list(example.leaves())), _Carrier(root)
         with quiet(), log.listening(), carrier.carrying(), _ending(until):
             began = time.process_time()
-            captured = _capture_strategies.TorchExportNonStrictStrategy()(model, args, kwargs, tried)
+            captured = _capture_strategies.TorchExportNonStrictStrategy()(
+                model, example.args, dict(example.kwargs), tried
+            )
             program = captured.exported_program
             translated = program is not None and translatable(program, registry)
             step = time.process_time() - began
@@ -73,17 +73,17 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
             if program is not None and not translated and not late:
                 with contextlib.suppress(Exception):  # what cannot be decomposed is the exporter's to name
                     _core._prepare_exported_program_for_export(program, registry=registry)
-        found.refusals += carrier.refusals
+        beyond.refusals += carrier.refusals
         if not carrier.arrays:  # they have the example's sizes, which then fix all that they meet
-            found.refusals += [r for r in log.specialized() if r.frames and r.frames[0] not in carrier.survived]
+            beyond.refusals += [r for r in log.specialized() if r.frames and r.frames[0] not in carrier.survived]
         if log.decomposed is not None:
-            found.refusals += log.untranslatable(opset)
-        found.guards = found.guards or log.guards
-        found.complete = program is not None and not late
-        found.cut = late or (program is None and time.process_time() > until)
+            beyond.refusals += log.untranslatable(opset)
+        beyond.guards = beyond.guards or log.guards
+        beyond.complete = program is not None and not late
+        beyond.cut = late or (program is None and time.process_time() > until)
         if program is not None:
             break
-    return found
+    return beyond
 
 
 @contextlib.contextmanager
@@ -123,9 +123,13 @@ class _Carrier:
             self.survived.update(user_frames(root=self.root, limit=1)[:1])
             return int(whole(symbol))
 
+        def needed(env: Any, expression: Any, _: Any) -> None:
+            message = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
+            self.refusals.append(Refusal(message, user_frames(root=self.root)))
+
         with contextlib.ExitStack() as stack:
             stack.enter_context(torch._functorch.config.patch(settings))
-            stack.enter_context(mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", self._needed()))
+            stack.enter_context(mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", needed))
             stack.enter_context(mock.patch.object(torch.SymInt, "__int__", number))
             # Comparing fake with real results, which no export does, would decide sizes that only the data tells.
             stack.enter_context(mock.patch.object(fake_utils, "_check_fake_real_tensors", _no_comparison))
@@ -134,21 +138,14 @@ class _Carrier:
                 stack.enter_context(mock.patch.object(torch.Tensor, name, read))
             yield
 
-    def _needed(self) -> Callable[..., None]:
-        def needed(env: Any, expression: Any, _: Any) -> None:
-            told = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
-            self.refusals.append(Refusal(told, user_frames(root=self.root)))
-
-        return needed
-
     def _array(self, original: Callable[..., Any], what: str) -> Callable[..., Any]:
         def read(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             real = _real(tensor)
             if real is tensor or real is None:
                 return original(tensor, *args, **kwargs)
             self.arrays = True
-            told = f"a tensor {what} here, and dynamo does not know its elements"
-            self.refusals.append(Refusal(told, user_frames(root=self.root)))
+            message = f"a tensor {what} here, and dynamo does not know its elements"
+            self.refusals.append(Refusal(message, user_frames(root=self.root)))
             with torch._C._DisableTorchDispatch():
                 return original(real.detach(), *args, **kwargs)
 
@@ -173,11 +170,11 @@ def _plain(env: Any, expression: Any) -> str:
     names = {symbol: "data" if symbol in read else "size" for symbol in symbols}
     if len(set(names.values())) < len(names):
         names = {symbol: f"{name}{k}" for k, (symbol, name) in enumerate(names.items())}
-    told = expression.xreplace({symbol: sympy.Symbol(name) for symbol, name in names.items()})
-    sign = {"Equality": "==", "Unequality": "!="}.get(type(told).__name__)
+    condition = expression.xreplace({symbol: sympy.Symbol(name) for symbol, name in names.items()})
+    sign = SIGNS.get(type(condition).__name__)
     if not sign:
-        return "a number that a tensor holds" if told.is_Symbol else f"whether `{told}`"
-    one, other = told.args
+        return "a number that a tensor holds" if condition.is_Symbol else f"whether `{condition}`"
+    one, other = condition.args
     bounds = env.var_to_range.get(read[0]) if len(read) == 1 else None
     if bounds is not None and (bounds.lower, bounds.upper, other) == (0, 1, 1):
         return "whether a tensor is true"

@@ -18,15 +18,15 @@ def other_opset(export: Export, asked: int) -> str:
         least, most = _constants.ONNX_MIN_OPSET, _constants.ONNX_MAX_OPSET
         if export.path is not None or least <= asked <= most:
             return ""
-        told = f"the TorchScript exporter of torch {version} writes opsets {least} to {most}, not {asked}"
-        return f"{told}: {_ADVICE.format(other='dynamo')}"
+        message = f"the TorchScript exporter of torch {version} writes opsets {least} to {most}, not {asked}"
+        return f"{message}: {_ADVICE.format(other='dynamo')}"
     written = opset_of(export)
     if written in (None, asked):
         return ""
-    told = f"the dynamo exporter of torch {version} was asked for opset {asked} and wrote {written}"
+    message = f"the dynamo exporter of torch {version} was asked for opset {asked} and wrote {written}"
     if asked < 18:
-        told += ", since it could not convert the graph down"
-    return f"{told}: {_ADVICE.format(other='torchscript')}"
+        message += ", since it could not convert the graph down"
+    return f"{message}: {_ADVICE.format(other='torchscript')}"
 
 
 def opset_of(export: Export) -> int | None:

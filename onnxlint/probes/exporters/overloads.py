@@ -25,21 +25,21 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
         self._name = name
         self._kinds = kinds
         self._root = root
-        self.found: dict[tuple[str, int], Refusal] = {}
+        self.refusals: dict[tuple[str, int], Refusal] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if _plain(getattr(func, "__name__", "")) == self._name and self._fits(args):
             frames = user_frames(root=self._root)
             if frames:
-                shown = " and ".join(f"a {kind}" for kind in self._kinds)
-                message = f"TorchScript has no `{self._name.strip('_')}` of {shown}"
-                self.found.setdefault((frames[0].path, frames[0].line), Refusal(message, frames))
+                operands = " and ".join(f"a {kind}" for kind in self._kinds)
+                message = f"TorchScript has no `{self._name.strip('_')}` of {operands}"
+                self.refusals.setdefault((frames[0].path, frames[0].line), Refusal(message, frames))
         return func(*args, **(kwargs or {}))
 
     def _fits(self, args: tuple[Any, ...]) -> bool:
         """Whether the arguments are of these kinds, in whichever order: `True | t` is traced as `t | True`."""
-        given = sorted(_kind(value) for value in args[: len(self._kinds)])
-        return given == sorted(self._kinds[: len(given)])
+        kinds = sorted(_kind(value) for value in args[: len(self._kinds)])
+        return kinds == sorted(self._kinds[: len(kinds)])
 
 
 def refused(error: Exception, again: Callable[[], None], root: str) -> list[Refusal]:
@@ -53,7 +53,7 @@ def refused(error: Exception, again: Callable[[], None], root: str) -> list[Refu
     kinds = [kind.strip() for kind in match.group(2).split(",") if kind.strip()]
     with _Calls(_plain(match.group(1)), kinds, root) as calls, contextlib.suppress(Exception):  # the error, once more
         again()
-    return list(calls.found.values())
+    return list(calls.refusals.values())
 
 
 def _plain(name: str) -> str:

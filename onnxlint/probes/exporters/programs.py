@@ -11,7 +11,6 @@ import torch
 import torch.fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 
 from onnxlint.probes.exporters import Example
 
@@ -40,8 +39,8 @@ def class_of(program: ExportedProgram) -> tuple[str, str] | None:
 
 def inputs_of(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The example that the program holds; None where it was saved without."""
-    held = program.example_inputs
-    return None if held is None else (tuple(held[0]), dict(held[1]))
+    example = program.example_inputs
+    return None if example is None else (tuple(example[0]), dict(example[1]))
 
 
 def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[int, str]], dict[str, tuple[int, int]]]:
@@ -49,29 +48,18 @@ def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[
 
     An axis that is computed from others is none of them, nor are those that it is computed from.
     """
-    names = _leaf_names(example)
-    found: dict[str, dict[int, str]] = {}
+    dynamic: dict[str, dict[int, str]] = {}
     tied: set[str] = set()
-    for leaf, value in zip(names, _values(program), strict=False):
+    for leaf, value in zip(example.leaf_names(), _values(program), strict=False):
         for axis, size in enumerate(value.shape if leaf and isinstance(value, torch.Tensor) else ()):
             if isinstance(size, torch.SymInt):
                 if size.node.expr.is_symbol:
-                    found.setdefault(leaf, {})[axis] = str(size.node.expr)
+                    dynamic.setdefault(leaf, {})[axis] = str(size.node.expr)
                 else:
                     tied |= {str(symbol) for symbol in size.node.expr.free_symbols}
-    limits = {
-        str(symbol): (_bound(bounds.lower), _bound(bounds.upper))
-        for symbol, bounds in program.range_constraints.items()
-    }
-    loose = {leaf: {axis: dim for axis, dim in axes.items() if dim not in tied} for leaf, axes in found.items()}
+    limits = {str(s): (_bound(bounds.lower), _bound(bounds.upper)) for s, bounds in program.range_constraints.items()}
+    loose = {leaf: {axis: dim for axis, dim in axes.items() if dim not in tied} for leaf, axes in dynamic.items()}
     return {leaf: axes for leaf, axes in loose.items() if axes}, limits
-
-
-def _leaf_names(example: Example) -> list[str]:
-    """The name of every leaf of the arguments in their order; an empty one for None."""
-    named = iter(example.leaves())
-    given = pytree.tree_leaves((example.args, dict(example.kwargs)))
-    return [next(named) if leaf is not None else "" for leaf in given]
 
 
 def _values(program: ExportedProgram) -> Iterator[Any]:

@@ -26,7 +26,7 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
     """
     inputs, axes = inputs_and_axes(model, example)
     traced = False
-    found: dict[tuple[str, Frames], Refusal] = {}
+    refusals: dict[tuple[str, Frames], Refusal] = {}
     lower = internals._run_symbolic_function
 
     def lowered(graph: Any, block: Any, node: Any, inputs: Any, env: Any, values: Any, made: Any, *rest: Any) -> Any:
@@ -38,18 +38,9 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
             frames = jit_frames(node, root)
             unsupported = isinstance(error, torch.onnx.errors.UnsupportedOperatorError)
             if frames and (unsupported or not _fed_by_stub(inputs)):
-                told = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else _reason(error)
-                found.setdefault((node.kind(), frames[:1]), Refusal(told, frames))
-            context = jit_utils.GraphContext(
-                graph=graph,
-                block=block,
-                opset=opset,
-                original_node=node,
-                params_dict=internals._params_dict,
-                env=env,
-                values_in_env=values,
-                new_nodes=made,
-            )
+                message = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else _reason(error)
+                refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
+            context = jit_utils.GraphContext(graph, block, opset, node, internals._params_dict, env, values, made)
             return _stub(context, node, inputs)
 
     with (
@@ -69,7 +60,7 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
             input_names=list(inputs),
             dynamic_axes=axes,
         )
-    return list(found.values()) if traced else None
+    return list(refusals.values()) if traced else None
 
 
 def _stub(context: Any, node: Any, inputs: Any) -> Any:

@@ -31,6 +31,7 @@ from onnxlint.probes.exporters import (
     signature,
     unwritable_types,
 )
+from onnxlint.probes.exporters.graph import jit_nodes
 
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
 _METHODS = {
@@ -51,9 +52,9 @@ _METHODS = {
 def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, root: str) -> Export:
     """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
     result = Export("torchscript")
-    found, axes = inputs_and_axes(model, example)
-    given = example.leaves()
-    result.constants = {name: leaf for name, leaf in found.items() if name not in given}
+    inputs, axes = inputs_and_axes(model, example)
+    passed = example.leaves()
+    result.constants = {name: leaf for name, leaf in inputs.items() if name not in passed}
     path = folder / "torchscript.onnx"
 
     def run() -> None:
@@ -64,7 +65,7 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             dynamo=False,
             verbose=True,
             opset_version=opset,
-            input_names=list(found),
+            input_names=list(inputs),
             dynamic_axes=axes,
             **example.options,
         )
@@ -81,36 +82,32 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
             run()
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
-        result.error = first_line(error)
-        result.refusals = _refusals(error, root)
-        keywords = _by_keyword_only(model)
-        if keywords and isinstance(error, TypeError) and "positional argument" in text_of(error):
-            result.error += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
-            result.refusals = [Refusal(result.error, refusal.frames) for refusal in result.refusals]
+        refusal = _explained(error, model, root)
+        result.error = refusal.message
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
-            result.refusals = _unsupported(model, packed(example), opset, root) or result.refusals
+            places = _unsupported(model, packed(example), opset, root)
         else:
-            found_by = overloads.refused(error, run, root) or unwritable_types.refused(error, graphs, root)
-            result.refusals = found_by or result.refusals
+            places = overloads.refused(error, run, root) or unwritable_types.refused(error, graphs, root)
+        result.refusals = places or [refusal]
         return result
     result.seconds = time.perf_counter() - began
     result.path = path
-    result.inputs = {name: name for name in found}
+    result.inputs = {name: name for name in inputs}
     return result
 
 
 def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, list[Conversion]]:
     """The traced graph (inlined) and what was frozen in it. Raises whatever the trace raises."""
-    found: list[Conversion] = []
+    frozen: list[Conversion] = []
     formatted, _ = arguments(model, example)
-    with warnings.catch_warnings(), conversions(found, root), torch.no_grad():
+    with warnings.catch_warnings(), conversions(frozen, root), torch.no_grad():
         warnings.simplefilter("ignore")
-        around = Given(model, formatted)
+        around = TensorsOnly(model, formatted)
         traced = torch.jit.trace(around, around.tensors(formatted), check_trace=False, strict=False)
-    return traced.inlined_graph, found
+    return traced.inlined_graph, frozen
 
 
-class Given(torch.nn.Module):  # type: ignore[misc]
+class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
     """A model whose tracer takes what the exporter takes.
 
     None and a text are given already, most often by a default; a Python number becomes a tensor of no dimensions.
@@ -119,19 +116,19 @@ class Given(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, model: torch.nn.Module, arguments: Sequence[Any]) -> None:
         super().__init__()
         self.model = model
-        self._held = {place: value for place, value in enumerate(arguments) if value is None or isinstance(value, str)}
+        self._fixed = {place: value for place, value in enumerate(arguments) if value is None or isinstance(value, str)}
         self.train(model.training)
 
     def tensors(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Of all arguments those that are left, each number as the exporter hands it to the model."""
-        left = tuple(value for place, value in enumerate(arguments) if place not in self._held)
+        left = tuple(value for place, value in enumerate(arguments) if place not in self._fixed)
         return tuple(tree_map_only((bool, int, float), _as_tensor, left))
 
     def forward(self, *tensors: Any) -> Any:
         """Call the model with both."""
         rest = iter(tensors)
-        every = range(len(tensors) + len(self._held))
-        return self.model(*(self._held[k] if k in self._held else next(rest) for k in every))
+        every = range(len(tensors) + len(self._fixed))
+        return self.model(*(self._fixed[k] if k in self._fixed else next(rest) for k in every))
 
 
 def _as_tensor(number: float) -> torch.Tensor:
@@ -148,8 +145,8 @@ def packed(example: Example) -> tuple[Any, ...]:
 def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...], list[str]]:
     """The positional arguments that the exporter traces, defaults of `forward` included, and their names."""
     args, kwargs = example.args, example.kwargs
-    given = example.named()[: len(args)]
-    names, formatted = [name for name, _ in given], [value for _, value in given]
+    positional = example.named()[: len(args)]
+    names, formatted = [name for name, _ in positional], [value for _, value in positional]
     spelt = signature(model)
     for name, parameter in list(spelt.parameters.items())[len(args) :] if spelt else ():
         if name in kwargs:
@@ -164,13 +161,13 @@ def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...]
 def inputs_and_axes(model: torch.nn.Module, example: Example) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
     """The graph's inputs by name, in order, and `dynamic_axes` for those that have any."""
     formatted, names = arguments(model, example)
-    found = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
+    inputs = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
     axes = {
         name: dict(axes_of(name, example.dynamic))
-        for name, leaf in found.items()
+        for name, leaf in inputs.items()
         if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
     }
-    return found, axes
+    return inputs, axes
 
 
 def is_input(leaf: Any) -> bool:
@@ -191,12 +188,12 @@ def located_nodes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _tracer_warnings(found: list[Note], root: str) -> Iterator[None]:
+def _tracer_warnings(notes: list[Note], root: str) -> Iterator[None]:
     """Collect every tracer warning: the default filters would drop repeats and those raised inside torch."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, TracerWarning):
-            found.append(Note(" ".join(str(message).split()), user_frames(root=root)))
+            notes.append(Note(" ".join(str(message).split()), user_frames(root=root)))
 
     with warnings.catch_warnings():
         warnings.resetwarnings()
@@ -207,7 +204,7 @@ def _tracer_warnings(found: list[Note], root: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def conversions(found: list[Conversion], root: str) -> Iterator[None]:
+def conversions(records: list[Conversion], root: str) -> Iterator[None]:
     """Record every tensor → Python conversion that happens under the tracer, sizes included, with its value."""
     depth = 0
 
@@ -222,7 +219,7 @@ def conversions(found: list[Conversion], root: str) -> Iterator[None]:
                 with contextlib.suppress(RuntimeError):  # a lost frame or a value that cannot be read: not recorded
                     frames = user_frames(root=root)
                     if frames:
-                        found.append(Conversion(kind, _value(self, value), frames))
+                        records.append(Conversion(kind, _value(self, value), frames))
                 return value
             finally:
                 depth -= 1
@@ -231,15 +228,9 @@ def conversions(found: list[Conversion], root: str) -> Iterator[None]:
 
     with contextlib.ExitStack() as stack:
         for name, kind in _METHODS.items():
-            original = getattr(torch.Tensor, name)
-            own = name in torch.Tensor.__dict__
-            setattr(torch.Tensor, name, recording(kind, original))
-            stack.callback(setattr if own else _remove, torch.Tensor, name, original)
+            method = recording(kind, getattr(torch.Tensor, name))
+            stack.enter_context(mock.patch.object(torch.Tensor, name, method))
         yield
-
-
-def _remove(owner: type, name: str, _: object) -> None:
-    delattr(owner, name)
 
 
 def _value(tensor: torch.Tensor, value: Any) -> str:
@@ -252,17 +243,15 @@ def _value(tensor: torch.Tensor, value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:160]}… ({hash(text):x})"
 
 
-def _by_keyword_only(model: torch.nn.Module) -> str:
-    """The parameters of forward behind its `*`, to be read; empty where there are none."""
+def _explained(error: Exception, model: torch.nn.Module, root: str) -> Refusal:
+    """What the exporter said, and where it failed: in its traceback, else in the trace that it quotes."""
+    message, text = first_line(error), text_of(error)
     spelt = signature(model)
     parameters = spelt.parameters.values() if spelt else ()
-    return ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
-
-
-def _refusals(error: Exception, root: str) -> list[Refusal]:
-    """Where the exporter says it failed: in its traceback, else in the trace that it quotes."""
-    frames = error_frames(error, root) or torchscript_frames(text_of(error), root)
-    return [Refusal(first_line(error), frames)]
+    keywords = ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
+    if keywords and isinstance(error, TypeError) and "positional argument" in text:
+        message += f": TorchScript passes all by position, and forward takes {keywords} by keyword only"
+    return Refusal(message, error_frames(error, root) or torchscript_frames(text, root))
 
 
 def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root: str) -> list[Refusal]:
@@ -273,24 +262,12 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
             graph, names = internals.unconvertible_ops(model, args, opset_version=opset)
         except Exception:  # noqa: BLE001 - the caller has the exporter's own error and keeps it
             return []
-    refused = {name for name in names if not registry.is_registered_op(_plain(name), opset)}
-    found: dict[tuple[str, Any], Refusal] = {}
-    for node in nodes(graph):
+    # The exporter looks up `add` for `add_`, and `__and_` for `__and__`.
+    refused = {name for name in names if not registry.is_registered_op(name.removesuffix("_"), opset)}
+    refusals: dict[tuple[str, Any], Refusal] = {}
+    for node in jit_nodes(graph):
         if node.kind() in refused:
             frames = torchscript_frames(node.sourceRange(), root)
             message = f"`{node.kind()}` cannot be exported at opset {opset}"
-            found.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
-    return list(found.values())
-
-
-def _plain(name: str) -> str:
-    """What the exporter looks up for an operator: of `add_` it is `add`, of `__and__` it is `__and_`."""
-    return name.removesuffix("_")
-
-
-def nodes(block: Any) -> Iterator[Any]:
-    """Every node of a graph, those of its nested blocks too."""
-    for node in block.nodes():
-        yield node
-        for inner in node.blocks():
-            yield from nodes(inner)
+            refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
+    return list(refusals.values())

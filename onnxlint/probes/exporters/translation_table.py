@@ -24,10 +24,10 @@ def translatable(program: torch.export.ExportedProgram, registry: Any) -> bool:
             continue
         if _dispatching.dispatch(node, registry)[0] is None and not _CHECK.match(str(node.target)):
             doubtful.setdefault((node.target, len(node.args)), node)
-    return all(_known(part, registry) for node in doubtful.values() for part in _parts(node))
+    return all(_has_translation(part, registry) for node in doubtful.values() for part in _parts(node))
 
 
-def _known(operator: torch._ops.OpOverload, registry: Any) -> bool:
+def _has_translation(operator: torch._ops.OpOverload, registry: Any) -> bool:
     """Whether there is a translation of an operator, or of the one that does the same without writing in place."""
     if registry.get_decomps(operator):
         return True
@@ -38,7 +38,7 @@ def _known(operator: torch._ops.OpOverload, registry: Any) -> bool:
 
 def _parts(node: torch.fx.Node) -> set[torch._ops.OpOverload]:
     """What an operator consists of: it is run on what it was captured with, fake. Itself where that cannot be told."""
-    args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda given: given.meta.get("val"))
+    args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
     mode = torch._guards.detect_fake_mode([other.meta.get("val") for other in node.graph.nodes])
     parts = _Parts()
     symbols = mode.shape_env if mode is not None else None
@@ -49,7 +49,7 @@ def _parts(node: torch.fx.Node) -> set[torch._ops.OpOverload]:
             node.target(*args, **kwargs)
     except Exception:  # noqa: BLE001 - what does not run alone is looked at in its graph
         return {node.target}
-    return parts.found
+    return parts.operators
 
 
 class _Parts(TorchDispatchMode):  # type: ignore[misc]
@@ -57,9 +57,9 @@ class _Parts(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: set[torch._ops.OpOverload] = set()
+        self.operators: set[torch._ops.OpOverload] = set()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function.namespace != "prim":  # a question, such as for the device
-            self.found.add(function)
+            self.operators.add(function)
         return function(*args, **(kwargs or {}))

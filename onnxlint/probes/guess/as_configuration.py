@@ -27,16 +27,16 @@ def configuration(factory: str, assumed: Assumed) -> str:
 def notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
     """What a user should look at, a line each."""
     runs = f"{assumed.tries} runs" if assumed.tries > 1 else "one run"
-    found = [f"assumed by onnxlint after {runs} of the model; please check:"]
+    lines = [f"assumed by onnxlint after {runs} of the model; please check:"]
     if way:
-        found.append(f"this is a further way to call it: {way}")
+        lines.append(f"this is a further way to call it: {way}")
     if assumed.eval:
-        found.append("eval: it is built in training mode, and exported in evaluation mode")
+        lines.append("eval: it is built in training mode, and exported in evaluation mode")
     if assumed.arguments:
-        found.append("arguments: the smallest with which it could be built; real ones may take other paths")
+        lines.append("arguments: the smallest with which it could be built; real ones may take other paths")
     for name, axes in shaped.together.items():
         places = _listed([f"axis {axis} of {parameter}" for parameter, axis in axes])
-        found.append(f"{name}: {places} moved together")
+        lines.append(f"{name}: {places} moved together")
     fixed = [
         f"axis {axis} of {parameter} ({dim.size})"
         for parameter, spec in shaped.inputs.items()
@@ -44,12 +44,12 @@ def notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
         if dim.name is None
     ]
     if fixed:
-        found.append(f"fixed, since PyTorch takes no other size or they are features: {_listed(fixed)}")
-    found += [
+        lines.append(f"fixed, since PyTorch takes no other size or they are features: {_listed(fixed)}")
+    lines += [
         f"{name}: whole numbers up to {high:g}, the last row of the table they are looked up in"
         for name, (_, high) in assumed.ranges.items()
     ]
-    return tuple(found)
+    return tuple(lines)
 
 
 def _listed(words: Sequence[str]) -> str:

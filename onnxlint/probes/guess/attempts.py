@@ -1,4 +1,4 @@
-"""One try: run the model on a guess, and note in which layer it raised and what that layer was given."""
+"""One try: run the model on a guess, and note which layer raised on an input of which shape."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ class _Limited(TorchDispatchMode):  # type: ignore[misc]
 
 @dataclass(slots=True)
 class Trial:
-    """What came of a try. `layer` is the innermost one that was entered and not left, `given` the shape it got.
+    """The result of one try. `layer` is the innermost layer that was entered and not left, `shape` that of its input.
 
-    `direct` is the parameter whose tensor the layer was given unchanged. `tables` has the rows of the embedding that a
-    parameter's tensor was given to.
+    `direct` is the parameter whose tensor the layer took unchanged. `tables` maps a parameter to the number of rows of
+    the embedding that took its tensor.
     """
 
     error: BaseException | None = None
     output: Any = None
     layer: nn.Module | None = None
-    given: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
     direct: str | None = None
     seconds: float = 0.0
     tables: dict[str, int] = field(default_factory=dict)
@@ -87,6 +87,10 @@ class Bench:
     limit: int = TOO_LARGE
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
 
+    def __post_init__(self) -> None:
+        self.until = Deadline.after(self.seconds)
+        logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
+
     @property
     def spent(self) -> bool:
         """Whether the budget is used up."""
@@ -102,7 +106,7 @@ class Bench:
                 return screened
         trial = self._run(guess, None)
         if self._learn(trial) and isinstance(trial.error, IndexError):
-            trial = self._run(guess, None)  # it looked up what the table has not got: now it is known what that is
+            trial = self._run(guess, None)  # an index beyond the table, whose size is recorded now
         if trial.seconds > SLOW and not self.slow:
             self.slow = True
             if trial.error is None:
@@ -117,15 +121,11 @@ class Bench:
         return counting.made
 
     def _learn(self, trial: Trial) -> bool:
-        """Keep integers within the tables that they were looked up in; whether anything was learned."""
+        """Keep integers within the tables that they were looked up in; return whether that changed a range."""
         before = dict(self.ranges)
         for name, rows in trial.tables.items():
             self.ranges[name] = (0, min(rows - 1, self.ranges.get(name, (0, rows))[1]))
         return self.ranges != before
-
-    def __post_init__(self) -> None:
-        self.until = Deadline.after(self.seconds)
-        logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
 
     def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
         labelled = arguments_for(guess, self.model, self.ranges)
@@ -154,6 +154,15 @@ def _counts(error: BaseException) -> bool:
     return not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower()
 
 
+def guess_of(specs: Mapping[str, TensorSpec], values: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Guess]:
+    """The guess that declared specs and values stand for, where the named dims have these sizes."""
+    slots = {
+        name: Slot(spec.dtype, tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims))
+        for name, spec in specs.items()
+    }
+    return {**slots, **{name: Plain(value) for name, value in values.items()}}
+
+
 def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
     """The tensors of a guess as specs with fixed sizes."""
     return {
@@ -174,7 +183,7 @@ def arguments_for(
 
 @contextmanager
 def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Keep the layers that are open; the innermost of them, when forward raises, is the one that refused."""
+    """Track which layers are running; when forward raises, the innermost of them is to blame."""
     names = {id(value): name for name, value in arguments.items() if isinstance(value, torch.Tensor)}
     entered: list[tuple[nn.Module, tuple[int, ...], str | None]] = []
 
@@ -195,4 +204,4 @@ def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
         stack.callback(register_module_forward_hook(leave).remove)
         yield
     if trial.error is not None and entered:
-        trial.layer, trial.given, trial.direct = entered[-1]
+        trial.layer, trial.shape, trial.direct = entered[-1]

@@ -47,26 +47,31 @@ def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
     if moved:
         single = _moves(bench, guess, batch, (1,), need=1)
         free.append((batch, (*single, *moved)))
-    stuck: list[Axis] = []
+
+    def sizes_of(axes: Sequence[Axis]) -> tuple[int, ...]:
+        return _moves(bench, guess, axes, _others(_size(slots, axes)))
+
     for axes in _cached(slots):  # eager need not mind that keys and values are of two lengths
-        sizes = _moves(bench, guess, axes, _others(slots[axes[0][0]].shape[axes[0][1]]))
-        if sizes:
+        if sizes := sizes_of(axes):
             free.append((axes, sizes))
             left = [axis for axis in left if axis not in axes]
+    stuck: list[Axis] = []
     for axis in left:
-        sizes = _moves(bench, guess, (axis,), _others(slots[axis[0]].shape[axis[1]]))
-        if sizes:
+        if sizes := sizes_of((axis,)):
             free.append(((axis,), sizes))
         else:
             stuck.append(axis)
     for axes in _together(stuck, slots):
-        if any(a in done for a in axes for done, _ in free):
-            continue
-        sizes = _moves(bench, guess, axes, _others(slots[axes[0][0]].shape[axes[0][1]]))
-        if sizes:
+        if not any(a in done for a in axes for done, _ in free) and (sizes := sizes_of(axes)):
             free.append((axes, sizes))
     groups = _without_features(_named(free, slots), slots)
     return _distinct(bench, guess, slots, _joint(bench, guess, groups))
+
+
+def _size(slots: Mapping[str, Slot], axes: Sequence[Axis]) -> int:
+    """The size that these axes have in common."""
+    name, axis = axes[0]
+    return slots[name].shape[axis]
 
 
 def _others(size: int) -> tuple[int, ...]:
@@ -82,13 +87,13 @@ def _moves(
     bench: Bench, guess: Mapping[str, Guess], axes: Sequence[Axis], sizes: Sequence[int], need: int = ENOUGH
 ) -> tuple[int, ...]:
     """The sizes that forward takes on all these axes at once; none unless it takes as many as needed."""
-    taken: list[int] = []
+    accepted: list[int] = []
     for number, size in enumerate(sizes):
-        if bench.spent or len(taken) >= need + 1 or len(taken) + len(sizes) - number < need:
+        if bench.spent or len(accepted) >= need + 1 or len(accepted) + len(sizes) - number < need:
             break
         if bench.run(resized(guess, dict.fromkeys(axes, size))).error is None:
-            taken.append(size)
-    return tuple(taken) if len(taken) >= need else ()
+            accepted.append(size)
+    return tuple(accepted) if len(accepted) >= need else ()
 
 
 def resized(guess: Mapping[str, Guess], sizes: Mapping[Axis, int]) -> dict[str, Guess]:
@@ -136,8 +141,8 @@ def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapp
     for axes, sizes in free:
         parameter, axis = axes[0]
         slot = slots[parameter]
-        held = word(parameter)
-        name = say.axis_name(held, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
+        label = word(parameter)
+        name = say.axis_name(label, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
         if len(axes) > 1 and len({p for p, _ in axes}) == 1 and (name in ("height", "width") or len(slot.shape) == 2):
             name = "side"
         if name in names:
@@ -154,9 +159,9 @@ def _feature(parameter: str, slot: Slot, moving: set[Axis]) -> int | None:
     rank = len(slot.shape)
     if rank < 2 or slot.dtype != "float32" or say.MASK.search(parameter) or (rank == 2 and say.AUDIO.search(parameter)):
         return None
-    held = [a for a in range(1, rank) if (parameter, a) not in moving]
-    if len(held) == 1:
-        return held[0]
+    fixed = [a for a in range(1, rank) if (parameter, a) not in moving]
+    if len(fixed) == 1:
+        return fixed[0]
     return (2 if rank == 5 and (parameter, 1) not in moving and slot.shape[2] <= 4 else 1) if rank >= 4 else rank - 1
 
 
@@ -186,31 +191,21 @@ def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot
     sizes: dict[str, int] = {}
     chosen: dict[Axis, int] = {}
     for group in groups:
-        own = slots[group.axes[0][0]].shape[group.axes[0][1]]
-        free = [s for s in (own, *group.sizes) if s > 1 and s not in sizes.values()]
-        sizes[group.name] = free[0] if free else own
+        original = _size(slots, group.axes)
+        free = [s for s in (original, *group.sizes) if s > 1 and s not in sizes.values()]
+        sizes[group.name] = free[0] if free else original
         chosen |= dict.fromkeys(group.axes, sizes[group.name])
     if bench.run(resized(guess, chosen)).error is not None:
-        sizes = {g.name: slots[g.axes[0][0]].shape[g.axes[0][1]] for g in groups}
+        sizes = {g.name: _size(slots, g.axes) for g in groups}
     names = {axis: group.name for group in groups for axis in group.axes}
+
+    def dim(axis: Axis, size: int) -> DimSpec:
+        return DimSpec(names[axis], sizes[names[axis]]) if axis in names else DimSpec(None, size)
+
     specs = {
-        parameter: TensorSpec(
-            slot.dtype,
-            tuple(
-                DimSpec(names[parameter, a], sizes[names[parameter, a]])
-                if (parameter, a) in names
-                else DimSpec(None, size)
-                for a, size in enumerate(slot.shape)
-            ),
-        )
-        for parameter, slot in slots.items()
+        name: TensorSpec(slot.dtype, tuple(dim((name, a), size) for a, size in enumerate(slot.shape)))
+        for name, slot in slots.items()
     }
-    others = {
-        g.name: tuple(s for s in (slots[g.axes[0][0]].shape[g.axes[0][1]], *g.sizes) if s != sizes[g.name])[-4:]
-        for g in groups
-    }
-    return Shaped(
-        specs,
-        {name: tuple(sorted(values)) for name, values in others.items()},
-        {g.name: g.axes for g in groups if len(g.axes) > 1},
-    )
+    others = {g.name: [s for s in (_size(slots, g.axes), *g.sizes) if s != sizes[g.name]][-4:] for g in groups}
+    together = {g.name: g.axes for g in groups if len(g.axes) > 1}
+    return Shaped(specs, {name: tuple(sorted(values)) for name, values in others.items()}, together)

@@ -15,7 +15,7 @@ from onnxlint.probes.common.nested import root
 from onnxlint.probes.common.numerics import values
 from onnxlint.probes.examples.synthesis import choose_sizes
 from onnxlint.probes.guess import conventions as say
-from onnxlint.probes.guess.attempts import Bench, Trial
+from onnxlint.probes.guess.attempts import Bench, Trial, guess_of
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
 from onnxlint.probes.guess.input_search import asked, options
@@ -33,52 +33,45 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
     `probe` says by specs what forward was given; `model` is in evaluation mode and as it was built, and
     draws nothing at random: any change would be chance.
     """
-    if not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # which gives what it always gives
-        return ()
-    try:
-        takes = parameters(model)
-    except (TypeError, ValueError):
+    takes = parameters(model)
+    if takes is None or not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # `vary` has inputs of its own
         return ()
     specs = probe.inputs
     sizes = choose_sizes(specs, probe.sizes)
-    base: dict[str, Guess] = {
-        name: Slot(spec.dtype, tuple(sizes[d.name] if d.name else d.size or 1 for d in spec.dims))
-        for name, spec in specs.items()
-    }
-    base |= {name: Plain(value) for name, value in probe.values.items()}
+    base = guess_of(specs, probe.values, sizes)
     bench = Bench(model, TRIES, seconds, ranges=dict(probe.ranges))
     first = bench.run(base)
     if first.error is not None:
         return ()
     outputs = values(first.output)
-    given = {root(label) for label in base}
+    passed = {root(label) for label in base}
     optional = [p for p in takes if p.default is None and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    found: list[Way] = []
+    ways: list[Way] = []
     facts = read_facts(model)
     for p in sorted(optional, key=lambda p: not say.MASK.search(p.name.lower())):  # what is padded is what is run
-        if len(found) == MOST or bench.spent:
+        if len(ways) == MOST or bench.spent:
             break
-        if p.name in given:
+        if p.name in passed:
             rest = {label: guess for label, guess in base.items() if root(label) != p.name}
             fed = any(isinstance(guess, Slot) for guess in rest.values())
             if fed and _changed(bench.run(rest), outputs):
-                found.append(_way(f"without {p.name}", probe, rest, sizes, bench))
+                ways.append(_way(f"without {p.name}", probe, rest, sizes, bench))
         elif _may_be_tensor(p):
-            more, trial = _given(p, bench, base, facts)
+            more, trial = _with_parameter(p, bench, base, facts)
             ours = probe.source == SYNTHESISED
             if trial is not None and _changed(trial, outputs) and (ours or _moves(bench, more, probe, sizes)):
-                found.append(_way(f"with {p.name}", probe, more, sizes, bench))
-    return tuple(found)
+                ways.append(_way(f"with {p.name}", probe, more, sizes, bench))
+    return tuple(ways)
 
 
 def _may_be_tensor(p: inspect.Parameter) -> bool:
     """Whether a parameter may hold tensors and is no answer to compare with: a loss is exported by nobody."""
     note = p.annotation
-    told = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
-    return told and not say.ANSWER.search(p.name.lower())
+    typed = note is p.empty or "Tensor" in str(note) or any("Tensor" in str(kind) for kind in fields_of(note).values())
+    return typed and not say.ANSWER.search(p.name.lower())
 
 
-def _given(
+def _with_parameter(
     p: inspect.Parameter, bench: Bench, base: dict[str, Guess], facts: Facts
 ) -> tuple[dict[str, Guess], Trial | None]:
     """The first that forward takes with this parameter given, and its run; None where it takes nothing."""
@@ -125,21 +118,12 @@ def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
 
 def _moves(bench: Bench, guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> bool:
     """Whether forward takes what was made up at other sizes of the declared dims too: they are not ours to fix."""
-    specs = _specs(guess, probe, sizes)
-    for other in (lambda name, size: next((s for s in probe.sizes.get(name, ()) if s > 1), size + 1), _doubled):
-        axes = {
-            (label, axis): other(dim.name, dim.size or 1)
-            for label, spec in specs.items()
-            for axis, dim in enumerate(spec.dims)
-            if dim.name is not None
-        }
-        if not axes or bench.run(resized(guess, axes)).error is None:
-            return True
-    return False
-
-
-def _doubled(_: str, size: int) -> int:
-    return size * 2
+    specs = _specs(guess, probe, sizes).items()
+    dims = {(label, a): dim for label, spec in specs for a, dim in enumerate(spec.dims) if dim.name is not None}
+    listed = {axis: [s for s in probe.sizes.get(dim.name or "", ()) if s > 1] for axis, dim in dims.items()}
+    other = {axis: listed[axis][0] if listed[axis] else (dim.size or 1) + 1 for axis, dim in dims.items()}
+    doubled = {axis: (dim.size or 1) * 2 for axis, dim in dims.items()}
+    return not dims or any(bench.run(resized(guess, axes)).error is None for axes in (other, doubled))
 
 
 def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[str, int], bench: Bench) -> Way:
@@ -156,7 +140,7 @@ def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[st
 
 def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
     """The tensors as specs: as they were for what was given before; a new one moves with the dims of its sizes."""
-    known: Any = probe.inputs
+    declared: Any = probe.inputs
     names = {size: name for name, size in sizes.items()}
     return {
         label: TensorSpec(
@@ -164,10 +148,10 @@ def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -
             tuple(
                 DimSpec(dim.name, sizes[dim.name]) if dim.name else dim
                 for dim in (
-                    known[label].dims if label in known else (DimSpec(names.get(size), size) for size in g.shape)
+                    declared[label].dims if label in declared else (DimSpec(names.get(size), size) for size in g.shape)
                 )
             ),
-            known[label].values if label in known else (),
+            declared[label].values if label in declared else (),
         )
         for label, g in guess.items()
         if isinstance(g, Slot)

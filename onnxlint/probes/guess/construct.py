@@ -14,10 +14,11 @@ from typing import Any
 from torch import nn
 
 from onnxlint.base.records import TARGET, text_of
-from onnxlint.probes.examples.examples import ProbeFailure, seed_everything
+from onnxlint.probes.common.containers import needed, signature_of
+from onnxlint.probes.examples.examples import ProbeFailure, describe, seed_everything
 from onnxlint.probes.examples.factory_arguments import build
 from onnxlint.probes.guess import conventions as say
-from onnxlint.probes.guess.error_repair import at_fault, describe
+from onnxlint.probes.guess.error_repair import at_fault
 
 TRIES = 12
 _STAGES = ("depths", "hidden_sizes", "num_heads", "embed_dims", "layer_depths")
@@ -53,8 +54,8 @@ def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
 
     Raises Unbuilt with what was tried.
     """
-    parameters = _needed(cls)
-    if not parameters and not _takes_any(cls):
+    parameters = needed(cls)
+    if not parameters and not any(p.kind is p.VAR_KEYWORD for p in signature_of(cls) or ()):  # for a base with some
         return {}
     arguments = {p.name: _argument(p, cls, nested) for p in parameters}
     unknown = [name for name, value in arguments.items() if value is None]
@@ -71,8 +72,7 @@ def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
         seen.append(current)
         seed_everything()
         try:
-            built = build(current)
-            cls(**built)
+            cls(**build(current))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is what we learn from
             reason = reason or describe(error)
             queue.extend(_repaired(current, error, cls))
@@ -83,26 +83,8 @@ def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:
-    return (
-        ", ".join(f"{k}={v.get(TARGET, v) if isinstance(v, dict) else v!r}" for k, v in arguments.items())
-        or "no arguments"
-    )
-
-
-def _takes_any(cls: Any) -> bool:
-    """Whether a constructor has `**kwargs`, for a base or a part that may need some."""
-    try:
-        return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
-    except (TypeError, ValueError):
-        return False
-
-
-def _needed(cls: Any) -> list[inspect.Parameter]:
-    try:
-        parameters = list(inspect.signature(cls).parameters.values())
-    except (TypeError, ValueError):
-        return []
-    return [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    values = (f"{k}={v.get(TARGET, v) if isinstance(v, dict) else v!r}" for k, v in arguments.items())
+    return ", ".join(values) or "no arguments"
 
 
 def _argument(p: inspect.Parameter, cls: Any, nested: int) -> Any:
@@ -145,27 +127,22 @@ def _resolved(p: inspect.Parameter, cls: Any) -> Any:
 
 
 def _is_config(note: Any) -> bool:
-    return (
-        inspect.isclass(note)
-        and not issubclass(note, nn.Module)
-        and note.__name__.lower().endswith(("config", "args", "configuration"))
-    )
+    plain = inspect.isclass(note) and not issubclass(note, nn.Module)
+    return plain and note.__name__.lower().endswith(("config", "args", "configuration"))
 
 
 def tiny_config(cls: Any) -> dict[str, Any]:
     """A small instance of a configuration class, as the arguments that make it."""
-    target = f"{cls.__module__}:{cls.__qualname__}"
-    missing = {p.name: _argument(p, cls, _NESTED) for p in _needed(cls)}
+    target = {TARGET: f"{cls.__module__}:{cls.__qualname__}"}
+    missing = {p.name: _argument(p, cls, _NESTED) for p in needed(cls)}
     seed_everything()
     try:
         default = cls(**missing)
     except Exception as error:
         raise ProbeFailure(f"`{cls.__name__}`, which its constructor needs, raised {describe(error)}") from error
     small = {k: v for k, v in say.TINY.items() if type(getattr(default, k, None)) is int}
-    if any(isinstance(getattr(default, name, None), (list, tuple)) for name in _STAGES):
-        small = {
-            k: v for k, v in small.items() if k in ("vocab_size", "image_size")
-        }  # the lists have to fit each other
+    if any(isinstance(getattr(default, name, None), (list, tuple)) for name in _STAGES):  # which have to fit each other
+        small = {k: v for k, v in small.items() if k in ("vocab_size", "image_size")}
     settable = {**missing, **small}
     vocabulary = small.get("vocab_size", 0)
     for name, value in vars(default).items():
@@ -173,24 +150,20 @@ def tiny_config(cls: Any) -> dict[str, Any]:
             settable[name] = 1
         elif name == "pad_token_id" and value is None and vocabulary:
             settable[name] = 0
-    for attempt in (settable, {**missing, **_accepted(cls, settable)}):
+    accepted = inspect.signature(cls).parameters
+    for attempt in (settable, {**missing, **{k: v for k, v in settable.items() if k in accepted}}):
         try:
             cls(**attempt)
         except Exception:  # noqa: BLE001 - the next is tried; the defaults at last
             continue
-        return {TARGET: target, **attempt}
-    return {TARGET: target, **missing}
-
-
-def _accepted(cls: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    names = inspect.signature(cls).parameters
-    return {k: v for k, v in arguments.items() if k in names}
+        return {**target, **attempt}
+    return {**target, **missing}
 
 
 def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> list[dict[str, Any]]:
     """Other arguments for what a constructor raised."""
     text = text_of(error)
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     named = [n for n in arguments if re.search(rf"\b{re.escape(n)}\b", text)] or at_fault(error, list(arguments))
     if re.search(
         r"not (iterable|subscriptable)|has no len|cannot unpack|must be (a )?(tuple|list|sequence)|list|tuple", text
@@ -198,14 +171,14 @@ def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> l
         for name in named or list(arguments):
             value = arguments[name]
             if type(value) is int:
-                found += [{**arguments, name: [value, value]}, {**arguments, name: [value] * 3}]
+                result += [{**arguments, name: [value, value]}, {**arguments, name: [value] * 3}]
     if re.search(r"divisible|multiple", text) or isinstance(error, AssertionError):
         for name in named:
             if type(arguments[name]) is int:
-                found += [{**arguments, name: other} for other in (arguments[name] * 2, 4, 8, 16, 64, 1)]
-    given = [p.name for p in inspect.signature(cls).parameters.values() if p.default is None] + _QUOTED.findall(text)
+                result += [{**arguments, name: other} for other in (arguments[name] * 2, 4, 8, 16, 64, 1)]
+    names = [p.name for p in inspect.signature(cls).parameters.values() if p.default is None] + _QUOTED.findall(text)
     more = {
-        n: say.ARGUMENTS[n] for n in given if re.search(rf"\b{n}\b", text) and n not in arguments and n in say.ARGUMENTS
+        n: say.ARGUMENTS[n] for n in names if re.search(rf"\b{n}\b", text) and n not in arguments and n in say.ARGUMENTS
     }
     missing = _MISSING.search(text)  # by a base, say, that gets them by `**kwargs`
     if missing:
@@ -213,8 +186,5 @@ def _repaired(arguments: Mapping[str, Any], error: BaseException, cls: Any) -> l
         more = {p.name: _argument(p, cls, _NESTED) for p in named_so if p.name not in arguments}
         more = {} if None in more.values() else more
     if more:
-        found.append({**arguments, **more})
-    for name in named:
-        if arguments[name] is False:
-            found.append({**arguments, name: True})
-    return found
+        result.append({**arguments, **more})
+    return result + [{**arguments, name: True} for name in named if arguments[name] is False]

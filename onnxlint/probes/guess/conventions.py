@@ -118,21 +118,16 @@ def axis_name(parameter: str, dtype: str, rank: int, axis: int, feature: int | N
         return "batch"
     if PAST.search(parameter):
         return "past"
-    if rank == 5:
-        free = [a for a in range(1, 5) if a != feature]
-        return (
-            ("frames", "height", "width")[free.index(axis)]
-            if len(free) == 3 and axis in free
-            else f"{parameter}_{axis}"
-        )
-    if rank == 4 and feature is not None and not MASK.search(parameter):
-        free = [a for a in range(1, 4) if a != feature]
-        return ("height", "width")[free.index(axis)] if axis in free else f"{parameter}_{axis}"
+    other = f"{parameter}_{axis}"
+    if rank == 5 or (rank == 4 and feature is not None and not MASK.search(parameter)):
+        names = ("frames", "height", "width")[5 - rank :]
+        free = [a for a in range(1, rank) if a != feature]
+        return dict(zip(free, names, strict=True)).get(axis, other) if len(free) == len(names) else other
     if rank <= 3 and AUDIO.search(parameter):
         return "samples"
     if rank <= 3 or MASK.search(parameter):
         return "sequence"
-    return f"{parameter}_{axis}"
+    return other
 
 
 def suggestion(parameter: str) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import linecache
+import math
 import re
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from torch import nn
 
-from onnxlint.base.records import text_of
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Trial
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, of_layer
 
 # Groups 1 and 2: the size that is wanted, and the size that was given.
-_WANTED = tuple(
+_WANTED_FIRST = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         r"to have (\d+) channels, but got (\d+)",
@@ -30,7 +31,7 @@ _WANTED = tuple(
     )
 )
 # Groups: the size that was given, and the size that is wanted.
-_GIVEN = tuple(
+_ACTUAL_FIRST = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
@@ -86,37 +87,32 @@ def repairs(
     """Better guesses for what a try raised, likeliest first. `optional` makes parameters that were not given."""
     assert trial.error is not None
     text = f"{trial.error}"
-    found = [*_named(guess, trial.error, text, optional), *_at_layer(guess, trial, facts)]
-    found += [*_types(guess, trial, text), *_sizes(guess, text), *_ranks(guess, text, facts), *_multiples(guess, text)]
+    guesses = [*_named(guess, trial.error, text, optional), *_at_layer(guess, trial, facts)]
+    guesses += [
+        *_types(guess, trial, text),
+        *_sizes(guess, text),
+        *_ranks(guess, text, facts),
+        *_multiples(guess, text),
+    ]
     if "out of range" in text or isinstance(trial.error, IndexError):
-        found += [
+        guesses += [
             _with(guess, n, Slot(s.dtype, (s.shape[0], max(s.shape[1] // 2, 1))))
             for n, s in _slots(guess)
             if len(s.shape) == 2
         ]
-    return [g for g in found if g != dict(guess) and all(_sane(s) for _, s in _slots(g))]
+    return [g for g in guesses if g != dict(guess) and all(_sane(s) for _, s in _slots(g))]
 
 
 def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
     """The names that stand on the lines which raised, innermost first."""
-    found: list[str] = []
-    trace = error.__traceback__
-    lines = []
-    while trace is not None:
-        frame = trace.tb_frame
-        if "site-packages/torch/" not in frame.f_code.co_filename:
-            lines.append(linecache.getline(frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    for line in reversed(lines[-3:]):
-        found += [n for n in names if re.search(rf"\b{re.escape(word(n))}\b", line) and n not in found]
-    return found
+    places = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
+    lines = [linecache.getline(*place) for place in places if "site-packages/torch/" not in place[0]]
+    matches = [n for line in lines[:-4:-1] for n in names if re.search(rf"\b{re.escape(word(n))}\b", line)]
+    return list(dict.fromkeys(matches))
 
 
 def _sane(slot: Slot) -> bool:
-    total = 1
-    for size in slot.shape:
-        total *= size
-    return all(size > 0 for size in slot.shape) and total < 20_000_000
+    return all(size > 0 for size in slot.shape) and math.prod(slot.shape) < 20_000_000
 
 
 def _slots(guess: Mapping[str, Guess]) -> list[tuple[str, Slot]]:
@@ -157,7 +153,7 @@ def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterato
         options.sort(key=lambda s: len(s.shape) != len(before.shape))
         yield from (_with(guess, trial.direct, _merged(before, slot)) for slot in options[:4])
         return
-    wanted = _expected(trial.layer, trial.given)
+    wanted = _expected(trial.layer, trial.shape)
     if wanted is not None:
         yield from _resized(guess, *wanted)
 
@@ -167,17 +163,13 @@ def _merged(before: Slot, slot: Slot) -> Slot:
     if len(before.shape) != len(slot.shape) or before.dtype != slot.dtype:
         return slot
     if len(slot.shape) == 3:
-        return (
-            Slot(slot.dtype, (before.shape[0], before.shape[1], slot.shape[2]))
-            if slot.shape[1] in say.LENGTHS
-            else slot
-        )
+        return Slot(slot.dtype, (*before.shape[:2], slot.shape[2])) if slot.shape[1] in say.LENGTHS else slot
     return Slot(slot.dtype, (before.shape[0], *slot.shape[1:]))
 
 
-def _expected(layer: nn.Module, given: tuple[int, ...]) -> tuple[int, int] | None:
+def _expected(layer: nn.Module, shape: tuple[int, ...]) -> tuple[int, int] | None:
     """The size that a layer was given on its feature axis, and the size that it takes."""
-    if not given:
+    if not shape:
         return None
     match layer:
         case nn.Conv1d() | nn.Conv2d() | nn.Conv3d() | nn.ConvTranspose1d() | nn.ConvTranspose2d():
@@ -194,35 +186,43 @@ def _expected(layer: nn.Module, given: tuple[int, ...]) -> tuple[int, int] | Non
             size, axis = layer.embed_dim, -1
         case _:
             return None
-    if not -len(given) <= axis < len(given) or given[axis] == size:
+    if not -len(shape) <= axis < len(shape) or shape[axis] == size:
         return None
-    return given[axis], size
+    return shape[axis], size
 
 
-def _resized(guess: Mapping[str, Guess], given: int, wanted: int) -> Iterator[dict[str, Guess]]:
+def _resized(guess: Mapping[str, Guess], actual: int, wanted: int) -> Iterator[dict[str, Guess]]:
     """Guesses in which the size that was given somewhere becomes the wanted one: itself, or a factor of it."""
-    if given < 1 or wanted < 1 or given == wanted:
+    if actual < 1 or wanted < 1 or actual == wanted:
         return
     for name, slot in _slots(guess):
-        if len(slot.shape) >= 4:  # images stay square: a side is the size, or the area is in its ratio
-            height, width = slot.shape[-2:]
-            ratio = (wanted / given) ** 0.5
-            sides = (max(round(height * ratio), 1), max(round(width * ratio), 1))
-            if height == width == given:
-                yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], wanted, wanted)))
-            if sides[0] ** 2 * given == height**2 * wanted:
-                yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], *sides)))
+        yield from (_with(guess, name, larger) for larger in _resized_images(slot, actual, wanted))
     for name, slot in _slots(guess):
-        for axis in reversed(range(len(slot.shape))):
-            if slot.shape[axis] == given:
-                yield _with(guess, name, _put(slot, axis, wanted))
+        axes = [axis for axis in reversed(range(len(slot.shape))) if slot.shape[axis] == actual]
+        yield from (_with(guess, name, _put(slot, axis, wanted)) for axis in axes)
     for name, slot in _slots(guess):
-        for axis in range(1, len(slot.shape)):
-            size = slot.shape[axis]
-            if 1 < size < given and given % size == 0 and wanted % (given // size) == 0:
-                yield _with(guess, name, _put(slot, axis, wanted // (given // size)))
-        if len(slot.shape) == 3 and slot.shape[-1] * wanted % given == 0:
-            yield _with(guess, name, _put(slot, -1, slot.shape[-1] * wanted // given))
+        yield from (_with(guess, name, other) for other in _resized_factors(slot, actual, wanted))
+
+
+def _resized_images(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
+    """Images stay square: a side is the size, or the area is in its ratio."""
+    if len(slot.shape) >= 4:
+        height, width = slot.shape[-2:]
+        ratio = (wanted / actual) ** 0.5
+        sides = (max(round(height * ratio), 1), max(round(width * ratio), 1))
+        if height == width == actual:
+            yield Slot(slot.dtype, (*slot.shape[:-2], wanted, wanted))
+        if sides[0] ** 2 * actual == height**2 * wanted:
+            yield Slot(slot.dtype, (*slot.shape[:-2], *sides))
+
+
+def _resized_factors(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
+    """An axis that is a factor of the size, as where two are flattened into one."""
+    for axis, size in list(enumerate(slot.shape))[1:]:
+        if 1 < size < actual and actual % size == 0 and wanted % (actual // size) == 0:
+            yield _put(slot, axis, wanted // (actual // size))
+    if len(slot.shape) == 3 and slot.shape[-1] * wanted % actual == 0:
+        yield _put(slot, -1, slot.shape[-1] * wanted // actual)
 
 
 def _put(slot: Slot, axis: int, size: int) -> Slot:
@@ -234,13 +234,13 @@ def _put(slot: Slot, axis: int, size: int) -> Slot:
 def _sizes(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
     if "values to unpack" in text:
         return  # that counts axes, and says nothing of their sizes
-    pairs = [(int(m.group(2)), int(m.group(1))) for p in _WANTED if (m := p.search(text))]
-    pairs += [(int(m.group(1)), int(m.group(2))) for p in _GIVEN if (m := p.search(text))]
-    pairs += [(given, wanted) for given, wanted in _broadcasts(text)]
-    for given, wanted in dict.fromkeys(pairs):
-        yield from _resized(guess, given, wanted)
-    for given, wanted in dict.fromkeys(pairs[:1]):
-        yield from _resized(guess, wanted, given)
+    pairs = [(int(m.group(2)), int(m.group(1))) for p in _WANTED_FIRST if (m := p.search(text))]
+    pairs += [(int(m.group(1)), int(m.group(2))) for p in _ACTUAL_FIRST if (m := p.search(text))]
+    pairs += [(actual, wanted) for actual, wanted in _broadcasts(text)]
+    for actual, wanted in dict.fromkeys(pairs):
+        yield from _resized(guess, actual, wanted)
+    for actual, wanted in dict.fromkeys(pairs[:1]):
+        yield from _resized(guess, wanted, actual)
     if "Kernel size can't be greater than actual input size" in text or "Output size is too small" in text:
         for name, slot in _slots(guess):
             if len(slot.shape) >= 3:
@@ -265,23 +265,18 @@ def _types(guess: Mapping[str, Guess], trial: Trial, text: str) -> Iterator[dict
         if pattern.search(text):
             for name, slot in order:
                 if slot.dtype != dtype:
-                    shape = (
-                        slot.shape[:2]
-                        if dtype == "int64" and slot.dtype == "float32" and len(slot.shape) > 2
-                        else slot.shape
-                    )
-                    yield _with(guess, name, Slot(dtype, shape))
-                    if shape != slot.shape:
-                        yield _with(guess, name, Slot(dtype, slot.shape))
+                    tokens = [slot.shape[:2]] if dtype == "int64" and slot.dtype == "float32" else []
+                    for shape in dict.fromkeys([*tokens, slot.shape]):
+                        yield _with(guess, name, Slot(dtype, shape))
     if _NO_TENSOR.search(text):
         for name, _ in order[::-1]:
             yield _with(guess, name, Plain(say.LENGTH))
     if re.search(
         r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int", text
     ):
-        for name, slot_or_value in guess.items():
-            if isinstance(slot_or_value, Plain) and isinstance(slot_or_value.value, int):
-                yield _with(guess, name, Plain([slot_or_value.value, slot_or_value.value]))
+        for name, item in guess.items():
+            if isinstance(item, Plain) and isinstance(item.value, int):
+                yield _with(guess, name, Plain([item.value, item.value]))
 
 
 def _ranks(guess: Mapping[str, Guess], text: str, facts: Facts) -> Iterator[dict[str, Guess]]:
@@ -316,19 +311,13 @@ def _multiples(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Gues
         return
     step = int(match.group(1))
     exact = _AXIS_LENGTH.search(text)
+
+    def up(size: int) -> int:
+        return -(-size // step) * step
+
     for name, slot in _slots(guess):
-
-        def up(size: int) -> int:
-            return -(-size // step) * step
-
         if len(slot.shape) >= 4:
             yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], *(up(s) for s in slot.shape[-2:]))))
         for axis in range(1, len(slot.shape)):
             if exact is None or slot.shape[axis] == int(exact.group(1)):
                 yield _with(guess, name, _put(slot, axis, up(slot.shape[axis])))
-
-
-def describe(error: BaseException | None) -> str:
-    """An error in one line."""
-    first = (text_of(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

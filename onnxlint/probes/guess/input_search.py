@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,16 +15,16 @@ from torch import nn
 from onnxlint.base.specs import DTYPES
 from onnxlint.probes.common.containers import parameters
 from onnxlint.probes.common.nested import root
+from onnxlint.probes.examples.examples import describe
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
-from onnxlint.probes.guess.error_repair import describe, of_rank, repairs
+from onnxlint.probes.guess.error_repair import of_rank, repairs
 from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, of_layer, read_facts
 from onnxlint.probes.guess.parameter_uses import Use, uses
 
 DEPTH = 5  # repairs of repairs
 PAST = 5  # steps that a cache holds before the first: as many as nothing else
 ALTERNATIVES = 4  # of each parameter besides the first
-
 
 _TYPES = {"Int": "int32", "Short": "int16", "Half": "float16", "Double": "float64", "BFloat16": "bfloat16"}
 _TYPED = re.compile(rf"\b({'|'.join(_TYPES)})Tensor\b")
@@ -41,7 +41,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A guess that forward took, or None with what was tried last and what it raised."""
 
     guess: dict[str, Guess] | None
@@ -49,24 +49,23 @@ class Found:
     reason: str = ""
 
 
-def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> Found:
+def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> SearchResult:
     """Search for arguments that forward takes, `besides` those that are known."""
     model = bench.model
-    try:
-        takes = parameters(model)
-    except (TypeError, ValueError):
-        return Found(None, (), "its forward has no signature")
+    takes = parameters(model)
+    if takes is None:
+        return SearchResult(None, (), "its forward has no signature")
     facts = read_facts(model)
     named = [p for p in takes if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     if any(p.kind is p.POSITIONAL_ONLY for p in takes):
-        return Found(None, (), "its forward has parameters that can only be passed by position")
+        return SearchResult(None, (), "its forward has parameters that can only be passed by position")
     wanted = _wanted(model, named)
     if not wanted:
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in takes)
-        return Found(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
+        return SearchResult(None, (), "its forward takes `*args`" if open_ended else "its forward takes no input")
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
-    held = uses(model)
-    leaves = [leaf for p in wanted for leaf in asked(p, held.get(p.name))]
+    holders = uses(model)
+    leaves = [leaf for p in wanted for leaf in asked(p, holders.get(p.name))]
     return _search(bench, facts, leaves, {p.name: p for p in named}, fixed, besides)
 
 
@@ -87,7 +86,7 @@ def _search(
     named: Mapping[str, inspect.Parameter],
     fixed: dict[str, Guess],
     besides: Sequence[Mapping[str, Guess]],
-) -> Found:
+) -> SearchResult:
     likely: list[dict[str, Guess]] = []
     others: list[dict[str, Guess]] = []
     for number, first in enumerate(options(wanted[0], facts, None)):
@@ -112,16 +111,16 @@ def _search(
         tried.append(guess)
         trial = bench.run(guess)
         if trial.error is None:
-            return Found(guess, tuple(tried))
+            return SearchResult(guess, tuple(tried))
         if depth > best_depth or len(tried) == 1:
             best_depth, reason = depth, describe(trial.error)
         if depth < DEPTH:
             main = next((s for s in guess.values() if isinstance(s, Slot)), None)
-            given = {root(label) for label in guess}
-            absent = {n: partial(_first, p, facts, main) for n, p in named.items() if n not in given}
+            passed = {root(label) for label in guess}
+            absent = {n: partial(_first, p, facts, main) for n, p in named.items() if n not in passed}
             better = repairs(guess, trial, facts, absent)
             queue.extendleft((g, depth + 1) for g in reversed(better[:4]))
-    return Found(None, tuple(tried), reason)
+    return SearchResult(None, tuple(tried), reason)
 
 
 def _first(p: inspect.Parameter, facts: Facts, main: Slot | None) -> Guess:
@@ -133,38 +132,35 @@ def _wanted(model: nn.Module, named: list[inspect.Parameter]) -> list[inspect.Pa
     needed = [p for p in named if p.default is p.empty]
     if needed:
         return needed
+    by_name = {p.name: p for p in named}
     main = getattr(model, "main_input_name", None)
-    for name in (main, *say.FIRST):
-        for p in named:
-            if p.name == name:
-                return [p]
-    return named[:1]
+    return next(([by_name[name]] for name in (main, *say.FIRST) if name in by_name), named[:1])
 
 
 def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
     """What a tensor may be, likeliest first. `main` is what the first is; None for the first itself."""
-    found: list[Guess] = [*_of_its_layer(p, facts), *_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
+    guesses: list[Guess] = [*_of_its_layer(p, facts), *_annotated(p, facts), *_by_name(p.name.lower(), facts, main)]
     if main is None:
-        found += facts.layers
+        guesses += facts.layers
         if _is_integer(p) and not _TYPED.search(str(p.annotation)):
-            found.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
+            guesses.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
     else:
-        found += [main, *_like(main), *facts.layers[:3]] if isinstance(main, Slot) else list(facts.layers[:3])
-    return list({repr(guess): guess for guess in found}.values())
+        guesses += [main, *_like(main), *facts.layers[:3]] if isinstance(main, Slot) else list(facts.layers[:3])
+    return list({repr(guess): guess for guess in guesses}.values())
 
 
 def _of_its_layer(p: Asked, facts: Facts) -> list[Guess]:
     """What the layer takes that walks along with the tensor; images get smaller from one layer to the next."""
     if p.layer is None:
         return []
-    taken = next((slots for layer in p.layer.modules() if (slots := of_layer(layer, facts.sides, facts.lengths))), [])
+    usual = next((slots for part in p.layer.modules() if (slots := of_layer(part, facts.sides, facts.lengths))), [])
     level = int(p.label.rpartition(".")[2])
     smaller = [
         Slot(slot.dtype, (*slot.shape[:2], *(max(size >> level, 1) for size in slot.shape[2:])))
-        for slot in taken
+        for slot in usual
         if len(slot.shape) == 4 and level
     ]
-    return [*smaller, *taken]
+    return [*smaller, *usual]
 
 
 def _is_integer(p: Asked) -> bool:
@@ -177,14 +173,10 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
     if isinstance(note, str) and re.fullmatch(r"(int|bool|float)( \| None)?|Optional\[(int|bool|float)\]", note):
         note = {"int": int, "bool": bool, "float": float}[re.findall(r"int|bool|float", note)[0]]
     if note in (int, bool, float):
-        if note is int:
-            side = facts.sides[0]
-            value: Any = (
-                side[1] if say.WIDTH.match(p.name) else side[0] if say.HEIGHT.match(p.name) else facts.lengths[0]
-            )
-        else:
-            value = note(1.0 if note is float else False)
-        return [Plain(value)]
+        if note is not int:
+            return [Plain(1.0 if note is float else False)]
+        height, width = facts.sides[0]
+        return [Plain(width if say.WIDTH.match(p.name) else height if say.HEIGHT.match(p.name) else facts.lengths[0])]
     dims = getattr(note, "dim_str", None)
     if isinstance(dims, str) and dims:
         return [Slot(_jaxtyped(note), shape) for shape in _shapes(dims, facts)]
@@ -201,15 +193,15 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
 
 
 def _jaxtyped(note: Any) -> str:
-    known = [d for d in getattr(note, "dtypes", ()) if d in DTYPES]
-    return next((d for d in ("float32", "int64", "bool") if d in known), known[0] if known else "float32")
+    dtypes = [d for d in getattr(note, "dtypes", ()) if d in DTYPES]
+    return next((d for d in ("float32", "int64", "bool") if d in dtypes), dtypes[0] if dtypes else "float32")
 
 
 def _shapes(dims: str, facts: Facts) -> list[tuple[int, ...]]:
     """The sizes of named axes: one per name, by what the name means."""
-    found: list[tuple[int, ...]] = []
+    shapes: list[tuple[int, ...]] = []
     for width in facts.widths[:3]:
-        known: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         shape: list[int] = []
         for part in dims.split():
             name = part.lstrip("#*?_").partition("=")[2] or part.lstrip("#*?_").partition("=")[0]
@@ -218,9 +210,9 @@ def _shapes(dims: str, facts: Facts) -> list[tuple[int, ...]]:
             if name.isdigit():
                 shape.append(int(name))
                 continue
-            shape.append(known.setdefault(name, _size_named(name.lower(), facts, width, len(shape))))
-        found.append(tuple(shape))
-    return list(dict.fromkeys(found))
+            shape.append(sizes.setdefault(name, _size_named(name.lower(), facts, width, len(shape))))
+        shapes.append(tuple(shape))
+    return list(dict.fromkeys(shapes))
 
 
 def _size_named(name: str, facts: Facts, width: int, axis: int) -> int:
@@ -243,45 +235,36 @@ def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
     slots = [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]
     images = [Slot("float32", (b, c, *s)) for c in facts.channels[:2] for s in facts.sides[:3]]
     side = facts.sides[0]
-    rules: tuple[tuple[re.Pattern[str], Callable[[], list[Guess]]], ...] = (
-        (
-            say.MASK,
-            lambda: [Slot("bool", (b, t)), Slot("int64", (b, t)), Slot("float32", (b, t)), Slot("bool", (t, t))],
-        ),
-        (say.VIDEO, lambda: [*of_rank(5, "float32", facts)]),
-        (say.IMAGE, lambda: [*images]),
-        (
-            say.SPECTRUM,
-            lambda: [Slot("float32", (b, facts.bands, facts.spectrum)), Slot("float32", (b, 64, facts.bands))],
-        ),
-        (say.AUDIO, lambda: [Slot("float32", (b, say.SAMPLES)), Slot("float32", (b, 1, say.SAMPLES))]),
-        (say.POSITION, lambda: [Slot("int64", (b, t)), Slot("float32", (b, t, 3))]),
-        (say.TOKENS, lambda: [*slots]),
-        (say.LENGTH_OF, lambda: [Slot("int64", (b,)), Plain(t)]),
-        (
-            say.TIME,
-            lambda: [Slot("float32", (b,)), Slot("int64", (b,)), Slot("float32", (b, 1)), Slot("float32", (b, t))],
-        ),
-        (say.CLASS, lambda: [Slot("int64", (b,)), Slot("int64", (b, t))]),
-        (say.PAIR, lambda: [Plain([*side]), Plain([8, 8])]),
-        (say.HEIGHT, lambda: [Plain(side[0]), Plain(8)]),
-        (say.WIDTH, lambda: [Plain(side[1]), Plain(8)]),
+    rules: tuple[tuple[re.Pattern[str], Sequence[Guess]], ...] = (
+        (say.MASK, [Slot("bool", (b, t)), Slot("int64", (b, t)), Slot("float32", (b, t)), Slot("bool", (t, t))]),
+        (say.VIDEO, of_rank(5, "float32", facts)),
+        (say.IMAGE, images),
+        (say.SPECTRUM, [Slot("float32", (b, facts.bands, facts.spectrum)), Slot("float32", (b, 64, facts.bands))]),
+        (say.AUDIO, [Slot("float32", (b, say.SAMPLES)), Slot("float32", (b, 1, say.SAMPLES))]),
+        (say.POSITION, [Slot("int64", (b, t)), Slot("float32", (b, t, 3))]),
+        (say.TOKENS, slots),
+        (say.LENGTH_OF, [Slot("int64", (b,)), Plain(t)]),
+        (say.TIME, [Slot("float32", (b,)), Slot("int64", (b,)), Slot("float32", (b, 1)), Slot("float32", (b, t))]),
+        (say.CLASS, [Slot("int64", (b,)), Slot("int64", (b, t))]),
+        (say.PAIR, [Plain([*side]), Plain([8, 8])]),
+        (say.HEIGHT, [Plain(side[0]), Plain(8)]),
+        (say.WIDTH, [Plain(side[1]), Plain(8)]),
     )
-    found = next((make() for pattern, make in rules if pattern.search(name)), [])
+    guesses: list[Guess] = [*next((usual for pattern, usual in rules if pattern.search(name)), ())]
     if say.STATE.search(name) and facts.states:
-        found = [Slot("float32", shape) for shape in facts.states[:2]]
-    if say.PAST.search(name) and (main is not None or not found):
+        guesses = [Slot("float32", shape) for shape in facts.states[:2]]
+    if say.PAST.search(name) and (main is not None or not guesses):
         heads, width = facts.heads
-        found = [Slot("float32", shape) for shape in ((b, heads, PAST, width), (b, PAST, heads, width))]
-        found += [*(Slot("float32", shape) for shape in facts.states), Slot("float32", (b, PAST, facts.widths[0]))]
+        guesses = [Slot("float32", shape) for shape in ((b, heads, PAST, width), (b, PAST, heads, width))]
+        guesses += [*(Slot("float32", shape) for shape in facts.states), Slot("float32", (b, PAST, facts.widths[0]))]
     if name in ("hidden_states", "inputs_embeds", "embeddings", "context", "memory", "encoder_hidden_states"):
-        found = [Slot("float32", (b, t, w)) for w in facts.widths[:3]]
-    return found
+        guesses = [Slot("float32", (b, t, w)) for w in facts.widths[:3]]
+    return guesses
 
 
 def _like(main: Slot) -> list[Guess]:
     """Second inputs are often made for the first: of its shape, of its rows."""
-    found: list[Guess] = [Slot("float32", (main.shape[0], main.shape[-1])), Slot("float32", main.shape[:1])]
+    guesses: list[Guess] = [Slot("float32", (main.shape[0], main.shape[-1])), Slot("float32", main.shape[:1])]
     if len(main.shape) > 2:
-        found.append(Slot("float32", (main.shape[0], 8, main.shape[-1])))
-    return found
+        guesses.append(Slot("float32", (main.shape[0], 8, main.shape[-1])))
+    return guesses

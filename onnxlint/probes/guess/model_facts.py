@@ -113,15 +113,15 @@ def _numbers(owners: Sequence[Any], names: Sequence[str]) -> list[int]:
 
 
 def _sides(owners: Sequence[Any], model: nn.Module) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    sides: list[tuple[int, int]] = []
     for owner in (*owners, *(m for m in model.modules() if m is not model)):
         for name in say.IMAGE_SIZE:
             value = _value(owner, name)
             if isinstance(value, int) and not isinstance(value, bool) and 4 <= value <= 2048:
-                found.append((value, value))
+                sides.append((value, value))
             elif isinstance(value, (tuple, list)) and value and all(type(i) is int and i > 3 for i in value[-2:]):
-                found.append((value[-2], value[-1]) if len(value) > 1 else (value[0], value[0]))
-    return found
+                sides.append((value[-2], value[-1]) if len(value) > 1 else (value[0], value[0]))
+    return sides
 
 
 def _lengths(owners: Sequence[Any], model: nn.Module) -> list[int]:
@@ -137,15 +137,16 @@ def _lengths(owners: Sequence[Any], model: nn.Module) -> list[int]:
 
 
 def _features(model: nn.Module) -> list[int]:
-    found = []
+    widths: list[int] = []
     for layer in model.modules():
-        if isinstance(layer, nn.Linear):
-            found.append(layer.in_features)
-        elif isinstance(layer, nn.LayerNorm):
-            found.append(layer.normalized_shape[-1])
-        elif isinstance(layer, nn.Embedding):
-            found.append(layer.embedding_dim)
-    return found[:8]
+        match layer:
+            case (
+                nn.Linear(in_features=width)
+                | nn.Embedding(embedding_dim=width)
+                | nn.LayerNorm(normalized_shape=(*_, width))
+            ):
+                widths.append(width)
+    return widths[:8]
 
 
 def of_layer(layer: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequence[int]) -> list[Slot]:
@@ -186,27 +187,27 @@ def of_layer(layer: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequen
 
 def _patches(features: int, sides: Sequence[tuple[int, int]]) -> list[Slot]:
     """Images, for a linear layer over square patches of them."""
-    found = []
+    slots = []
     for channels in (3, 1):
         side = round((features / channels) ** 0.5)
         if side > 1 and side * side * channels == features:
-            found += [Slot("float32", (say.BATCH, channels, *s)) for s in sides[:3]]
-    return found
+            slots += [Slot("float32", (say.BATCH, channels, *s)) for s in sides[:3]]
+    return slots
 
 
 def _layers(model: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequence[int]) -> list[Slot]:
-    found: list[Slot] = []
+    slots: list[Slot] = []
     for layer in list(model.modules())[:400]:
-        found += of_layer(layer, sides, lengths)
+        slots += of_layer(layer, sides, lengths)
     for parameter in list(model.parameters())[:20]:
         k = parameter.shape[-1] if parameter.dim() else 1
-        found += [
+        slots += [
             Slot("float32", (say.BATCH, lengths[0], k)),
             Slot("float32", (say.BATCH, parameter.shape[0] if parameter.dim() else 1, 16, 16)),
         ]
     b = say.BATCH
-    found += [Slot("float32", (b, 16)), Slot("float32", (b, 3, 64, 64)), Slot("float32", (b, 16, 16, 16))]
-    return [*found, Slot("float32", (b, 8, 32)), Slot("int64", (b, 8)), Slot("float32", (b, 3, 224, 224))]
+    slots += [Slot("float32", (b, 16)), Slot("float32", (b, 3, 64, 64)), Slot("float32", (b, 16, 16, 16))]
+    return [*slots, Slot("float32", (b, 8, 32)), Slot("int64", (b, 8)), Slot("float32", (b, 3, 224, 224))]
 
 
 def _unique(values: Sequence[Any]) -> tuple[Any, ...]:

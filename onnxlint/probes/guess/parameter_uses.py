@@ -37,17 +37,18 @@ def uses(model: nn.Module) -> dict[str, Use]:
     except (OSError, TypeError, SyntaxError, ValueError):
         return {}
     notes = containers.noted(model)
-    found = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
-    return {name: use for name, use in found.items() if use is not None}
+    result = {name: _use(name, notes.get(name, p.annotation), tree, model) for name, p in parameters.items()}
+    return {name: use for name, use in result.items() if use is not None}
 
 
 def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use | None:
     fields = containers.fields_of(annotation)
     if fields:
         return Use(keys=tuple(fields))
-    keys = list(dict.fromkeys(_keys(name, tree)))
+    asked = list(_asked(name, tree))
+    keys = tuple(dict.fromkeys(key for key in asked if isinstance(key, str)))
     if keys:
-        return Use(keys=tuple(keys))
+        return Use(keys=keys)
     origin = typing.get_origin(annotation)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return Use(keys=_ANY)
@@ -63,8 +64,8 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
         return Use(count=unpacked)
     if listed:
         inside = pieces.partition("[")[2]
-        told = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
-        return Use(count=max([told, *_indexed(name, tree)]) or USUAL)
+        count = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
+        return Use(count=max([count, *(min(key, _MOST) + 1 for key in asked if isinstance(key, int))]) or USUAL)
     return None
 
 
@@ -83,11 +84,13 @@ def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
     )
 
 
-def _keys(name: str, tree: ast.Module) -> Iterator[str]:
-    """The words that a parameter is asked for."""
+def _asked(name: str, tree: ast.Module) -> Iterator[str | int]:
+    """The keys and indices that a parameter is subscripted with."""
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key))) if owner == name:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))) if (
+                owner == name
+            ):
                 yield key
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="get" | "pop"),
@@ -102,14 +105,6 @@ def _unpacked(name: str, tree: ast.Module) -> Iterator[int]:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=owner)) if owner == name:
                 yield len(parts)
-
-
-def _indexed(name: str, tree: ast.Module) -> Iterator[int]:
-    """How many items there have to be for the numbers that a parameter is asked for."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=int(index))) if owner == name:
-                yield min(index, _MOST) + 1
 
 
 def _walked(name: str, tree: ast.Module, model: nn.Module) -> Iterator[tuple[nn.Module, ...]]:

@@ -1,22 +1,24 @@
-"""From a probe that says nothing but the factory to one that says all: what a user could have declared."""
+"""From a probe with nothing but a factory to a complete one, as a user could have declared it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.base.records import DECLARED, SYNTHESISED, TARGET, Assumed, Probe
+import torch
+
+from onnxlint.base.records import DECLARED, SYNTHESISED, TARGET, Assumed, ModelReport, ModelStatus, Probe, ProbeResult
 from onnxlint.base.specs import format_spec
 from onnxlint.probes.common import stages
-from onnxlint.probes.examples.examples import ProbeFailure, build_model, load
+from onnxlint.probes.examples.examples import ProbeFailure, build_model, describe, load
+from onnxlint.probes.examples.synthesis import choose_sizes
 from onnxlint.probes.guess.as_configuration import configuration, notes
-from onnxlint.probes.guess.attempts import Bench
+from onnxlint.probes.guess.attempts import Bench, guess_of
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
-from onnxlint.probes.guess.error_repair import describe
-from onnxlint.probes.guess.input_search import Found, find_inputs
+from onnxlint.probes.guess.input_search import SearchResult, find_inputs
 from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
 
 TRIES = 60
@@ -26,53 +28,65 @@ CONVENTIONS = ("example_input_array", "dummy_inputs")
 SHARE = 0.25  # of the probe's time
 
 
+def survey(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
+    """Return the report of one model, with what was assumed or why it cannot be fed; nothing is exported."""
+    torch.set_num_threads(1)
+    stages.stage(stages.BUILD)
+    report = ModelReport(probe.name, probe.path, probe.line, ModelStatus.NOT_PROBED)
+    try:
+        _, assumed = synthesise(probe)
+    except ProbeFailure as failure:
+        return ProbeResult(replace(report, reason=failure.reason, remedy=failure.remedy))
+    return ProbeResult(replace(report, status=ModelStatus.PROBED, assumed=assumed))
+
+
 def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     """Find constructor arguments, inputs and dynamic dims. Raises ProbeFailure with what was tried."""
     arguments = dict(probe.arguments)
     target = load(probe.factory, probe)
     if inspect.isclass(target) and not arguments:
         arguments = _arguments(target, probe.factory)
-    known = replace(probe, arguments=arguments)
-    model = build_model(known)
-    known = replace(known, eval=model.training)
+    built = replace(probe, arguments=arguments)
+    model = build_model(built)
+    built = replace(built, eval=model.training)
     model.eval()
     stages.stage(stages.GUESS)
     bench = Bench(model, TRIES, min(probe.timeout * SHARE, 30.0), ranges=dict(probe.ranges))
-    found = _known(bench, probe) if probe.way else find_inputs(bench)
-    if found.guess is None:
-        start = Assumed(inputs=_hint(found), arguments=arguments, eval=known.eval)
-        raise ProbeFailure(_told(found), configuration(probe.factory, start))
+    search = _fixed_inputs(bench, probe) if probe.way else find_inputs(bench)
+    if search.guess is None:
+        start = Assumed(inputs=_hint(search), arguments=arguments, eval=built.eval)
+        raise ProbeFailure(_reason(search), configuration(probe.factory, start))
     tries = bench.done
     bench.tries = bench.done + AXES
     bench.seconds *= 2
-    shaped = find_axes(bench, found.guess)
-    guess = found.guess
+    shaped = find_axes(bench, search.guess)
+    guess = search.guess
     if not shaped.sizes and not probe.way:
         guess, shaped = _movable(bench, guess, shaped)
     assumed = Assumed(
         inputs={name: format_spec(spec) for name, spec in shaped.inputs.items()},
         sizes=shaped.sizes,
-        values={name: given.value for name, given in guess.items() if isinstance(given, Plain)},
+        values={name: item.value for name, item in guess.items() if isinstance(item, Plain)},
         arguments=arguments,
         tries=tries,
-        eval=known.eval,
+        eval=built.eval,
         ranges=bench.ranges,
     )
     assumed = replace(assumed, notes=notes(assumed, shaped, probe.way))
     assumed = replace(assumed, config=configuration(probe.factory, assumed))
-    taken = replace(known, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
-    return taken, assumed
+    complete = replace(built, inputs=shaped.inputs, sizes=shaped.sizes, values=assumed.values, ranges=bench.ranges)
+    return complete, assumed
 
 
 def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dict[str, Guess], Shaped]:
     """Another guess that forward takes, with a dim that moves: a square matrix says little. The same where none is."""
-    known = [guess]
-    while len(known) <= OTHERS and not bench.spent:
+    tried = [guess]
+    while len(tried) <= OTHERS and not bench.spent:
         bench.tries = bench.done + TRIES
-        other = find_inputs(bench, known).guess
+        other = find_inputs(bench, tried).guess
         if other is None:
             break
-        known.append(other)
+        tried.append(other)
         bench.tries = bench.done + AXES
         moved = find_axes(bench, other)
         if moved.sizes:
@@ -80,15 +94,12 @@ def _movable(bench: Bench, guess: dict[str, Guess], shaped: Shaped) -> tuple[dic
     return guess, shaped
 
 
-def _known(bench: Bench, probe: Probe) -> Found:
+def _fixed_inputs(bench: Bench, probe: Probe) -> SearchResult:
     """The inputs of a further way to call a model, which the probe of the model itself has found."""
     assert isinstance(probe.inputs, Mapping)
-    guess: dict[str, Guess] = {
-        name: Slot(spec.dtype, tuple(dim.size or 1 for dim in spec.dims)) for name, spec in probe.inputs.items()
-    }
-    guess |= {name: Plain(value) for name, value in probe.values.items()}
+    guess = guess_of(probe.inputs, probe.values, choose_sizes(probe.inputs, probe.sizes))
     trial = bench.run(guess)
-    return Found(guess if trial.error is None else None, (guess,), describe(trial.error))
+    return SearchResult(guess if trial.error is None else None, (guess,), describe(trial.error))
 
 
 def unfed(probe: Probe) -> Probe:
@@ -99,10 +110,8 @@ def unfed(probe: Probe) -> Probe:
         model = build_model(probe)
     except ProbeFailure:
         return replace(probe, source=SYNTHESISED)  # its constructor's arguments are looked for as well
-    for convention in CONVENTIONS:
-        if getattr(model, convention, None) is not None:
-            return replace(probe, source=convention)
-    return replace(probe, source=SYNTHESISED)
+    theirs = (convention for convention in CONVENTIONS if getattr(model, convention, None) is not None)
+    return replace(probe, source=next(theirs, SYNTHESISED))
 
 
 def _arguments(target: Any, factory: str) -> dict[str, Any]:
@@ -114,21 +123,21 @@ def _arguments(target: Any, factory: str) -> dict[str, Any]:
         raise ProbeFailure(failure.reason, configuration(factory, start)) from failure
 
 
-def _told(found: Found) -> str:
-    if not found.tried:
-        return found.reason
-    first = ", ".join(f"{name}: {_shown(guess)}" for name, guess in found.tried[0].items())
-    tries = f"{len(found.tried)} tries" if len(found.tried) > 1 else "1 try"
-    return f"no inputs were found in {tries}, the first with {first}: {found.reason}"
+def _reason(search: SearchResult) -> str:
+    if not search.tried:
+        return search.reason
+    first = ", ".join(f"{name}: {_shown(guess)}" for name, guess in search.tried[0].items())
+    tries = f"{len(search.tried)} tries" if len(search.tried) > 1 else "1 try"
+    return f"no inputs were found in {tries}, the first with {first}: {search.reason}"
 
 
 def _shown(guess: Guess) -> str:
     return f"{guess.dtype}[{', '.join(map(str, guess.shape))}]" if isinstance(guess, Slot) else repr(guess.value)
 
 
-def _hint(found: Found) -> dict[str, str]:
+def _hint(search: SearchResult) -> dict[str, str]:
     """Specs to start from: the first guess, with a dynamic batch."""
-    first = found.tried[0] if found.tried else {}
+    first = search.tried[0] if search.tried else {}
     return {
         name: f"{slot.dtype}[{', '.join(['batch', *map(str, slot.shape[1:])])}]"
         for name, slot in first.items()

@@ -18,8 +18,7 @@ from torch.utils import _pytree as pytree
 from onnxlint.base.records import EXPORTERS, Location, to_json
 from onnxlint.probes.common.model_copies import copied
 from onnxlint.probes.common.userspace import is_installed, is_user_code, program_files, user_frames
-from onnxlint.probes.examples import live_example
-from onnxlint.probes.examples.examples import ProbeFailure, batch_axis, checked_axes, parameters_of
+from onnxlint.probes.examples.examples import ProbeFailure, batch_axis, checked_axes, parameters_of, put_live
 from onnxlint.probes.examples.vary import DEFAULT_SIZES, example_sizes
 from onnxlint.probes.exporters import Example, leaves, programs, signature
 from onnxlint.probes.exporters.torchscript import arguments, is_input
@@ -111,7 +110,7 @@ def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, A
         example, sizes = _example(call)
     except ProbeFailure as failure:
         return dict(to_json(replace(capture, reason=failure.reason)))
-    live_example.put(model, example)
+    put_live(model, example)
     return dict(to_json(replace(capture, sizes=sizes)))
 
 

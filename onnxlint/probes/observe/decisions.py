@@ -1,4 +1,4 @@
-"""What a run decided on its tensors: each truth value and number that was read, and how near it came to another.
+"""The decisions of a run: each truth value and number read from a tensor, and how close it was to changing.
 
 A test such as `x.mean() > 5` leaves only its answer. Its margin (`x.mean() - 5`: how far the test is from the other
 answer) is kept beside it, as a function of the inputs that has a gradient wherever the test has one.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -63,7 +63,7 @@ class Decision:
 
     @property
     def distance(self) -> float:
-        """How far the test is from its other answer; infinite where nobody knows."""
+        """How far the test is from its other answer; infinite where that is unknown."""
         return abs(float(self.margin.detach())) if self.margin is not None else float("inf")
 
 
@@ -97,18 +97,28 @@ def decide(
     gradients: bool = False,
     invert: Site | None = None,
 ) -> Decided:
-    """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is turned
-    round."""
+    """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is
+    negated."""
     watch = _Watch(root, invert)
-    found = Decided(watch.decisions, watch.constants)
+    decided = Decided(watch.decisions, watch.constants)
     seed_everything()
     try:
         with torch.set_grad_enabled(gradients), watch:
             outputs = model(*args, **kwargs)
-        found.outputs = tuple(tensors(outputs))
+        decided.outputs = tuple(tensors(outputs))
     except Exception as error:  # noqa: BLE001 - user code raises anything, and it is the result
-        found.error = error
-    return found
+        decided.error = error
+    return decided
+
+
+class _Call(NamedTuple):
+    """A call of a function of torch that was followed."""
+
+    name: str
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: torch.Tensor
 
 
 class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
@@ -133,7 +143,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
         if name in _TRUTH or name in _NUMBER:
             return self._read(args[0], result, truth=name in _TRUTH or isinstance(result, bool))
         if isinstance(result, torch.Tensor) and args:
-            self._follow(name, func, args, kwargs, result)
+            self._follow(_Call(name, func, args, kwargs, result))
         return result
 
     def _read(self, tensor: torch.Tensor, result: Any, *, truth: bool) -> Any:
@@ -142,8 +152,8 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
             return result
         if not truth:
             number = self._numbers.get(id(tensor), tensor)
-            known = number.reshape(()) if number.requires_grad else None
-            self.decisions.append(Decision(frames, False, float(tensor.detach()), known))
+            margin = number.reshape(()) if number.requires_grad else None
+            self.decisions.append(Decision(frames, False, float(tensor.detach()), margin))
             return result
         margin = self._margin(tensor)
         self.decisions.append(Decision(frames, True, bool(result), None if margin is None else margin.reshape(())))
@@ -165,34 +175,28 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
 
     def _sides(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
         """The margins of two truth values; one that has none is worth 1 or -1, and never moves."""
-        found = []
+        margins = []
         for value in args[:2]:
             tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
-            known = self._margins.get(id(tensor))
-            found.append(tensor.double() * 2 - 1 if known is None else known)
-        return found
+            margins.append(self._margins.get(id(tensor), tensor.double() * 2 - 1))
+        return margins
 
-    def _follow(
-        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor
-    ) -> None:
-        first = args[0]
+    def _follow(self, call: _Call) -> None:
+        first, result = call.args[0], call.result
         if not isinstance(first, torch.Tensor) or first.is_complex():
             return
         if result.dtype == torch.bool:
-            margin = self._truth(name, func, args, kwargs)
-            if margin is not None and margin.shape == result.shape:
-                self._margins[id(result)] = margin
-                self._alive.append(result)
-        elif name in _COUNTS or name in _CASTS or name in _MOVES:
-            number = self._counted(name, func, args, kwargs, result)
-            if number is not None and number.shape == result.shape:
-                self._numbers[id(result)] = number
-                self._alive.append(result)
+            followed, table = self._truth(call), self._margins
+        elif call.name in (*_COUNTS, *_CASTS, *_MOVES):
+            followed, table = self._counted(call), self._numbers
+        else:
+            return
+        if followed is not None and followed.shape == result.shape:
+            table[id(result)] = followed
+            self._alive.append(result)
 
-    def _truth(
-        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> torch.Tensor | None:
-        first = args[0]
+    def _truth(self, call: _Call) -> torch.Tensor | None:
+        name, args, kwargs, first = call.name, call.args, call.kwargs, call.args[0]
         if name in (*_GREATER, *_LESS, *_SAME, *_OTHER) and len(args) > 1:
             if any(isinstance(a, torch.Tensor) and a.is_complex() for a in args[:2]):
                 return None
@@ -217,13 +221,11 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
             if not margin.numel():
                 return None
             return reduce(margin) if axes is None else reduce(margin, axes, keep)
-        return func(margin, *args[1:], **kwargs) if name in _MOVES else None
+        return call.function(margin, *args[1:], **kwargs) if name in _MOVES else None
 
-    def _counted(
-        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor
-    ) -> torch.Tensor | None:
+    def _counted(self, call: _Call) -> torch.Tensor | None:
         """A count of truth values is flat. Its steps are smoothed for the gradient; the number itself stays exact."""
-        first = args[0]
+        first = call.args[0]
         soft = self._numbers.get(id(first))
         if soft is None and id(first) in self._margins:
             margin = self._margins[id(first)]
@@ -231,9 +233,8 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
             soft = torch.sigmoid(margin / width)
         if soft is None:
             return None
-        if name in _CASTS:
-            moved = soft
-        else:
-            shape = {key: value for key, value in kwargs.items() if key != "dtype"}
-            moved = (torch.sum if name == "count_nonzero" else func)(soft, *args[1:], **shape)
-        return result.detach().double() + moved - moved.detach()
+        moved = soft
+        if call.name not in _CASTS:
+            shape = {key: value for key, value in call.kwargs.items() if key != "dtype"}
+            moved = (torch.sum if call.name == "count_nonzero" else call.function)(soft, *call.args[1:], **shape)
+        return call.result.detach().double() + moved - moved.detach()

@@ -41,13 +41,13 @@ class Run:
 
 @dataclass(slots=True)
 class Eager:
-    """All that is known before anything is exported.
+    """What the runs in eager PyTorch show, before anything is exported.
 
     `fresh` makes a model as the factory left it. `runs` are the variations that eager accepts, `rejected` the others,
     `fixed` those of them that move a dim of which eager accepts no other size. `random`: two runs of one input differ.
     `stateful`: two calls of one model differ; `second` is what the second gave. `mutated` names what a forward
     changes. `spread` is how far each output moves over the variations of values. `lost` tells which variations the
-    user's own `vary` did not make, and why. `held` are lines of Python that took chance out of the model first.
+    user's own `vary` did not make, and why. `prelude` are lines of Python that made the model deterministic first.
     `coarse` is the eps of a precision that forward casts to by itself, 0 where that is not known. `costs` is the clock,
     `pace` the seconds of one run. `traces` are graphs of `torch.jit.trace` that were made, by the label of the input.
     """
@@ -65,7 +65,7 @@ class Eager:
     mutated: list[str] = field(default_factory=list)
     spread: list[float] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
-    held: str = ""
+    prelude: str = ""
     coarse: float = 0.0
     costs: Costs = field(default_factory=Costs)
     pace: float = 0.0
@@ -79,7 +79,7 @@ class Eager:
     def call(self, run: Run) -> Example:
         """The call of the example with a copy of the values of a run."""
         args, kwargs = clone((run.args, dict(run.kwargs)))
-        return self.example.given(args, kwargs)
+        return self.example.called_with(args, kwargs)
 
     @property
     def accepted(self) -> list[Run]:
@@ -89,18 +89,18 @@ class Eager:
     @property
     def reached(self) -> dict[str, tuple[int, ...]]:
         """The lines that ran, by path."""
-        found: dict[str, set[int]] = {}
+        by_path: dict[str, set[int]] = {}
         for run in (self.base, *self.runs, *self.rejected):
             for path, lines in run.observation.reached.items():
-                found.setdefault(path, set()).update(lines)
-        return {path: tuple(sorted(lines)) for path, lines in sorted(found.items())}
+                by_path.setdefault(path, set()).update(lines)
+        return {path: tuple(sorted(lines)) for path, lines in sorted(by_path.items())}
 
 
 def prepare(probe: Probe) -> Eager:
     """Build the model and run the example. Raises ProbeFailure; what forward raises is in `base.observation.error`."""
     model = build_model(probe)
     if any(isinstance(part, torch.jit.ScriptModule) for part in model.modules()):
-        torch._C._set_graph_executor_optimize(False)  # it optimizes by running operators, where we listen, and fails
+        torch._C._set_graph_executor_optimize(False)  # the optimizer runs operators, which our patches make fail
     example = example_inputs(probe, model)
     fresh = _copier(probe, model)
     working = fresh().eval() if model.training else fresh()
@@ -114,7 +114,7 @@ def prepare(probe: Probe) -> Eager:
 
 
 def explore(probe: Probe, eager: Eager) -> None:
-    """Run every variation, and look for chance and memory. Needs an example that eager accepts."""
+    """Run every variation, and check for randomness and state. Needs an example that eager accepts."""
     _repeat(eager, probe.root)
     _vary(probe, eager, variations(probe, eager.model, eager.example, eager.lost))
     stuck = _stuck(eager)
@@ -140,7 +140,7 @@ def execute(model: torch.nn.Module, example: Example, variation: Variation, root
         variation.sizes,
         seen,
         tuple(tensors(seen.outputs)) if seen.error is None else (),
-        example.given(variation.args, variation.kwargs).leaves(),
+        example.called_with(variation.args, variation.kwargs).leaves(),
     )
 
 
@@ -198,8 +198,8 @@ def goes_its_own_way(eager: Eager, run: Run) -> bool:
     if run.observation.error is not None:
         return False
     base = eager.base.observation
-    known = {d.location for d in divergences(base, [r.observation for r in eager.runs]) if d.kind == "branch"}
-    return any(d.kind == "branch" and d.location not in known for d in divergences(base, [run.observation]))
+    seen = {d.location for d in divergences(base, [r.observation for r in eager.runs]) if d.kind == "branch"}
+    return any(d.kind == "branch" and d.location not in seen for d in divergences(base, [run.observation]))
 
 
 def _changed(eager: Eager, run: Run) -> set[str]:
@@ -214,7 +214,7 @@ def _stuck(eager: Eager) -> list[str]:
 
 
 def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch.Tensor, ...]) -> bool:
-    """Whether two runs gave the same, up to what threads may do to a sum."""
+    """Whether two runs returned the same, up to the order in which threads add."""
     if len(one) != len(other) or any(a.shape != b.shape for a, b in zip(one, other, strict=True)):
         return False
     return all(torch.allclose(a, b, 1e-5, 1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))
@@ -223,7 +223,6 @@ def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch
 def with_leaf(eager: Eager, name: str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The example's arguments with one leaf replaced."""
     flat, spec = pytree.tree_flatten((eager.example.args, eager.example.kwargs))
-    labels = iter(eager.base.leaves)
-    changed = [None if leaf is None else (value if next(labels) == name else leaf) for leaf in flat]
+    changed = [value if label == name else leaf for leaf, label in zip(flat, eager.example.leaf_names(), strict=True)]
     args, kwargs = pytree.tree_unflatten(changed, spec)
     return clone(args), clone(kwargs)

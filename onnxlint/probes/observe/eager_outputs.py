@@ -19,7 +19,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
 def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
     """Keep eager's outputs in the file `probe.compare`, or compare with those that it holds.
 
-    Evidence of the result: every input on which eager now gives something else, or raises where it did not.
+    The evidence: every input on which eager now returns something else, or raises where it did not.
     """
     assert probe.compare is not None
     kept = Path(probe.compare)
@@ -34,7 +34,7 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
         if kept.exists():
             evidence = tuple(_differences(probe, eager, torch.load(kept, weights_only=True)))
         else:
-            torch.save(_told(eager), kept)
+            torch.save(_outputs(eager), kept)
     except ProbeFailure as failure:
         status, reason = ModelStatus.NOT_PROBED, failure.reason
     report = ModelReport(probe.name, probe.path, probe.line, status, reason)
@@ -43,7 +43,7 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
     return result
 
 
-def _told(eager: Eager) -> dict[str, Any]:
+def _outputs(eager: Eager) -> dict[str, Any]:
     runs = [run for run in eager.accepted if run.observation.error is None]
     return {"random": eager.random, "runs": {run.label: (_inputs(run), list(run.outputs)) for run in runs}}
 
@@ -57,30 +57,26 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
     if before["random"]:
         return []
     runs = {run.label: run for run in (*eager.accepted, *eager.rejected)}
-    found = []
+    evidence = []
     for label, (inputs, outputs) in before["runs"].items():
         run = runs.get(label)
         if run is None or not _same(_inputs(run), inputs, exactly=True):
             continue  # other inputs: nothing can be said
-        if run.observation.error is not None:
-            error = run.observation.error
-            told = f"eager raises {type(error).__name__} where it did not"
-        elif _same(run.outputs, outputs, exactly=False):
+        error = run.observation.error
+        if error is None and _same(run.outputs, outputs, exactly=False):
             continue
-        else:
-            told = "eager gives another output"
-        found.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), told, label))
-    return found
+        detail = (
+            "eager gives another output" if error is None else f"eager raises {type(error).__name__} where it did not"
+        )
+        evidence.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), detail, label))
+    return evidence
 
 
 def _same(one: Any, other: Any, *, exactly: bool) -> bool:
-    if len(one) != len(other):
-        return False
-    for a, b in zip(one, other, strict=True):
-        if a.shape != b.shape or (exactly and a.dtype != b.dtype):
-            return False
-        if torch.equal(a, b):
-            continue
-        if exactly or not torch.allclose(a.to(b.dtype), b, RELATIVE, ABSOLUTE, equal_nan=True):
-            return False
-    return True
+    def agree(a: torch.Tensor, b: torch.Tensor) -> bool:
+        same = bool(torch.equal(a, b))
+        if exactly:
+            return same and bool(a.dtype == b.dtype)
+        return same or bool(torch.allclose(a.to(b.dtype), b, RELATIVE, ABSOLUTE, equal_nan=True))
+
+    return len(one) == len(other) and all(a.shape == b.shape and agree(a, b) for a, b in zip(one, other, strict=True))

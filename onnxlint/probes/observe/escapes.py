@@ -18,13 +18,14 @@ from enum import StrEnum
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import Location
-from onnxlint.probes.common.userspace import is_user_code, user_frames
+from onnxlint.probes.common.userspace import is_installed, is_user_code, user_frames
 
 
 class Reads(StrEnum):
@@ -263,42 +264,35 @@ def _watch_generator(function: Callable[..., Any], recorder: _Recorder) -> Calla
 @contextlib.contextmanager
 def _watched_methods(recorder: _Recorder) -> Iterator[None]:
     """Patch torch.Tensor; undone on exit, whatever happened."""
-    own = {name: torch.Tensor.__dict__[name] for name in (*_METHODS, *_SILENT) if name in torch.Tensor.__dict__}
-    names = [name for name in (*_METHODS, *_SILENT) if hasattr(torch.Tensor, name)]
-    try:
-        for name in names:
-            setattr(torch.Tensor, name, _watch_method(name, getattr(torch.Tensor, name), recorder))
+    with contextlib.ExitStack() as stack:
+        for name in (*_METHODS, *_SILENT):
+            method = getattr(torch.Tensor, name, None)
+            if method is not None:
+                stack.enter_context(mock.patch.object(torch.Tensor, name, _watch_method(name, method, recorder)))
         yield
-    finally:
-        for name in names:
-            if name in own:
-                setattr(torch.Tensor, name, own[name])
-            elif name in torch.Tensor.__dict__:
-                delattr(torch.Tensor, name)
 
 
 @contextlib.contextmanager
 def _watched_draws(recorder: _Recorder) -> Iterator[None]:
     """Patch the functions of `random` and `numpy.random`, also where user code imported them by name."""
-    replaced: dict[int, tuple[Any, Any]] = {}
+    replaced: dict[int, Any] = {}  # by the id of a function, which its module keeps alive
     for module, names in ((random, _RANDOM), (numpy.random, _NUMPY_RANDOM)):
         for name in names:
             function = getattr(module, name)
-            replaced[id(function)] = (function, _watch_draw(f"{module.__name__}.{name}", function, recorder))
+            replaced[id(function)] = _watch_draw(f"{module.__name__}.{name}", function, recorder)
     maker = numpy.random.default_rng
-    replaced[id(maker)] = (maker, _watch_generator(maker, recorder))
+    replaced[id(maker)] = _watch_generator(maker, recorder)
     changed: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for module in (random, numpy.random, *_user_modules(len(sys.modules))):
-            names_there = module.__dict__
-            for name in [name for name, value in names_there.items() if id(value) in replaced]:
-                function, watched = replaced[id(names_there[name])]
-                changed.append((names_there, name, function))
-                names_there[name] = watched
+            for name, value in list(vars(module).items()):
+                if id(value) in replaced:
+                    changed.append((vars(module), name, value))
+                    vars(module)[name] = replaced[id(value)]
         yield
     finally:
-        for names_there, name, function in changed:
-            names_there[name] = function
+        for namespace, name, function in changed:
+            namespace[name] = function
 
 
 @functools.lru_cache(maxsize=1)
@@ -310,13 +304,11 @@ def _user_modules(loaded: int) -> tuple[ModuleType, ...]:
     return tuple(
         module
         for module in list(sys.modules.values())
-        if isinstance(module, ModuleType) and (file := module.__dict__.get("__file__")) and _is_own(file)
+        if isinstance(module, ModuleType)
+        and (file := module.__dict__.get("__file__"))
+        and is_user_code(file)
+        and not is_installed(file)
     )
-
-
-@functools.cache
-def _is_own(file: str) -> bool:
-    return is_user_code(file) and "-packages" not in file
 
 
 @contextlib.contextmanager

@@ -134,11 +134,11 @@ def first_steps(root: Activation, base: str | None) -> dict[tuple[str, int], int
 
 def reached(root: Activation, base: str | None) -> dict[str, set[int]]:
     """The lines that ran, by path."""
-    found: dict[str, set[int]] = defaultdict(set)
+    result: dict[str, set[int]] = defaultdict(set)
     for activation in walk(root):
         assert activation.code is not None
-        found[relative(activation.code.co_filename, base)].update(activation.lines)
-    return dict(found)
+        result[relative(activation.code.co_filename, base)].update(activation.lines)
+    return dict(result)
 
 
 def frames(activation: Activation, index: int, base: str | None, limit: int = 8) -> tuple[Location, ...]:
@@ -156,26 +156,25 @@ def _outwards(activation: Activation, index: int, base: str | None) -> Iterator[
 
 def partings(one: Activation, other: Activation) -> list[Parting]:
     """Where two runs of the same code part: for every pair of matching activations, the branches that went apart."""
-    found: list[Parting] = []
+    result: list[Parting] = []
     waiting = [(one, other)]
     while waiting:
         left, right = waiting.pop()
         together, apart = _align(left, right)
-        found.extend(Parting(left, right, i, j) for i, j in apart)
+        result.extend(Parting(left, right, i, j) for i, j in apart)
         for i, j in reversed(together):
             waiting.extend(reversed(list(_match(left.calls.get(i, ()), right.calls.get(j, ())))))
-    return found
+    return result
 
 
 def _match(left: Sequence[Activation], right: Sequence[Activation]) -> Iterator[tuple[Activation, Activation]]:
     """Calls of the same function in the same order; a call that one run spared itself (a cache) is passed over."""
     position = 0
     for call in left:
-        for k in range(position, len(right)):
-            if right[k].key == call.key:
-                yield call, right[k]
-                position = k + 1
-                break
+        match = next((k for k in range(position, len(right)) if right[k].key == call.key), None)
+        if match is not None:
+            yield call, right[match]
+            position = match + 1
 
 
 def _align(left: Activation, right: Activation) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -209,8 +208,8 @@ def _rejoin(a: list[int], b: list[int], i: int, j: int, path: str) -> tuple[int,
     """Where both go on together after parting: behind the statement, at the next turn of a loop, or behind the loop."""
     line = a[i - 1]
     for block in _enclosing(path, line):
-        own = line <= block.header_end
-        for whole in (True,) if own or not block.loop else (False, True):
+        in_header = line <= block.header_end
+        for whole in (True,) if in_header or not block.loop else (False, True):
             k, m = _leave(a, i, block, whole), _leave(b, j, block, whole)
             if k < len(a) and m < len(b) and a[k] == b[m]:
                 return k, m
@@ -248,11 +247,11 @@ def _blocks(path: str) -> tuple[Block, ...]:
         tree = ast.parse("".join(linecache.getlines(path)))
     except (SyntaxError, ValueError):
         return ()
-    found = []
+    blocks = []
     for node in ast.walk(tree):
         if isinstance(node, (ast.If, ast.For, ast.While, ast.AsyncFor, ast.With, ast.AsyncWith, ast.Try, ast.Match)):
             inner = node.cases[0].pattern if isinstance(node, ast.Match) else node.body[0]
             header = max(node.lineno, inner.lineno - 1)
             loop = isinstance(node, (ast.For, ast.While, ast.AsyncFor))
-            found.append(Block(node.lineno, header, node.end_lineno or node.lineno, loop))
-    return tuple(sorted(found, key=lambda block: (block.start, -block.end)))
+            blocks.append(Block(node.lineno, header, node.end_lineno or node.lineno, loop))
+    return tuple(sorted(blocks, key=lambda block: (block.start, -block.end)))

@@ -19,15 +19,12 @@ _MOST = 8  # lines named; a loop over layers changes things at one
 
 def snapshot(model: torch.nn.Module) -> dict[str, Hashable]:
     """What a forward could change in a model: which tensors it holds, how often they were written, plain attributes."""
-    found: dict[str, Hashable] = {}
+    state: dict[str, Hashable] = {}
     for prefix, module in model.named_modules():
-        for table in (module._parameters, module._buffers):
-            for name, tensor in table.items():
-                found[f"{prefix}.{name}".lstrip(".")] = _mark(tensor, 0)
-        for name, value in vars(module).items():
-            if name not in _BOOKKEEPING:
-                found[f"{prefix}.{name}".lstrip(".")] = _mark(value, 0)
-    return found
+        plain = {name: value for name, value in vars(module).items() if name not in _BOOKKEEPING}
+        for name, value in (*module._parameters.items(), *module._buffers.items(), *plain.items()):
+            state[f"{prefix}.{name}".lstrip(".")] = _mark(value, 0)
+    return state
 
 
 _BOOKKEEPING = frozenset(vars(torch.nn.Module())) - {"training"} | {"_parameters", "_buffers", "_modules"}
@@ -60,7 +57,7 @@ def blame(run: Callable[[], object], watched: Callable[[], object], root: str) -
 
     What happens inside a library counts for the user's line that called it. Errors of `run` are raised.
     """
-    found: dict[Location, Frames] = {}
+    blamed: dict[Location, Frames] = {}
     last = watched()
     current: Frames = ()
 
@@ -69,8 +66,8 @@ def blame(run: Callable[[], object], watched: Callable[[], object], root: str) -
         now = watched()
         if now != last:
             last = now
-            if current and len(found) < _MOST:
-                found.setdefault(current[0], current)
+            if current and len(blamed) < _MOST:
+                blamed.setdefault(current[0], current)
 
     def local(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal current
@@ -91,4 +88,4 @@ def blame(run: Callable[[], object], watched: Callable[[], object], root: str) -
     finally:
         sys.settrace(before)
     settle()
-    return list(found.values())
+    return list(blamed.values())

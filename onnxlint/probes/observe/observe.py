@@ -92,9 +92,9 @@ def _require_readable(outputs: Any) -> None:
                 leaf.detach().clone().reshape(-1)[:1].tolist()
             except Exception as error:
                 name = f"`{type(leaf).__qualname__}`, a subclass of torch.Tensor"
-                told = f"{type(error).__name__}: {(text_of(error).splitlines() or [''])[0]}"
+                detail = f"{type(error).__name__}: {(text_of(error).splitlines() or [''])[0]}"
                 remedy = "return plain tensors from forward"
-                raise ProbeFailure(f"forward returns {name}, whose values cannot be read: {told}", remedy) from error
+                raise ProbeFailure(f"forward returns {name}, whose values cannot be read: {detail}", remedy) from error
 
 
 def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
@@ -126,30 +126,24 @@ def divergences(base: Observation, others: Sequence[Observation]) -> list[Diverg
 
     Runs that raised are compared as far as they came. A branch's location is the last line that both runs shared.
     """
-    found: dict[tuple[str, str, int], list[Divergence]] = defaultdict(list)
+    by_place: dict[tuple[str, str, int], list[Divergence]] = defaultdict(list)
     for index, other in enumerate(others):
         for divergence in (*_branches(base, other, index), *_reads(base, other, index)):
             place = divergence.location
-            found[divergence.kind, place.path, place.line].append(divergence)
-    return [_merged(same) for same in found.values()]
-
-
-def _merged(same: list[Divergence]) -> Divergence:
-    first = same[0]
-    seen = tuple(dict.fromkeys(divergence.variation for divergence in same))
-    return replace(first, variations=seen)
+            by_place[divergence.kind, place.path, place.line].append(divergence)
+    return [replace(s[0], variations=tuple(dict.fromkeys(d.variation for d in s))) for s in by_place.values()]
 
 
 def _branches(base: Observation, other: Observation, index: int) -> list[Divergence]:
     raising = {(frame.path, frame.function): frame.line for frame in error_frames(other.error, base.root, sys.maxsize)}
-    found = []
+    result = []
     for parting in partings(base.path, other.path):
         its = frames(parting.other, parting.second, base.root)[0]
         if raising.get((its.path, its.function)) in parting.other.lines[: parting.second + 1]:
             continue  # from there on it did not take another branch, it raised and cleaned up
         places = frames(parting.one, parting.first, base.root)
-        found.append(Divergence(places[0], places, "branch", _describe(parting), index))
-    return found
+        result.append(Divergence(places[0], places, "branch", _describe(parting), index))
+    return result
 
 
 def _describe(parting: Parting) -> str:
@@ -168,15 +162,15 @@ def _next(activation: Activation, index: int) -> str:
 
 def _reads(base: Observation, other: Observation, index: int) -> list[Divergence]:
     """Reads at the same site (line, callers and kind), compared in order."""
-    known = _by_site(base.escapes)
-    found = []
+    base_reads = _by_site(base.escapes)
+    result = []
     for site, values in _by_site(other.escapes).items():
-        for before, after in zip(known.get(site, ()), values, strict=False):
+        for before, after in zip(base_reads.get(site, ()), values, strict=False):
             if before.value != after.value:
                 detail = f"`{before.kind}` gives {before.value} on the example and {after.value} on this input"
-                found.append(Divergence(before.frames[0], before.frames, "escape", detail, index, read=before.kind))
+                result.append(Divergence(before.frames[0], before.frames, "escape", detail, index, read=before.kind))
                 break
-    return found
+    return result
 
 
 def _by_site(escapes: Sequence[Escape]) -> dict[tuple[Any, ...], list[Escape]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from onnxlint.base.records import Depends, Diagnostic, Probe, ProbeResult
 from onnxlint.probes.common import stamps
-from onnxlint.probes.common.userspace import is_own, is_user_code, relative
+from onnxlint.probes.common.userspace import is_installed, is_own, is_user_code, relative
 from onnxlint.probes.process import orphan_processes
 
 _WRITES = os.O_WRONLY | os.O_RDWR
@@ -136,7 +136,7 @@ class Witness:
         if path.startswith(self._own) or _is_device(path) or f"{real}/".startswith((self._home, *self._own)):
             return
         frame = None if _compiling() else _user()
-        if frame is not None and not (stamps.installed(frame.f_code.co_filename) and real.startswith(self._homes)):
+        if frame is not None and not (is_installed(frame.f_code.co_filename) and real.startswith(self._homes)):
             self._note("writes outside the working directory", real, frame)
 
     def _socket(self, event: str, args: Sequence[Any]) -> None:
@@ -287,7 +287,7 @@ class Witness:
             if module is not None and file is None and not hasattr(module, "__path__"):
                 continue  # made of no file, whatever there is
             for folder in map(os.path.abspath, folders):
-                if not is_user_code(os.path.join(folder, "a.py")) or stamps.installed(folder):
+                if not is_user_code(os.path.join(folder, "a.py")) or is_installed(folder):
                     continue
                 base = os.path.join(folder, name.rpartition(".")[2])
                 candidates = [os.path.join(base, "__init__.py"), f"{base}.py"]

@@ -259,7 +259,7 @@ def _look_beneath_dropout(bench: _Bench, before: Sequence[Export], sheet: _Sheet
             return
         if eager.base.observation.error is not None or eager.base.observation.draws:
             return
-        eager.held, eager.costs = dropout_off.SOURCE, costs
+        eager.prelude, eager.costs = dropout_off.SOURCE, costs
         explore(probe, eager)
         if eager.random or eager.fixed:
             return

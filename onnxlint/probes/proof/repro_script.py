@@ -250,7 +250,7 @@ def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dyna
 
 
 def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
-    named = example.given(case.args, case.kwargs).named()
+    named = example.called_with(case.args, case.kwargs).named()
     places = []
     for index, (name, value) in enumerate(named):
         base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"

@@ -16,6 +16,7 @@ import msgspec
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.records import Depends, ModelStatus, Outcome, Probe, ProbeResult, to_json
 from onnxlint.probes.common import stamps
+from onnxlint.probes.common.userspace import is_installed
 
 KIND = "probes"
 PLANS = "probed"
@@ -119,7 +120,7 @@ def _settings(environment: Mapping[str, str]) -> list[str]:
 def _surroundings() -> str:
     """The machine, and every package that is installed, with its version."""
     packages: set[str] = set()
-    for folder in filter(stamps.installed, sys.path):
+    for folder in filter(is_installed, sys.path):
         try:
             packages.update(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(_PACKAGE))
         except OSError:  # on the path, and not there

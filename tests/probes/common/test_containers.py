@@ -11,7 +11,7 @@ from pathlib import Path
 import contained
 import pytest
 import torch
-from test_guess import unknown
+from probing import unknown
 
 from onnxlint.base.specs import parse_spec
 from onnxlint.probes.common.containers import as_annotated, fields_of

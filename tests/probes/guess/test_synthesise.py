@@ -4,47 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
-import torch
+from probing import unknown
 
-from onnxlint.base.records import DECLARED, EXPORTERS, SYNTHESISED, Assumed, ModelStatus, Outcome, Probe, ProbeResult
+from onnxlint.base.records import DECLARED, SYNTHESISED, Assumed, ModelStatus, Outcome, ProbeResult
 from onnxlint.base.specs import format_spec
 from onnxlint.config.settings import load_settings
 from onnxlint.flow.state.candidates import Candidate
 from onnxlint.probes.examples.examples import ProbeFailure, build_model, example_inputs
-from onnxlint.probes.examples.factory_arguments import build, spell
-from onnxlint.probes.guess import attempts
-from onnxlint.probes.guess.model_facts import Slot
-from onnxlint.probes.guess.survey import survey
-from onnxlint.probes.guess.synthesise import synthesise, unfed
+from onnxlint.probes.guess.synthesise import survey, synthesise, unfed
 from onnxlint.probes.process.worker import run_probe
 from onnxlint.probes.schedule.plan import remedy
 from onnxlint.probes.schedule.pool import ProbePool
-
-FOLDER = Path(__file__).parent
-
-
-def unknown(name: str, module: str = "guessed", timeout: float = 60.0) -> Probe:
-    return Probe(
-        name=f"{module}:{name}",
-        factory=f"{module}:{name}",
-        path=f"{module}.py",
-        line=1,
-        source=SYNTHESISED,
-        inputs=None,
-        dynamic={},
-        sizes={},
-        vary=None,
-        exporters=EXPORTERS,
-        opset=20,
-        search_path=(str(FOLDER),),
-        root=str(FOLDER),
-        repro_dir="repro",
-        timeout=timeout,
-    )
 
 
 def assumed(name: str) -> Assumed:
@@ -264,7 +237,7 @@ def test_the_number_of_tries_is_limited_and_a_start_is_offered() -> None:
 @pytest.mark.parametrize("name", ["Hangs", "HangsInConstructor"])
 @pytest.mark.slow
 def test_a_model_that_hangs_is_ended_by_the_pool_and_no_error_of_the_user(name: str) -> None:
-    with ProbePool("onnxlint.probes.guess.survey:survey") as pool:
+    with ProbePool("onnxlint.probes.guess.synthesise:survey") as pool:
         (result,) = pool.run([unknown(name, timeout=6.0)], jobs=1)
     assert result.report.status is ModelStatus.NOT_PROBED
     assert "s" in (result.report.reason or "")
@@ -298,13 +271,6 @@ def test_a_model_that_takes_nothing_is_listed_and_has_no_outcome() -> None:
     assert not result.report.declared
 
 
-def test_a_script_spells_the_arguments_that_build_the_same() -> None:
-    given = {"dim": 3, "depth": [1, 2], "config": {"_target_": "fractions:Fraction", "numerator": 1, "denominator": 2}}
-    namespace: dict[str, object] = {}
-    exec(f"import importlib\nmade = dict({spell(given)})", namespace)
-    assert namespace["made"] == build(given) == {"dim": 3, "depth": (1, 2), "config": Fraction(1, 2)}
-
-
 @pytest.mark.parametrize(
     ("name", "source"),
     [("ByFirstLayer", SYNTHESISED), ("NeedsWidth", SYNTHESISED), ("BringsItsExample", "example_input_array")],
@@ -322,12 +288,3 @@ def test_a_narrow_type_in_an_annotation_is_kept() -> None:
     inputs = assumed("ByNarrowType").inputs
     assert inputs["input_ids"].startswith("int32[batch=2, ")
     assert inputs["weight"].startswith("float16[")
-
-
-def test_other_sizes_may_compute_what_the_first_did_and_some_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "TOO_LARGE", 100)
-    monkeypatch.setattr(attempts, "SLOW", -1.0)
-    bench = attempts.Bench(torch.nn.ReLU(), limit=100)
-    assert bench.run({"input": Slot("float32", (20, 8))}).error is None
-    assert bench.run({"input": Slot("float32", (70, 8))}).error is None
-    assert "numbers of this input" in str(bench.run({"input": Slot("float32", (90, 8))}).error)

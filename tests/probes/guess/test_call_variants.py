@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from probing import lines
-from test_guess import FOLDER, unknown
+from probing import FOLDER, lines, unknown
 
 from onnxlint.base.records import ModelReport, ModelStatus, Outcome, Probe, ProbeResult, Way, from_json, to_json
 from onnxlint.base.specs import format_spec, parse_spec
