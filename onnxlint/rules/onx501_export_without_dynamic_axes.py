@@ -21,9 +21,10 @@ class ExportWithoutDynamicAxes(Rule):
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        if call.model.startswith("torch.export") or call.api not in ("torch.onnx.export", "torch.onnx.utils.export"):
+        if call.model.startswith("torch.export") or call.api == "torch.export.export":
             return  # an exported program brings its own dynamic shapes, and may be meant for another backend
-        if call.tensor_inputs and not call.has_dynamic_axes and not call.has_dynamic_shapes:
+        written = {"dynamic_axes", "dynamic_shapes"} & set(call.arguments)  # a None that is written out is meant
+        if call.tensor_inputs and not call.has_dynamic_axes and not written:
             argument = "dynamic_axes" if call.dynamo is False else "dynamic_shapes"
             yield Objection(
                 "the export names no dynamic axes: the file takes the example's sizes only, batch included",

@@ -52,6 +52,7 @@ class RemovedExportArgument(Rule):
                     f"`torch.onnx.export` no longer takes `{name}`: the call raises a TypeError",
                     ARGUMENTS[name],
                     span=call.argument_spans.get(name),
+                    ends=True,
                 )
         if call.positional > BY_POSITION and call.api == "torch.onnx.export":
             name = call.arguments[BY_POSITION] if len(call.arguments) > BY_POSITION else "export_params"
@@ -60,6 +61,7 @@ class RemovedExportArgument(Rule):
                 f" gives {call.positional}",
                 f"name the rest: `{name}=...`",
                 span=call.argument_spans.get(name),
+                ends=True,
             )
 
     def fix(self, site: Site) -> Fix | None:

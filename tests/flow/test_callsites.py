@@ -8,7 +8,7 @@ import pytest
 from analysing import PRELUDE, facts_of, project_of
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS
+from onnxlint.base.records import EXPORTERS, Severity
 from onnxlint.rules.engine.findings import run_rules
 
 MODELS = """
@@ -41,7 +41,7 @@ class Caster(nn.Module):
 """
 
 
-def codes(body: str, before: str = "") -> set[tuple[str, int]]:
+def codes(body: str, before: str = "", notes: bool = True) -> set[tuple[str, int]]:
     """The codes of the findings in a function with this body, each with its line there (the first one is 1)."""
     head = PRELUDE + MODELS + before + "def main(path):\n"
     source = head + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
@@ -49,7 +49,11 @@ def codes(body: str, before: str = "") -> set[tuple[str, int]]:
         facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: source
     )
     assert broken == ()
-    return {(f.code, f.span.line - head.count("\n")) for f in found if f.code.startswith("ONX5")}
+    return {
+        (f.code, f.span.line - head.count("\n"))
+        for f in found
+        if f.code.startswith("ONX5") and (notes or f.severity is not Severity.NOTE)
+    }
 
 
 def call(model: str = "One().eval()", args: str = "(torch.randn(2, 8),)", options: str = "") -> str:
@@ -236,6 +240,7 @@ GOOD = {
     + call("Two().eval()", "(x, x.clone())", "dynamic_shapes=({0: 'b'}, {0: 'b'})"),
     "one Dim for axes that are equal": "b = torch.export.Dim('b')\n"
     + call("Two().eval()", PAIR, "dynamic_shapes={'x': {0: b}, 'y': {0: b}}"),
+    "no axes, in so many words": call(options="dynamic_axes=None"),
     "an exported program": "p = torch.export.export(One().eval(), (torch.randn(2, 8),),"
     " dynamic_shapes=({0: torch.export.Dim('b')},))\ntorch.onnx.export(p, (), path)",
 }
@@ -244,6 +249,26 @@ GOOD = {
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD.keys())
 def test_no_objection_to(body: str) -> None:
     assert codes(body) == set()
+
+
+def test_what_follows_a_call_that_raises_is_a_note_below_it() -> None:
+    body = "torch.onnx.export(One().eval(), torch.randn(2, 8), path, opset_version=13, fallback=True)"
+    assert codes(body, notes=False) == {("ONX507", 1)}
+    assert codes(body) == {("ONX507", 1), ("ONX501", 1), ("ONX506", 1)}
+
+
+@pytest.mark.parametrize("spelling", ["torch.onnx._export", "torch.onnx.utils._export"])
+def test_a_removed_spelling_is_the_call_that_it_was_meant_to_be(spelling: str) -> None:
+    findings = codes(f"{spelling}(One().eval(), torch.randn(2, 8), path, opset_version=11)", notes=False)
+    removed = {("ONX507", 1), ("ONX506", 1)} if spelling == "torch.onnx._export" else set()
+    assert findings == {("ONX501", 1), *removed}
+
+
+def test_the_inputs_of_dynamo_export_stand_behind_the_model() -> None:
+    body = "torch.onnx.dynamo_export(Two().eval(), torch.randn(2, 8)"
+    assert codes(f"{body}, torch.randn(2, 8))") == {("ONX507", 1), ("ONX501", 1)}
+    assert codes(f"{body})") == {("ONX507", 1), ("ONX501", 1), ("ONX517", 1)}
+    assert codes(f"{body}, torch.randn(2, 8), export_options=options)") == {("ONX507", 1)}
 
 
 def test_one_tensor_for_two_inputs_in_the_dynamo_exporter_alone() -> None:

@@ -52,8 +52,11 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
     arguments: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
     arguments.update(kwargs)
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
-    if name.endswith("_export"):
-        arguments.setdefault("dynamo", Const(name.endswith("dynamo_export")))
+    if name == "torch.onnx.dynamo_export":  # what stands behind the model are its inputs
+        unknown = unknown or "export_options" in kwargs
+        named = {n: v for n, v in kwargs.items() if n in ("model", "export_options")}
+        arguments = {**dict(zip(("model",), args, strict=False)), "args": Tuple(tuple(args[1:])), **named}
+        arguments["dynamo"] = Const(True)
     model, inputs = arguments.get("model", Unknown()), arguments.get("args", arguments.get("kwargs", Unknown()))
     dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
     axes_value = arguments.get("dynamic_axes")
@@ -79,8 +82,8 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
         mode=_mode(model),
         mode_matters=_mode(model) != "train" or heeds_mode(model),
         model=_label(model),
-        has_dynamic_axes=unknown or _has(axes_value, node, "dynamic_axes"),
-        has_dynamic_shapes=_has(shapes_value, node, "dynamic_shapes"),
+        has_dynamic_axes=unknown or not is_none(axes_value or NONE),
+        has_dynamic_shapes=not is_none(shapes_value or NONE),
         axes_known=known,
         axes=axes,
         input_names=names_of(arguments.get("input_names")),
@@ -130,19 +133,8 @@ def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
 def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
     """Whether a call exports with dynamo; None where that is not known."""
     if flag is None and not unknown:
-        return name != "torch.onnx.utils.export"
+        return not name.startswith("torch.onnx.utils.")
     return bool(flag.literal) if isinstance(flag, Const) else None
-
-
-def _has(v: Value | None, node: ast.AST, name: str) -> bool:
-    """True for an argument that is given, and is not the literal None."""
-    return v is not None and not (is_none(v) and _says_none(node, name))
-
-
-def _says_none(node: ast.AST, name: str) -> bool:
-    """True for the literal None, as opposed to a variable that has no other value where nobody calls the function."""
-    given = next((k.value for k in node.keywords if k.arg == name), None) if isinstance(node, ast.Call) else None
-    return given is None or isinstance(given, ast.Constant)
 
 
 def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:

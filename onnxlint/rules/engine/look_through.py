@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import libcst as cst
 import msgspec
@@ -36,16 +37,23 @@ def look_through(
     findings: list[tuple[int, Finding]] = []
     for observation in (observation for observation in observations if type(observation) in handlers):
         node = _node_of(page, observation, broken)
+        objected: list[tuple[bool, Finding]] = []
         for rule, handler in handlers[type(observation)]:
             try:
                 made = [
-                    _finding(catalogue[rule.code], observation, o, exporters) for o in handler(rule, node, observation)
+                    (o.ends, _finding(catalogue[rule.code], observation, o, exporters))
+                    for o in handler(rule, node, observation)
                 ]
             except Exception as error:  # noqa: BLE001 - a broken rule must not lose the others' findings
                 message = f"internal error in {titled(rule.code)}: {described(error)}"
                 broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
                 continue
-            findings += ((observation.statement, finding) for finding in made if finding is not None)
+            objected += ((ends, finding) for ends, finding in made if finding is not None)
+        ended = any(ends for ends, _ in objected)
+        findings += [
+            (observation.statement, replace(f, severity=Severity.NOTE) if ended and not ends else f)
+            for ends, f in objected
+        ]
     return tuple(findings), tuple(broken)
 
 

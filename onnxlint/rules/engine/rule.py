@@ -22,7 +22,8 @@ class Objection:
     """What a rule has to say of an observation: the fault, and what to write instead. Its contract says the rest.
 
     `span`, `severity` and `effects` are given where they differ from the observation's or the contract's. `hints` tell
-    the rule's fix what the source text alone does not.
+    the rule's fix what the source text alone does not. `ends` says that what is observed raises before anything else
+    can go wrong there: what other rules object to is a note below it.
     """
 
     message: str
@@ -31,6 +32,7 @@ class Objection:
     severity: Severity | None = None
     effects: Mapping[str, Outcome] | None = None
     hints: Mapping[str, str | int] = field(default_factory=dict)
+    ends: bool = False
 
 
 Handler = Callable[[Any, cst.CSTNode, Any], Iterator[Objection]]
