@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, elements, literal
@@ -20,12 +20,18 @@ class DynamicAxesWithDynamo(Rule):
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        if call.dynamo and call.has_dynamic_axes and "dynamic_axes" in call.argument_spans:
+        if not call.dynamo or not call.has_dynamic_axes or "dynamic_axes" not in call.argument_spans:
+            return
+        refused = _refused(call)
+        severity, applied = (None, f"{refused}, and the call raises") if refused else _misplaced(call)
+        if applied:
             yield Objection(
-                "`dynamic_axes` belongs to the TorchScript exporter; this call uses dynamo (the default since"
-                " torch 2.9)",
+                "the dynamo exporter, the default since torch 2.9, matches the entries of `dynamic_axes` to the inputs"
+                f" by position: {applied}",
                 "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
                 span=call.argument_spans["dynamic_axes"],
+                severity=severity,
+                effects={"dynamo": Outcome.EXPORT_ERROR} if refused else None,
             )
 
     def fix(self, site: Site) -> Fix | None:
@@ -58,6 +64,56 @@ class DynamicAxesWithDynamo(Rule):
             site.replace(keyword.keyword, cst.Name("dynamic_shapes")),
             site.replace(keyword.value, cst.Dict(shapes)),
         )
+
+
+def _entries(call: ExportCall) -> tuple[list[str], list[str]] | None:
+    """The inputs by the names that the call gives them, and the entries that dynamo matches to them, by position.
+
+    Measured with torch 2.13: entries that name no output, as the dict has them, then the inputs that are not in it.
+    """
+    named = "input_names" in call.arguments
+    inputs = call.input_names if named else call.parameters
+    if not call.axes_known or inputs is None or ("output_names" in call.arguments and call.output_names is None):
+        return None
+    entries = [name for name, _ in call.axes if name not in (call.output_names or ())]
+    return list(inputs), entries + [name for name in inputs if named and name not in entries]
+
+
+def _refused(call: ExportCall) -> str:
+    """Why no entry can be matched; what ONX502 says of a name is not said again."""
+    if call.wrapping in ("script", "trace"):
+        return "a ScriptModule has no signature to match them to"
+    matched = _entries(call)
+    if matched is None or call.examples is None or call.keywords is None:
+        return ""
+    inputs, entries = matched
+    fed = len(call.examples) + len(call.keywords)
+    if set(entries) <= set(inputs) and len(entries) < fed and not any(e.kind == "" for e in call.examples):
+        return f"there are {len(entries)} for {fed} inputs"
+    axes = dict(call.axes)
+    for example, entry in zip(call.examples, entries, strict=False):
+        free = axes.get(entry, ())
+        if free and example.kind in ("none", "number"):
+            return f"`{entry}` is applied to an input that is {'None' if example.kind == 'none' else 'a number'}"
+        if example.sizes is not None and any(axis >= len(example.sizes) for axis in free):
+            return f"`{entry}` is applied to an input with {len(example.sizes)} axes"
+    return ""
+
+
+def _misplaced(call: ExportCall) -> tuple[Severity | None, str]:
+    """Which axes come to lie on another input; a note where the names or the axes are not known."""
+    matched = _entries(call)
+    if matched is None:
+        return Severity.NOTE, "it has to list the inputs in the order of forward"
+    inputs, entries = matched
+    axes = dict(call.axes)
+    for name, entry in zip(inputs, entries, strict=False):
+        if set(axes.get(name, ())) != set(axes.get(entry, ())):
+            return (
+                None,
+                f"`{entry if entry in axes else name}` is applied to {f'`{name}`' if entry in axes else 'another'}",
+            )
+    return None, ""
 
 
 def _as_dict(site: Site, value: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from analysing import PRELUDE, facts_of, project_of
 
 from onnxlint.base.catalogue import load_catalogue
-from onnxlint.base.records import EXPORTERS, Severity
+from onnxlint.base.records import EXPORTERS, Finding, Severity
 from onnxlint.rules.engine.findings import run_rules
 
 MODELS = """
@@ -41,19 +42,21 @@ class Caster(nn.Module):
 """
 
 
-def codes(body: str, before: str = "", notes: bool = True) -> set[tuple[str, int]]:
-    """The codes of the findings in a function with this body, each with its line there (the first one is 1)."""
+def findings(body: str, before: str = "") -> list[Finding]:
+    """The findings of rules on export calls in a function with this body; lines count from its first one."""
     head = PRELUDE + MODELS + before + "def main(path):\n"
     source = head + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n"
     found, broken = run_rules(
         facts_of(project_of(source)), load_catalogue(), EXPORTERS, lambda *_: True, lambda _: source
     )
     assert broken == ()
-    return {
-        (f.code, f.span.line - head.count("\n"))
-        for f in found
-        if f.code.startswith("ONX5") and (notes or f.severity is not Severity.NOTE)
-    }
+    down = head.count("\n")
+    return [replace(f, span=replace(f.span, line=f.span.line - down)) for f in found if f.code.startswith("ONX5")]
+
+
+def codes(body: str, before: str = "", notes: bool = True) -> set[tuple[str, int]]:
+    """The codes of these findings, each with its line."""
+    return {(f.code, f.span.line) for f in findings(body, before) if notes or f.severity is not Severity.NOTE}
 
 
 def call(model: str = "One().eval()", args: str = "(torch.randn(2, 8),)", options: str = "") -> str:
@@ -64,6 +67,7 @@ def call(model: str = "One().eval()", args: str = "(torch.randn(2, 8),)", option
 
 OLD = "dynamo=False, input_names=['x'], dynamic_axes={'x': {0: 'b'}}"
 PAIR = "(torch.randn(2, 8), torch.randn(2, 8))"
+NAMED = "input_names=['x', 'y'], output_names=['a', 'b']"
 BAD = {
     "an opset that dynamo converts down to": (call(options="opset_version=17"), "ONX506"),
     "an opset that no runtime knows": (call(options="opset_version=30"), "ONX506"),
@@ -240,6 +244,18 @@ GOOD = {
     + call("Two().eval()", "(x, x.clone())", "dynamic_shapes=({0: 'b'}, {0: 'b'})"),
     "one Dim for axes that are equal": "b = torch.export.Dim('b')\n"
     + call("Two().eval()", PAIR, "dynamic_shapes={'x': {0: b}, 'y': {0: b}}"),
+    "axes for dynamo in forward's order": call("Two().eval()", PAIR, f"{NAMED}, dynamic_axes={{'x': [0], 'y': [0]}}"),
+    "axes for dynamo, of one kind in any order": call(
+        "Two().eval()", PAIR, f"{NAMED}, dynamic_axes={{'y': {{0: 'b'}}, 'a': [0], 'x': {{0: 'b'}}}}"
+    ),
+    "axes for dynamo, the last input not listed": call(
+        "Two().eval()", PAIR, f"{NAMED}, dynamic_axes={{'x': [1], 'a': [0]}}"
+    ),
+    "axes for dynamo under parameters' names": call(
+        "Two().eval()", PAIR, "dynamic_axes={'x': [0], 'y': [0]}, output_names=['a', 'b']"
+    ),
+    "axes for dynamo that a function makes, of a pair": "axes = dict.fromkeys(['x', 'y'], {0: 'b'})\n"
+    + call("Two().eval()", PAIR, f"{NAMED}, dynamic_axes=None"),
     "no axes, in so many words": call(options="dynamic_axes=None"),
     "an exported program": "p = torch.export.export(One().eval(), (torch.randn(2, 8),),"
     " dynamic_shapes=({0: torch.export.Dim('b')},))\ntorch.onnx.export(p, (), path)",
@@ -249,6 +265,55 @@ GOOD = {
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD.keys())
 def test_no_objection_to(body: str) -> None:
     assert codes(body) == set()
+
+
+PLACED = {
+    "an input before the listed one": (f"{NAMED}, dynamic_axes={{'y': {{1: 'n'}}}}", "`y` is applied to `x`"),
+    "another order": (
+        f"{NAMED}, dynamic_axes={{'y': {{1: 'n'}}, 'x': {{0: 'b'}}}}",
+        "`y` is applied to `x`",
+    ),
+    "an input that has no name": (
+        "input_names=['x'], output_names=['a', 'b'], dynamic_axes={'x': {0: 'b'}}",
+        "there are 1 for 2 inputs, and the call raises",
+    ),
+    "an axis that the other input lacks": (
+        f"{NAMED}, dynamic_axes={{'y': {{2: 'n'}}}}",
+        "`y` is applied to an input with 2 axes, and the call raises",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), PLACED.values(), ids=PLACED.keys())
+def test_dynamo_applies_axes_by_position(options: str, message: str) -> None:
+    (finding,) = findings(call("Two().eval()", PAIR, options))
+    assert finding.code == "ONX503"
+    assert finding.message.endswith(f"by position: {message}")
+
+
+def test_axes_on_what_is_no_tensor_and_on_a_scripted_model() -> None:
+    none = "(torch.randn(2, 8), None, torch.randn(2, 8))"
+    named = "input_names=['x', 'y', 'scale'], dynamic_axes={'x': [0], 'scale': [0]}"
+    assert ("ONX503", 1) in codes(call("Two().eval()", none, named))
+    assert ("ONX503", 1) in codes(call("Two().eval()", none.replace("None", "2"), named))
+    scripted = codes(call("torch.jit.script(One().eval())", options="input_names=['x'], dynamic_axes={'x': [0]}"))
+    assert scripted == {("ONX503", 1), ("ONX513", 1)}
+
+
+def test_axes_of_which_something_is_unknown_are_a_note() -> None:
+    body = call("Two().eval()", PAIR, f"{NAMED}, dynamic_axes=axes(path)")
+    either = "axes = {'y': [0]}\nif path:\n    axes.update({'x': [0]})\n" + body.replace("axes(path)", "axes")
+    for source in (body, either):
+        assert codes(source, notes=False) == set()
+        assert {code for code, _ in codes(source)} == {"ONX503"}
+
+
+def test_names_and_axes_that_grow_and_shrink_before_the_call() -> None:
+    axes = "axes = {'y': [1], 'z': [1], 'w': [0]}\naxes.pop('z')\naxes.update(x=[0])\ndel axes['w']\n"
+    names = "names = list({'x': 1, 'q': 2, 'y': 3})\nnames.remove('q')\n"
+    body = axes + names + call("Two().eval()", PAIR, "input_names=names, output_names=['a', 'b'], dynamic_axes=axes")
+    (finding,) = findings(body)
+    assert finding.message.endswith("`y` is applied to `x`")
 
 
 def test_what_follows_a_call_that_raises_is_a_note_below_it() -> None:

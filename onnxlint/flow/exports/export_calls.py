@@ -248,7 +248,7 @@ def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bo
 
 def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
     """`{"x": {0: "batch"}}` or `{"x": [0, 2]}` as pairs; False where a key or value is not known."""
-    if not isinstance(v, Dict) or v.rest is not None:
+    if not isinstance(v, Dict) or v.rest is not None or v.merged:
         return (), False
     found: list[tuple[str, tuple[int, ...]]] = []
     for key, axes in v.items:

@@ -9,7 +9,7 @@ from typing import Any
 from onnxlint.flow.exports.call_sites import CallSite
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import Dict, Instance, Layer, Tensor, Tuple, Unknown, Value, as_int, is_none
+from onnxlint.flow.values.domain import Const, Dict, Instance, Layer, Tensor, Tuple, Unknown, Value, as_int, is_none
 from onnxlint.project.classes import dotted
 
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
@@ -71,9 +71,18 @@ def _examples(
                 site.precision(expression) if site is not None and expression is not None else None,
                 i in again and isinstance(v, Tensor),
                 engine.place(expression).span if expression is not None else None,
+                _kind(v),
             )
         )
     return tuple(examples)
+
+
+def _kind(v: Value) -> str:
+    if isinstance(v, Tensor):
+        return "tensor" if not v.guessed else ""
+    if isinstance(v, Const):
+        return "none" if is_none(v) else "number" if isinstance(v.literal, (int, float)) else ""
+    return "numbered" if isinstance(v, Dict) and any(isinstance(k, int) for k, _ in v.items) else ""
 
 
 def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:

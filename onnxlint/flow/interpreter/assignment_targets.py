@@ -26,7 +26,7 @@ from onnxlint.flow.values.domain import (
     is_none,
     traced,
 )
-from onnxlint.flow.values.joins import join, join_all
+from onnxlint.flow.values.joins import join, join_all, updated
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
 
@@ -149,9 +149,7 @@ class Targets(Expressions):
 def _stored(owner: Value, key: Value, v: Value) -> Value:
     if isinstance(owner, Dict):
         if isinstance(key, Const) and len(owner.items) < KEYS:
-            return Dict(
-                (*((k, o) for k, o in owner.items if k != key.literal), (key.literal, v)), owner.rest, owner.trace
-            )
+            return updated(owner, Dict(((key.literal, v),)))
         return Dict(owner.items, join(owner.rest, v) if owner.rest is not None else v, owner.trace)
     if isinstance(owner, Tuple):
         return Tuple(tuple(join(i, v) for i in owner.items), owner.kind, owner.trace)

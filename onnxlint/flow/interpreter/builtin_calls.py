@@ -266,6 +266,8 @@ def _sequence(kind: str) -> Builtin:
         v = args[0]
         if isinstance(v, Tuple):
             return Tuple(v.items, kind, v.trace)
+        if isinstance(v, Dict) and v.rest is None:
+            return Tuple(tuple(Const(k) for k, _ in v.items), kind, v.trace)
         if isinstance(v, Shape):
             dims = v.tensor.dims
             return Tuple(dims, kind, v.trace) if dims is not None else v

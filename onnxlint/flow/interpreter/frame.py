@@ -16,7 +16,7 @@ from onnxlint.flow.python.arithmetic import OPERATORS
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import LOOPS, Exhausted
 from onnxlint.flow.state.protocols import Engine, Replaced
-from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Dim, Scope, Tensor, Value, reads_data
+from onnxlint.flow.values.domain import NONE, UNKNOWN, ClassRef, Const, Dict, Dim, Scope, Tensor, Value, reads_data
 from onnxlint.flow.values.equivalent_code import REST, one_for_each_module
 from onnxlint.flow.values.joins import join, widen
 from onnxlint.flow.values.node_places import Body
@@ -191,8 +191,13 @@ class Frame(Targets):
         self.assign(node.target, result, augmented=True)
         return False
 
-    def s_delete(self, _node: ast.Delete) -> bool:
-        """`del` matters to nobody here."""
+    def s_delete(self, node: ast.Delete) -> bool:
+        """`del`, which matters for a key of a dict alone."""
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and isinstance(target.value, (ast.Name, ast.Attribute)):
+                owner, key = self.eval(target.value), self.eval(target.slice)
+                if isinstance(owner, Dict) and isinstance(key, Const):
+                    self.rebind(target.value, owner.without(key.literal))
         return False
 
     def s_import(self, node: ast.Import | ast.ImportFrom) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from onnxlint.flow.exports.export_calls import record_lightning
+from onnxlint.flow.interpreter.builtin_calls import BUILTINS
 from onnxlint.flow.interpreter.library_calls import inplace_write, operator
 from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators.register import HANDLERS
@@ -34,7 +35,7 @@ from onnxlint.flow.values.domain import (
     Tuple,
     Value,
 )
-from onnxlint.flow.values.joins import element, join, join_all
+from onnxlint.flow.values.joins import element, join, join_all, updated
 
 Kwargs = dict[str, Value]
 
@@ -113,14 +114,21 @@ def _of_array(_engine: Engine, owner: Array, name: str, *_: object) -> Value:
 
 
 def _of_dict(engine: Engine, owner: Dict, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
-    del kwargs
     if name in ("get", "pop", "setdefault") and args:
         sizes_as_numbers.looked_up(engine, owner, args[0], node, f".{name}()")
     if name == "setdefault" and len(args) == 2 and isinstance(args[0], Const) and isinstance(node, ast.Call):
         key = args[0].literal
         if owner.get(key) is None:
             _rebind(engine, node, Dict((*owner.items, (key, args[1])), owner.rest, owner.trace))
-    return _dict_method(owner, name, args)
+    if name == "update" and isinstance(node, ast.Call):
+        plain = "**" not in kwargs and all(isinstance(a, (Dict, Tuple, Seq)) for a in args)
+        new = BUILTINS["dict"](engine, args, kwargs, node) if plain else Dict((), UNKNOWN)
+        _rebind(engine, node, updated(owner, new) if isinstance(new, Dict) else owner)
+        return NONE
+    result = _dict_method(owner, name, args)
+    if name == "pop" and args and isinstance(args[0], Const) and isinstance(node, ast.Call):
+        _rebind(engine, node, owner.without(args[0].literal))
+    return result
 
 
 def _of_object(engine: Engine, owner: Instance, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
@@ -247,7 +255,7 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
     if name == "values":
         return Tuple(tuple(dict_values(owner))) if owner.rest is None else Seq(join_all(dict_values(owner)) or UNKNOWN)
     if name == "keys":
-        return Seq(CONFIG)
+        return Tuple(tuple(Const(k) for k, _ in owner.items)) if owner.rest is None else Seq(CONFIG)
     return owner if name == "copy" else UNKNOWN
 
 
@@ -268,6 +276,10 @@ def _of_sequence(
         else:
             grown = Seq(join(element(owner), item), owner.size if isinstance(owner, Seq) else None, owner.trace)
         _rebind(engine, node, grown)
+        return NONE
+    if name == "remove" and args and isinstance(owner, Tuple) and args[0] in owner.items and isinstance(node, ast.Call):
+        at = owner.items.index(args[0])
+        _rebind(engine, node, replace(owner, items=owner.items[:at] + owner.items[at + 1 :]))
         return NONE
     if name in ("pop", "popleft"):
         return element(owner)

@@ -224,6 +224,7 @@ class Example:
     """One example input of an export: the parameter it feeds, sizes and floating dtype as far as they are known.
 
     `again` is True where it is the variable of an earlier input once more; `span` is where it is written in the call.
+    `kind` is "tensor", "none", "number" (a flag too), "numbered" (a dict with ints for keys) or "", for any other.
     """
 
     parameter: str | None = None
@@ -231,6 +232,7 @@ class Example:
     dtype: str | None = None
     again: bool = False
     span: Span | None = None
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

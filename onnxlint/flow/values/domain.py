@@ -279,11 +279,15 @@ class Seq(_Holder):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Dict(_Holder):
-    """A dict: known string or number keys in `items`, and `rest` for whatever else it may hold."""
+    """A dict: known string or number keys in `items`, and `rest` for whatever else it may hold.
+
+    `merged` is True where it joins dicts that do not have the same keys in the same order.
+    """
 
     items: tuple[tuple[Hashable, Value], ...] = ()
     rest: Value | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
+    merged: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.items) > WEIGHT:
@@ -298,6 +302,10 @@ class Dict(_Holder):
     def get(self, key: Hashable) -> Value | None:
         """The value under a known key, else what any key may hold."""
         return next((v for k, v in self.items if k == key), self.rest)
+
+    def without(self, key: Hashable) -> Dict:
+        """The dict after `del self[key]`."""
+        return Dict(tuple(i for i in self.items if i[0] != key), self.rest, self.trace, self.merged)
 
 
 class Object:

@@ -236,14 +236,22 @@ def element(v: Tuple | Seq) -> Value:
     return join_all(v.items) or UNKNOWN
 
 
+def updated(owner: Dict, new: Dict) -> Dict:
+    """A dict after `owner.update(new)`: a key that it has stays where it is."""
+    items = tuple({**dict(owner.items), **dict(new.items)}.items())
+    rest = join_all([r for r in (owner.rest, new.rest) if r is not None])
+    return Dict(items, rest, owner.trace, owner.merged or new.merged)
+
+
 def _join_dict(a: Dict, b: Dict) -> Value:
     rests = [r for r in (a.rest, b.rest) if r is not None]
     left, right = dict(a.items), dict(b.items)
     items = []
-    for k in sorted({**left, **right}, key=repr):
+    merged = a.merged or b.merged or [*left] != [*right]
+    for k in sorted({**left, **right}, key=repr) if merged else left:
         mine, theirs = left.get(k), right.get(k)
         items.append((k, join(mine, theirs) if mine is not None and theirs is not None else (mine or theirs)))
-    return Dict(tuple(items), join_all(rests), a.trace or b.trace)  # type: ignore[arg-type]
+    return Dict(tuple(items), join_all(rests), a.trace or b.trace, merged)  # type: ignore[arg-type]
 
 
 def _join_layer(a: Layer, b: Layer) -> Value:
