@@ -353,7 +353,8 @@ class _ExportScript(_Job):
         """Run a function that exports, untraced, for the call of the exporter in it."""
         engine = self.engine
         args, kwargs = _script_arguments(self.unit)
-        bound = Instance(engine.model(self.unit.cls)) if self.unit.cls is not None else None
+        # Who calls the method may have put its object in eval mode.
+        bound = Instance(engine.model(self.unit.cls), mode="") if self.unit.cls is not None else None
         if self.unit.has_decorator("staticmethod", "classmethod"):
             bound = None
         engine.call_function(Function(self.unit, bound), args, kwargs, None)

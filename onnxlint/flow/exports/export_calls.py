@@ -221,7 +221,7 @@ def _axes_spans(engine: Engine, axes: tuple[tuple[str, tuple[int, ...]], ...]) -
 
 
 def _mode(model: Value) -> str | None:
-    return model.mode if isinstance(model, Instance) else None
+    return model.mode or None if isinstance(model, Instance) else None
 
 
 def _label(model: Value) -> str:

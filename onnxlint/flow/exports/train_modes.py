@@ -1,4 +1,4 @@
-"""Whether a model answers otherwise in training mode, and where the mode is left out of a call."""
+"""Whether a model differs in training mode, and where the mode is left out of a call."""
 
 from __future__ import annotations
 
@@ -8,62 +8,66 @@ from collections.abc import Sequence
 
 from onnxlint.flow.state.protocols import Running
 from onnxlint.flow.values.domain import (
-    ClassRef,
-    Config,
     Const,
     Dict,
-    Dim,
-    External,
-    Function,
     Instance,
     Layer,
     Object,
     Seq,
-    Shape,
-    Tensor,
     Tuple,
     Value,
 )
 from onnxlint.flow.values.node_places import Place
 
-_SPEAKS_OF_MODE = re.compile(r"\btraining\b|[dD]rop|[bB]atch_?[nN]orm|[iI]nstance_?[nN]orm|[rR]relu|RReLU")
-# Layers of torch.nn that are the same in both modes, by how their names begin.
-_INERT = re.compile(
-    r"torch\.nn\.(?:modules\.\w+\.)?(?:Linear|Bilinear|Identity|Conv|Embedding|LayerNorm|RMSNorm|GroupNorm|LocalResponse"
-    r"|ReLU|GELU|SiLU|ELU|SELU|CELU|GLU|Mish|Hard|Leaky|PReLU|LogSigmoid|Sigmoid|Soft|Tanh|Threshold|LogSoftmax"
-    r"|MaxPool|AvgPool|Adaptive|LPPool|MaxUnpool|Upsampl|Pixel|Fold|Unfold|Flatten|Unflatten|ChannelShuffle"
-    r"|\w*Pad[123]d|ZeroPad|CosineSimilarity|PairwiseDistance|Sequential|Module|Parameter)\w*$"
-)
-_PLAIN = (Const, Config, Tensor, Dim, Shape, External, ClassRef)
+_ASKS = re.compile(r"\bself\.training\b")
+_NAME = re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:Lazy)?(\w+?)(?:[123]d)?$")
+_RECURRENT = ("RNN", "LSTM", "GRU")
+_DROPPING = ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")  # dropout=0.1
 
 
 def heeds_mode(model: Value) -> bool:
-    """False where everything that the model is made of is known, and is the same in both modes."""
+    """True where something that the model is made of is known to differ in training mode, and is in that mode."""
     return _heeds(model, set())
 
 
 def _heeds(v: Value, seen: set[Object]) -> bool:
     if isinstance(v, Instance):
-        if v.object in seen:
+        if v.object in seen or v.mode == "eval":
             return False
         seen.add(v.object)
-        cls = v.object.cls
-        known = all(base in ("torch.nn.Module", "torch.nn.modules.module.Module") for base in cls.external_bases())
-        if not known or any(_SPEAKS_OF_MODE.search(c.text) for c in cls.mro()):
-            return True
-        return any(_heeds(inner, seen) for inner in v.object.attrs.values())
+        asks = any(_ASKS.search(c.text) for c in v.object.cls.mro())
+        return asks or any(_heeds(inner, seen) for inner in v.object.attrs.values())
     if isinstance(v, Layer):
         inner = [v.items] if v.items is not None else [value for _, value in v.args]
-        return not _INERT.match(v.name) or any(_heeds(i, seen) for i in inner)
+        return _layer_heeds(v) or any(_heeds(i, seen) for i in inner)
     if isinstance(v, Tuple):
         return any(_heeds(i, seen) for i in v.items)
     if isinstance(v, Dict):
-        return v.rest is not None or any(_heeds(i, seen) for _, i in v.items)
-    if isinstance(v, Seq):
-        return _heeds(v.item, seen)
-    if isinstance(v, Function):
-        return _SPEAKS_OF_MODE.search(v.unit.text) is not None
-    return not isinstance(v, _PLAIN)
+        return any(_heeds(i, seen) for i in (*(i for _, i in v.items), v.rest) if i is not None)
+    return isinstance(v, Seq) and _heeds(v.item, seen)
+
+
+def _layer_heeds(layer: Layer) -> bool:
+    """Whether a layer of torch.nn drops at random, or keeps statistics of the batches that it sees."""
+    match = _NAME.match(layer.name)
+    name, args = match[1] if match else "", dict(layer.args)
+
+    def number(default: float, *keys: str | int) -> object:
+        v = next((args[k] for k in keys if k in args), Const(default))
+        return v.literal if isinstance(v, Const) else None  # a setting
+
+    if name in ("BatchNorm", "SyncBatchNorm"):
+        return number(True, 4, "track_running_stats") is not False
+    if name == "InstanceNorm":
+        return number(False, 4, "track_running_stats") is True
+    if name.endswith("Dropout"):
+        return number(0.5, 0, "p") != 0
+    if name in _RECURRENT:
+        layers, rate = number(1, 2, "num_layers"), number(0, 5, "dropout")
+        return layers != 1 and rate != 0 and not (layers is None and rate is None)
+    if name == "MultiheadAttention":
+        return number(0, 2, "dropout") not in (0, None)
+    return name == "RReLU" or (name in _DROPPING and number(0.1, "dropout") != 0)
 
 
 def without_mode(frames: Sequence[Running]) -> Place | None:
