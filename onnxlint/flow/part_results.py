@@ -141,4 +141,5 @@ def merged(groups: Iterable[Sequence[Observation]]) -> tuple[Observation, ...]:
         for observation in group:
             before = found.get(observation.key)
             found[observation.key] = observation if before is None else before.and_also(observation)
-    return tuple(found.values())
+    called = {o.span for o in found.values() if isinstance(o, observations.ExportCall) and o.caller}
+    return tuple(o for o in found.values() if getattr(o, "caller", None) != "" or o.span not in called)

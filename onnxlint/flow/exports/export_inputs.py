@@ -101,7 +101,9 @@ def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, 
         form, size = "tuple", len(shapes.items)
     plain = isinstance(model, Layer) or (isinstance(model, Instance) and not _casts(model))
     precision = site.precision(written, "float32" if plain else None)
+    outer = engine.frames[-2] if len(engine.frames) > 1 else None
     return {
+        "caller": f"{outer.symbol}:{outer.line - outer.body.first}" if outer is not None else "",
         "wrapping": site.wrapping(written) or (model.wrapping if isinstance(model, Instance) else ""),
         "precision": precision if plain or precision != "float32" else None,
         "autocast": site.autocast(),

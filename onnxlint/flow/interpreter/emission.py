@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from onnxlint.base.records import Span
 from onnxlint.flow.lowering import unexportable_calls
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.state import liveness, observations
@@ -47,6 +48,7 @@ class Emitter(Located, Engine):
     emptied: set[tuple[Object, str]]
     renewed: set[tuple[Object, str]]
     observations: dict[tuple[Any, ...], Observation]
+    called_exports: set[Span]  # export calls that were reached through a call of the function around them
     reads: Attributes
     fixed: dict[str, str]
 
@@ -101,6 +103,12 @@ class Emitter(Located, Engine):
             certain=not where.by_size and not where.replaced,
             **fields,
         )
+        if isinstance(made, observations.ExportCall):
+            if not made.caller and made.span in self.called_exports:
+                return
+            if made.caller:  # what the function does when nothing is known of its parameters says nothing more
+                self.called_exports.add(made.span)
+                self.observations.pop(replace(made, caller="").key, None)
         before = self.observations.get(made.key)
         merged = made if before is None else before.and_also(made)
         if merged == before:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from onnxlint.base.records import EXPORTERS, described
+from onnxlint.base.records import EXPORTERS, Span, described
 from onnxlint.flow.exports import export_calls, never_exported
 from onnxlint.flow.interpreter import attribute_access, indexing, library_calls, method_calls
 from onnxlint.flow.interpreter.frame import Frame
@@ -123,6 +123,7 @@ class Interpreter(Objects):
         self.watched = watched  # operators whose every call is observed
         self.frames: list[Frame] = []
         self.observations: dict[tuple[Any, ...], observations.Observation] = {}
+        self.called_exports: set[Span] = set()
         self.exits: list[list[Given]] = []  # what each `return` of the model that runs first gives back
         self.changes = 0
         self.budget = Budget()

@@ -39,7 +39,7 @@ class Observation:
     @property
     def key(self) -> tuple[Any, ...]:
         """What tells it from the other observations of a run."""
-        return type(self), self.span, *(getattr(self, name, None) for name in ("how", "hazard", "op", "name"))
+        return type(self), self.span, *(getattr(self, name, None) for name in ("how", "hazard", "op", "name", "caller"))
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -257,6 +257,7 @@ class ExportCall(Observation):
     """A call of `torch.onnx.export`, as far as its arguments can be told without running it. None means: not known."""
 
     api: str = "torch.onnx.export"
+    caller: str = ""  # where the function around it is called with these arguments
     dynamo: bool | None = True
     mode: str | None = None  # "train", "eval" or None
     mode_matters: bool = True  # False: the model is known to answer the same in both

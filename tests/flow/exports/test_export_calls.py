@@ -167,6 +167,13 @@ class Net(nn.Module):
 """
 
 
+def test_the_mode_of_an_object_that_exports_itself_is_known_where_it_is_called() -> None:
+    body = "class Own(M):\n    def save(self):\n        torch.onnx.export(self, torch.randn(1, 3, 8, 8), 'm.onnx')\n"
+    assert {f.mode for f in facts_of(PRELUDE + MODELS + body) if isinstance(f, ExportCall)} == {None}
+    calls = facts_of(PRELUDE + MODELS + body + "def main():\n    torch.onnx.export(1)\n    Own().save()\n")
+    assert {f.mode for f in calls if isinstance(f, ExportCall) and f.model} == {"train"}
+
+
 def candidate(body: str, before: str = MADE) -> Candidate:
     """The one model that a script exports which begins like this."""
     found = analysed(before + textwrap.dedent(body)).candidates
@@ -222,11 +229,22 @@ HEEDS = {
     "dropout": "nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1))",
     "batch norm": "nn.BatchNorm1d(4)",
     "a module of its own that asks": "Asks()",
-    "what nobody knows": "make_layer()",
+    "a dropout by a setting": "nn.Dropout(rate())",
+    "a dropout between the layers of an LSTM": "nn.LSTM(4, 4, 2, dropout=0.1)",
+    "a layer of attention with dropout": "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 2)",
+    "instance norm that keeps statistics": "nn.InstanceNorm1d(4, track_running_stats=True)",
 }
 HEEDS_NOT = {
     "layers without a mode": "nn.Sequential(nn.Conv1d(4, 4, 1), nn.GroupNorm(1, 4), nn.GELU())",
     "modules in a list": "nn.ModuleList([nn.Linear(4, 4), Plain()])",
+    "what nobody knows": "make_layer()",
+    "a part in eval mode": "nn.ModuleList([Plain(), Asks().eval()])",
+    "a part that a function puts in eval mode": "evaluated()",
+    "a recurrent layer": "nn.GRU(4, 4, dropout=0.0)",
+    "a dropout of one recurrent layer": "nn.LSTM(4, 4, dropout=0.1)",
+    "no dropout": "nn.Sequential(nn.Dropout(0.0), nn.Dropout2d(p=0))",
+    "batch norm without statistics": "nn.BatchNorm1d(4, track_running_stats=False)",
+    "instance norm": "nn.InstanceNorm1d(4)",
 }
 ASKS = """
 from elsewhere import make_layer
@@ -236,6 +254,10 @@ class Asks(nn.Module):
 class Plain(nn.Module):
     def forward(self, x):
         return x * 2
+def evaluated():
+    part = Asks()
+    part.eval()
+    return part
 class Whole(nn.Module):
     def __init__(self):
         super().__init__()
@@ -254,3 +276,18 @@ def test_the_mode_matters_to(inner: str) -> None:
 @pytest.mark.parametrize("inner", HEEDS_NOT.values(), ids=HEEDS_NOT.keys())
 def test_the_mode_does_not_matter_to(inner: str) -> None:
     assert not export(f"torch.onnx.export(Whole(), {IMAGE}, 'm.onnx')", ASKS.replace("{}", inner)).mode_matters
+
+
+def test_an_export_in_a_function_is_what_each_of_its_callers_makes_of_it() -> None:
+    source = (
+        f"{PRELUDE}{MODELS}"
+        "def export(model, names, axes=None):\n"
+        f"    torch.onnx.export(model, {IMAGE}, 'm.onnx', input_names=names, dynamic_axes=axes)\n"
+        "def one():\n    export(build(), ['x'], {'x': [0]})\n"
+        "def two():\n    export(M(), ['y'])\n    export(M(), ['y'])\n"
+    )
+    calls = [f for f in facts_of(source) if isinstance(f, ExportCall)]
+    assert {(c.mode, c.input_names, c.has_dynamic_axes) for c in calls} == {
+        ("eval", ("x",), True),
+        ("train", ("y",), False),
+    }
