@@ -81,7 +81,7 @@ def _entries(call: ExportCall) -> tuple[list[str], list[str]] | None:
 
 def _refused(call: ExportCall) -> str:
     """Why no entry can be matched; what ONX502 says of a name is not said again."""
-    if call.wrapping in ("script", "trace"):
+    if call.wrapping in ("script", "trace", "load"):
         return "a ScriptModule has no signature to match them to"
     matched = _entries(call)
     if matched is None or call.examples is None or call.keywords is None:

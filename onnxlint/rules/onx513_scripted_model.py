@@ -18,7 +18,7 @@ class ScriptedModel(Rule):
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         span = call.argument_spans.get("model")
-        if call.wrapping in ("script", "trace") and call.dynamo is not False:
+        if call.wrapping in ("script", "trace", "load") and call.dynamo is not False:
             yield Objection(
                 f"the dynamo exporter refuses the ScriptModule that `torch.jit.{call.wrapping}` made",
                 "export the model itself, or use the TorchScript exporter with `dynamo=False`",

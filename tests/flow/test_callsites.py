@@ -126,6 +126,19 @@ BAD = {
     ),
     "a scripted model": (call("torch.jit.script(One().eval())"), "ONX513"),
     "a traced model": (call("torch.jit.trace(One().eval(), torch.randn(2, 8))"), "ONX513"),
+    "a scripted model, copied": (
+        "import copy\nm = torch.jit.script(One().eval())\n" + call("copy.deepcopy(m).cpu()"),
+        "ONX513",
+    ),
+    "a model scripted by default": (
+        "def export(m, jit=True):\n    if jit:\n        m = torch.jit.script(m)\n    " + call("m") + "\nexport(load())",
+        "ONX513",
+    ),
+    "a scripted part": (
+        "m = One().eval()\nm.body = torch.jit.script(m.inner)\n" + call("m.body"),
+        "ONX513",
+    ),
+    "a scripted model from a file": (call("torch.jit.load('m.pt').eval()"), "ONX513"),
     "a compiled model": (call("torch.compile(One().eval())"), "ONX513"),
     "a compiled model in TorchScript": (call("torch.compile(One().eval())", options=OLD), "ONX513"),
     "a model that a function of the project compiled": (
@@ -228,6 +241,9 @@ GOOD = {
         "kwargs={'y': torch.randn(2, 8)}, dynamic_shapes={'x': {0: 'b'}, 'y': {0: 'b'}}",
     ),
     "a scripted model in TorchScript": call("torch.jit.script(One().eval())", options=OLD),
+    "a model that is scripted on request": "m = load()\nif path:\n    m = torch.jit.script(m)\n" + call("m"),
+    "a model that a caller keeps from being scripted": "def export(m, jit=True):\n    if jit:\n"
+    "        m = torch.jit.script(m)\n    " + call("m") + "\nexport(load(), jit=False)",
     "a parallel model unwrapped": "m = nn.DataParallel(One()).eval()\n" + call("m.module"),
     "a compiled model beside": "m = One().eval()\nfast = torch.compile(m)\n" + call("m"),
     "half on both sides": call("One().half().eval()", "(torch.randn(2, 8).half(),)"),

@@ -26,7 +26,7 @@ WRAPPERS = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "parallel",
 }
 # Methods of a module or a tensor that leave its precision as it is.
-_KEEPS = frozenset(
+KEEPS = frozenset(
     (
         *("eval", "train", "cuda", "cpu", "requires_grad_", "share_memory", "to_empty", "pin_memory"),
         *("contiguous", "clone", "detach", "unsqueeze", "squeeze", "permute", "transpose", "reshape", "view", "repeat"),
@@ -106,7 +106,7 @@ class CallSite:
         while (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
-            and node.func.attr in {*_KEEPS, "to"}
+            and node.func.attr in {*KEEPS, "to"}
             and not self.name_of(node.func).startswith(("torch.", "numpy."))
         ):
             node = self.resolve(node.func.value, node.lineno)
@@ -136,7 +136,7 @@ class CallSite:
             if method in ("to", "type"):
                 given = [d for a in [*node.args, *(k.value for k in node.keywords)] if (d := self._dtype(a))]
                 return given[0] if given else self.precision(node.func.value, default, before)
-            if method in _KEEPS:
+            if method in KEEPS:
                 return self.precision(node.func.value, default, before)
         return default
 

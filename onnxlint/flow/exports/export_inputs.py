@@ -9,7 +9,19 @@ from typing import Any
 from onnxlint.flow.exports.call_sites import CallSite
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import Const, Dict, Instance, Layer, Tensor, Tuple, Unknown, Value, as_int, is_none
+from onnxlint.flow.values.domain import (
+    Const,
+    Dict,
+    Instance,
+    Layer,
+    Scripted,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    as_int,
+    is_none,
+)
 from onnxlint.project.classes import dotted
 
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
@@ -104,7 +116,7 @@ def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, 
     outer = engine.frames[-2] if len(engine.frames) > 1 else None
     return {
         "caller": f"{outer.symbol}:{outer.line - outer.body.first}" if outer is not None else "",
-        "wrapping": site.wrapping(written) or (model.wrapping if isinstance(model, Instance) else ""),
+        "wrapping": site.wrapping(written) or (model.wrapping if isinstance(model, (Instance, Scripted)) else ""),
         "precision": precision if plain or precision != "float32" else None,
         "autocast": site.autocast(),
         "asked": site.asked_dims(_argument(node, "dynamic_shapes", 99)),

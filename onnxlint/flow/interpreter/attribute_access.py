@@ -29,6 +29,7 @@ from onnxlint.flow.values.domain import (
     Layer,
     Method,
     PyModule,
+    Scripted,
     Seq,
     Shape,
     Super,
@@ -177,7 +178,9 @@ _ATTRIBUTES: dict[type, Callable[..., Value]] = {
     Tuple: _of_tuple,
     Data: _of_data,
     Array: _of_array,
-    **dict.fromkeys((Shape, Seq, Dict, Const, Dim, Lambda), lambda engine, owner, name, node: Method(owner, name)),
+    **dict.fromkeys(
+        (Shape, Seq, Dict, Const, Dim, Lambda, Scripted), lambda engine, owner, name, node: Method(owner, name)
+    ),
 }
 
 _LAYER_METHODS = frozenset(

@@ -304,7 +304,7 @@ class Objects(Emitter):
             return v
         if name == "training":
             return Const(False)
-        if name == "_orig_mod" and owner.wrapping:
+        if name == "_orig_mod" and owner.wrapping == "compile":
             return replace(owner, wrapping="")
         unit = info.find_method(name)
         if unit is not None:

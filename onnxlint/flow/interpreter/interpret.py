@@ -45,6 +45,7 @@ from onnxlint.flow.values.domain import (
     Object,
     Partial,
     Scope,
+    Scripted,
     Seq,
     Shape,
     Tensor,
@@ -401,7 +402,7 @@ class Interpreter(Objects):
             return self.apply(callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, node)
         if isinstance(callee, Lambda):
             return self.call_lambda(callee, args, kwargs)
-        return self.call_unknown(callee, args, node)
+        return self.call_unknown(UNKNOWN if isinstance(callee, Scripted) else callee, args, node)
 
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
         """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""

@@ -33,10 +33,12 @@ from onnxlint.flow.values.domain import (
     External,
     Instance,
     Partial,
+    Scripted,
     Seq,
     Tensor,
     Truth,
     Tuple,
+    Unknown,
     Value,
 )
 from onnxlint.flow.values.joins import element, join_all
@@ -247,8 +249,10 @@ def _exported_program(call: Call) -> Value:
 
 def _compiled(call: Call) -> Value:
     unexportable_calls.compiled_part(call.engine, call.name, call.args, call.node)
-    part = call.args[0] if call.args else CONFIG
-    return replace(part, wrapping="compile") if call.op == "compile" and isinstance(part, Instance) else part
+    part = next(iter((*call.args, *call.kwargs.values())), CONFIG)
+    if isinstance(part, (Unknown, Scripted)) and call.op != "compile":
+        return Scripted(call.op)
+    return replace(part, wrapping=call.op) if isinstance(part, Instance) else part
 
 
 def _symbolic_number(call: Call) -> Value:
@@ -268,6 +272,8 @@ _TORCH: dict[str, Handler] = {
     "torch.export.export": _exported_program,
     "torch.Size": _first(Tuple(())),
     **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
+    **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(UNKNOWN)),
+    "torch.jit.load": lambda _call: Scripted("load"),
     **dict.fromkeys(
         ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(CONFIG)
     ),

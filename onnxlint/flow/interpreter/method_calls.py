@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from onnxlint.flow.exports.call_sites import KEEPS
 from onnxlint.flow.exports.export_calls import record_lightning
 from onnxlint.flow.interpreter.builtin_calls import BUILTINS
 from onnxlint.flow.interpreter.library_calls import inplace_write, operator
@@ -28,6 +29,7 @@ from onnxlint.flow.values.domain import (
     Dim,
     Instance,
     Layer,
+    Scripted,
     Seq,
     Shape,
     Super,
@@ -300,6 +302,7 @@ _METHODS: dict[type, Callable[..., Value]] = {
     Seq: _of_sequence,
     Instance: _of_object,
     Super: _of_super,
+    Scripted: lambda engine, owner, name, *_: owner if name in (*KEEPS, "to", "float") else UNKNOWN,
     Const: lambda *_: CONFIG,
     Config: lambda *_: CONFIG,
 }

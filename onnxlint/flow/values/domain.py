@@ -333,7 +333,7 @@ _SERIALS = itertools.count()
 class Instance(_Plain):
     """An object of a class of the project (a model, a config, an output record); `mode` is a module's, where known.
 
-    `wrapping` is "compile" for a module that `torch.compile` was given.
+    `wrapping` is "compile", "script" or "trace" for what `torch.compile`, `torch.jit.script` or `trace` made of it.
     """
 
     object: Object
@@ -469,6 +469,14 @@ class Super(_Holder):
 
 
 @dataclass(slots=True, unsafe_hash=True)
+class Scripted(_Plain):
+    """A ScriptModule of whose module nothing is known; it may join what is none, and is then forgotten."""
+
+    wrapping: str
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, unsafe_hash=True)
 class Truth(_Plain):
     """A condition that the exporter itself decides: true in the exporters named, false in the others.
 
@@ -495,7 +503,7 @@ class Truth(_Plain):
 
 Value: TypeAlias = (
     "Unknown | Const | Config | Dim | Shape | Data | Array | Tensor | Tuple | Seq | Dict | Instance | Layer"
-    " | Function | Lambda | ClassRef | PyModule | External | Method | Partial | Super | Truth"
+    " | Function | Lambda | ClassRef | PyModule | External | Method | Partial | Super | Truth | Scripted"
 )
 
 

@@ -28,6 +28,7 @@ from onnxlint.flow.values.domain import (
     Method,
     Partial,
     PyModule,
+    Scripted,
     Seq,
     Shape,
     Site,
@@ -45,6 +46,7 @@ _PRIORITY: dict[type, int] = {
     kind: rank
     for rank, kind in enumerate(
         (
+            Scripted,
             Unknown,
             Const,
             Truth,
