@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from onnxlint.base.records import EXPORTERS, TensorSpec
 from onnxlint.base.specs import SpecError, parse_spec
 from onnxlint.flow.exports import forward_outputs
+from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import never_exported
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
@@ -232,8 +233,11 @@ class _Forward(_Job):
     outermost: bool = True  # no other class of the project builds it: it may be what is exported
 
     def run(self) -> None:
-        """Run forward on inputs of which nothing is known."""
+        """Run forward on inputs of which nothing is known, unless every export of the class replaces it."""
         engine = self.engine
+        exported = [m.object for m, _ in engine.exported_models if m.object.cls is self.cls]
+        if exported and all("forward" in model.attrs for model in exported):
+            return
         args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
         instance = Instance(engine.model(self.cls))
         own = self.cls.find_method("__call__")
@@ -253,9 +257,10 @@ class _Exported(_Job):
     def run(self) -> None:
         """Run an exported model as its script built it, hooks and caches included, on the inputs of the call."""
         engine = self.engine
-        unit = self.model.object.cls.find_method("forward")
-        if unit is None:
+        forward = forward_of(self.model)
+        if forward is None:
             return
+        unit, bound = forward
         axes: dict[int, str] = {}
         example: int | None = None
         specs = dict(self.call.inputs) if isinstance(self.call.inputs, Mapping) else {}
@@ -266,8 +271,8 @@ class _Exported(_Job):
             if spec.dims and spec.dims[0].name is not None and example is None:
                 example = spec.dims[0].size
         where = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
-        args, kwargs = _unknown_arguments(engine, unit, exported=True)
-        names = [p.arg for p in _positional(unit)][1:]
+        args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
+        names = [p.arg for p in _positional(unit)][bound:]
         args = [_from_spec(unit, n, specs[n]) if axes and n in specs else v for n, v in zip(names, args, strict=False)]
         # A forward is run for any other input too: what one export feeds is not all that the class may meet.
         with engine.reaching_nothing(), engine.within(tracing=True, axes=where, example_batch=example):
@@ -309,14 +314,15 @@ def _variadic(unit: FunctionUnit) -> bool:
 
 
 def _unknown_arguments(
-    engine: Interpreter, unit: FunctionUnit, exported: bool = False
+    engine: Interpreter, unit: FunctionUnit, exported: bool = False, skip: int = 1
 ) -> tuple[list[Value], dict[str, Value]]:
     """What a function is fed of which no call is known; with `exported`, a flag is as off as its default says."""
     a = unit.args
     positional = [*a.posonlyargs, *a.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
     defaults.extend(a.defaults)
-    skip = 0 if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx") else 1
+    if unit.has_decorator("staticmethod") and not (positional and positional[0].arg == "ctx"):
+        skip = 0
     entry = exported_value if exported else entry_value
     args = [entry(engine, unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
     kwargs = {p.arg: entry(engine, unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}

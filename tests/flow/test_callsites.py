@@ -27,6 +27,8 @@ class Two(nn.Module):
         self.body = nn.Linear(8, 8)
     def forward(self, x, y, scale=None):
         return self.body(x) + y, y
+    def one(self, z):
+        return self.body(z)
 @dataclasses.dataclass
 class Names:
     outputs: list = dataclasses.field(default_factory=lambda: ["logits"])
@@ -183,6 +185,10 @@ BAD = {
         call(options="kwargs={'z': torch.randn(2, 8)}, dynamic_shapes={'x': {0: 'b'}, 'z': {0: 'b'}}"),
         "ONX517",
     ),
+    "an input too many for the method in the place of forward": (
+        "m = Two().eval()\nm.forward = m.one\n" + call("m", PAIR, "dynamic_shapes=({0: 'b'}, {0: 'b'})"),
+        "ONX517",
+    ),
     "a list of inputs": (call(args="[torch.randn(2, 8)]"), "ONX517"),
     "a file without weights": (call(options="export_params=False"), "ONX518"),
 }
@@ -244,6 +250,10 @@ GOOD = {
     "a model that is scripted on request": "m = load()\nif path:\n    m = torch.jit.script(m)\n" + call("m"),
     "a model that a caller keeps from being scripted": "def export(m, jit=True):\n    if jit:\n"
     "        m = torch.jit.script(m)\n    " + call("m") + "\nexport(load(), jit=False)",
+    "a closure in the place of forward": "m = Two().eval()\ndef infer(x):\n    return m(x, x)\nm.forward = infer\n"
+    + call("m"),
+    "a method in the place of forward": "m = Two().eval()\nm.forward = m.one\n"
+    + call("m", options="dynamic_shapes={'z': {0: 'b'}}"),
     "a parallel model unwrapped": "m = nn.DataParallel(One()).eval()\n" + call("m.module"),
     "a compiled model beside": "m = One().eval()\nfast = torch.compile(m)\n" + call("m"),
     "half on both sides": call("One().half().eval()", "(torch.randn(2, 8).half(),)"),

@@ -6,7 +6,7 @@ import ast
 from bisect import bisect_left
 
 from onnxlint.base.records import Span
-from onnxlint.flow.exports.export_inputs import around, fed, outputs, signature
+from onnxlint.flow.exports.export_inputs import around, fed, outputs, parameters_of, signature
 from onnxlint.flow.exports.export_models import candidate, names_of
 from onnxlint.flow.exports.export_scopes import dicts_by_keys
 from onnxlint.flow.exports.train_modes import heeds_mode
@@ -62,7 +62,7 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
     axes_value = arguments.get("dynamic_axes")
     shapes_value = arguments.get("dynamic_shapes")
     axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
-    parameters = _parameters(model)
+    parameters = parameters_of(model)
     opset = _number(arguments.get("opset_version"))
     training = arguments.get("training")
     fixed: tuple[tuple[str, int, str], ...] = ()
@@ -143,7 +143,7 @@ def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], 
     given.update(kwargs)
     given["model"] = given.pop("mod", Unknown())
     model = given["model"]
-    parameters = _parameters(model)
+    parameters = parameters_of(model)
     engine.emit(
         observations.ExportCall,
         node,
@@ -264,19 +264,6 @@ def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], boo
             return (), False
         found.append((key, tuple(numbers)))
     return tuple(found), True
-
-
-def _parameters(model: Value) -> tuple[str, ...] | None:
-    """Names of forward's parameters."""
-    if not isinstance(model, Instance):
-        return None
-    unit = model.object.cls.find_method("forward")
-    if unit is None:
-        return None
-    a = unit.args
-    if a.vararg is not None or a.kwarg is not None:
-        return None
-    return tuple(p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs][1:])
 
 
 def _feeds_tensors(v: Value) -> bool:

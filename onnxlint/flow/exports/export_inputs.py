@@ -12,6 +12,7 @@ from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import (
     Const,
     Dict,
+    Function,
     Instance,
     Layer,
     Scripted,
@@ -22,18 +23,38 @@ from onnxlint.flow.values.domain import (
     as_int,
     is_none,
 )
-from onnxlint.project.classes import dotted
+from onnxlint.project.classes import FunctionUnit, dotted
 
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
 
 
+def forward_of(model: Value) -> tuple[FunctionUnit, int] | None:
+    """What an exported model runs, which a script may have replaced, and how many parameters `self` takes of it."""
+    if not isinstance(model, Instance):
+        return None
+    own = model.object.attrs.get("forward")
+    if own is not None:
+        return (own.unit, int(own.bound is not None)) if isinstance(own, Function) else None
+    unit = model.object.cls.find_method("forward")
+    return (unit, 1) if unit is not None else None
+
+
+def parameters_of(model: Value) -> tuple[str, ...] | None:
+    """Names of forward's parameters."""
+    forward = forward_of(model)
+    if forward is None or forward[0].args.vararg is not None or forward[0].args.kwarg is not None:
+        return None
+    a = forward[0].args
+    return tuple(p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs][forward[1] :])
+
+
 def signature(model: Value) -> dict[str, Any]:
     """How many parameters of forward have no default, and whether it takes any number of them."""
-    unit = model.object.cls.find_method("forward") if isinstance(model, Instance) else None
-    if unit is None or unit.node.decorator_list:
+    forward = forward_of(model)
+    if forward is None or forward[0].node.decorator_list:
         return {}
-    a = unit.args
-    positional = len(a.posonlyargs) + len(a.args) - 1
+    a = forward[0].args
+    positional = len(a.posonlyargs) + len(a.args) - forward[1]
     return {"required": positional - len(a.defaults), "variadic": a.vararg is not None or a.kwarg is not None}
 
 

@@ -35,7 +35,9 @@ def candidate(engine: Engine, model: Value, inputs: Value, given: dict[str, Valu
     specs = {n: spec for i, (n, v) in enumerate(fed) if (spec := _spec(v, n, given, i)) is not None}
     values = {n: v.literal for n, v in fed if isinstance(v, Const) and _writable(v.literal)}
     reason = None
-    if arguments is None:
+    if "forward" in model.object.attrs:
+        reason = "the script replaces its forward"
+    elif arguments is None:
         reason = "its constructor is given arguments that the source does not tell"
     elif len(specs) + len(values) < len(given_args) or len(given_args) < len(parameters):
         reason = "the shapes of the export's example inputs cannot be told from the source"

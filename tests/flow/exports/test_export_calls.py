@@ -12,7 +12,7 @@ from analysing import PRELUDE, analysed, facts_of, project_of, written
 
 from onnxlint.base.records import DimSpec, TensorSpec
 from onnxlint.flow.state.candidates import Candidate
-from onnxlint.flow.state.observations import ExportCall
+from onnxlint.flow.state.observations import Branch, ExportCall
 
 MODELS = """
 class M(nn.Module):
@@ -291,3 +291,16 @@ def test_an_export_in_a_function_is_what_each_of_its_callers_makes_of_it() -> No
         ("eval", ("x",), True),
         ("train", ("y",), False),
     }
+
+
+def test_a_forward_that_the_script_replaces_is_not_exported() -> None:
+    model = (
+        "class Chunked(nn.Module):\n"
+        "    def forward(self, x: Tensor):\n        return x if x.sum() > 0 else -x\n"
+        "    def forward_chunk(self, x: Tensor):\n        return x if x.mean() > 0 else -x\n"
+    )
+    script = (
+        "def main():\n    m = Chunked().eval()\n    m.forward = m.forward_chunk\n    torch.onnx.export(m, x, 'f')\n"
+    )
+    assert [f.text for f in facts_of(PRELUDE + model + script) if isinstance(f, Branch)] == ["x.mean() > 0"]
+    assert [f.text for f in facts_of(PRELUDE + model) if isinstance(f, Branch)] == ["x.sum() > 0"]
