@@ -12,6 +12,7 @@ from onnxlint.rules.engine.rule import Objection, Rule
 
 # Measured with torch 2.13 and onnxruntime 1.31.
 DYNAMO = range(18, 27)  # below, the file is converted down afterwards, or left as it is; above, the runtime refuses it
+CONVERTED = range(13, 18)  # below, no file came out converted
 TORCHSCRIPT = range(9, 24)  # below, initializers become inputs; above, the exporter raises
 
 
@@ -25,8 +26,12 @@ class OpsetOutOfRange(Rule):
         if opset is None:
             return
         if call.dynamo and opset < DYNAMO.start:
+            stays = opset < CONVERTED.start
             yield Objection(
-                f"the dynamo exporter writes opset 18 and converts it to {opset} afterwards, which fails for many"
+                f"the dynamo exporter writes opset 18 and cannot convert it to {opset}: the file keeps opset 18, which"
+                f" a runtime for opset {opset} does not load"
+                if stays
+                else f"the dynamo exporter writes opset 18 and converts it to {opset} afterwards, which fails for many"
                 " operators: the file keeps opset 18, or holds nodes that its opset does not know",
                 "ask for opset 18 or later, or for the TorchScript exporter with `dynamo=False`",
                 span=span,

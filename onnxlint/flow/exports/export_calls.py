@@ -63,7 +63,7 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
     shapes_value = arguments.get("dynamic_shapes")
     axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
     parameters = parameters_of(model)
-    opset = _number(arguments.get("opset_version"))
+    opset = _number(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
     training = arguments.get("training")
     fixed: tuple[tuple[str, int, str], ...] = ()
     if isinstance(model, Instance) and known and axes:
@@ -110,6 +110,23 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
 
 def _number(v: Value | None) -> int | None:
     return v.literal if isinstance(v, Const) and type(v.literal) is int else None
+
+
+def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
+    """The default of `--opset` for `opset_version=args.opset`, where the same file adds that option to its parser."""
+    given = next((k.value for k in node.keywords if k.arg == argument), None) if isinstance(node, ast.Call) else None
+    module = engine.frames[-1].module
+    if not isinstance(given, ast.Attribute) or "add_argument" not in module.file.text:
+        return None
+    for call in ast.walk(module.file.tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            default = next((k.value for k in call.keywords if k.arg == "default"), None)
+            if f"--{given.attr}" in (flag.replace("-", "_").replace("__", "--", 1) for flag in flags):
+                if isinstance(default, ast.Name):
+                    return _number(engine.global_value(module, default.id))
+                return default.value if isinstance(default, ast.Constant) and type(default.value) is int else None
+    return None
 
 
 def _too_new(engine: Engine, model: Value, inputs: Value, opset: int) -> tuple[observations.OpCall, ...]:
