@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, literal
@@ -31,12 +31,15 @@ class DynamicAxesMismatch(Rule):
                 span=call.axes_spans.get(name, at),
                 hints={"fixed": axis, "rank": _rank(call, name)},
             )
+        yield from _part_of_a_batch(call)
         known = _names(call)
         if known is None:
             return
         for name, _ in call.axes:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
+                if not near and call.dynamo is False and "output_names" not in call.arguments:
+                    continue  # an output without a name, which TorchScript passes over
                 hint = f"write `{near[0]}`" if near else f"use one of {', '.join(f'`{k}`' for k in known)}"
                 yield Objection(
                     f"`{argument}` names `{name}`, which is no input or output of the export",
@@ -65,14 +68,35 @@ def _rank(call: ExportCall, name: str) -> int:
 
 def _names(call: ExportCall) -> tuple[str, ...] | None:
     """Every name that the axes may use; None where that is not known."""
-    if call.has_dynamic_axes:
-        # Without names the exporter makes up its own; outputs without names cannot be told from a mistake.
-        if call.input_names is None and call.parameters is None:
-            return None
-        if call.output_names is None:
-            return None
-        return (*(call.input_names or call.parameters or ()), *call.output_names)
-    return call.parameters
+    if not call.has_dynamic_axes:
+        return call.parameters
+    named, outputs = "input_names" in call.arguments, "output_names" in call.arguments
+    inputs = call.input_names if named else call.parameters
+    if inputs is None or (outputs and call.output_names is None) or not (named or outputs):
+        return None
+    return (*inputs, *(call.output_names or ()))
+
+
+def _part_of_a_batch(call: ExportCall) -> Iterator[Objection]:
+    """Inputs of one batch size in the example of which some may have another one, and some not."""
+    names = call.input_names if call.has_dynamic_axes else call.parameters
+    if names is None or call.examples is None or call.keywords:
+        return
+    axes = dict(call.axes)
+    inputs = [(n, e.sizes) for n, e in zip(names, call.examples, strict=False) if e.kind == "tensor" and e.sizes]
+    free = {sizes[0]: name for name, sizes in reversed(inputs) if 0 in axes.get(name, ())}
+    for name, sizes in inputs:
+        size = sizes[0]
+        if name in free.values() or 0 in axes.get(name, ()) or len(sizes) < 2 or size is None or size not in free:
+            continue
+        if size > 1 or name in axes:
+            yield Objection(
+                f"axis 0 of `{free[size]}` is dynamic, and of `{name}`, which is {size} in the example too, it is not:"
+                " the batch cannot vary",
+                f'write `"{name}": {{0: ...}}` as well',
+                span=call.argument_spans.get("dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"),
+                severity=Severity.WARNING if size > 1 else Severity.NOTE,
+            )
 
 
 def _renamed(site: Site, key: cst.SimpleString) -> Fix | None:

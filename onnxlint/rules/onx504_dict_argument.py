@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument
@@ -24,6 +24,13 @@ class DictArgument(Rule):
             yield Objection(
                 "a dict in the place of `args` is taken for keyword arguments, not for one argument",
                 "wrap it: `(batch,)`, or give keyword arguments as `kwargs=`",
+            )
+        if any(example.kind == "numbered" for example in call.examples or ()):
+            yield Objection(
+                "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError",
+                "use strings for the keys, or a list",
+                span=call.argument_spans.get("args"),
+                effects={"torchscript": Outcome.EXPORT_ERROR},
             )
 
     def fix(self, site: Site) -> Fix | None:

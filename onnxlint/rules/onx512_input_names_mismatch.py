@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import libcst as cst
 
-from onnxlint.base.records import Outcome, Severity
+from onnxlint.base.records import EXPORTERS, Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 
@@ -57,6 +57,7 @@ class InputNamesMismatch(Rule):
                 span=call.argument_spans.get("input_names"),
                 effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
+        yield from _moved_up(call)
         swapped = _out_of_order(call)
         if swapped is not None:
             yield Objection(
@@ -74,6 +75,25 @@ class InputNamesMismatch(Rule):
                 "name the outputs that forward returns, and nothing else",
                 span=call.argument_spans.get("output_names"),
             )
+
+
+def _moved_up(call: ExportCall) -> Iterator[Objection]:
+    """Measured: None is no input of either file, a number none of dynamo's; the names behind it go to other inputs."""
+    names, examples = call.input_names or (), call.examples or ()
+    if call.keywords or len(names) != len(examples):
+        return
+    for i, example in enumerate(examples):
+        later = next((n for n, e in zip(names[i:], examples[i:], strict=True) if e.kind == "tensor"), None)
+        if example.kind in ("none", "number") and later is not None:
+            what = "None" if example.kind == "none" else "a number, which dynamo makes a constant"
+            yield Objection(
+                f"`{names[i]}` names {what}: that is no input of the file, and the names behind it move up:"
+                f" `{later}` is called `{names[i]}`",
+                "name the tensors of the example only, or give what varies as a tensor",
+                span=call.argument_spans.get("input_names"),
+                effects={e: Outcome.RUNTIME_ERROR for e in EXPORTERS if what == "None" or e == "dynamo"},
+            )
+            return
 
 
 def _out_of_order(call: ExportCall) -> tuple[str, str] | None:

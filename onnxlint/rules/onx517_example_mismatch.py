@@ -25,6 +25,14 @@ class ExampleMismatch(Rule):
             return
         if call.dict_argument:
             return
+        if call.tensor_defaults:
+            yield Objection(
+                f"the default of `{call.tensor_defaults[0]}` is a tensor that the example does not give: TorchScript"
+                " makes it an input of the file, without a name",
+                "give it in the example, or register it as a buffer",
+                span=span,
+                effects={"torchscript": Outcome.RUNTIME_ERROR},
+            )
         given, names = len(call.examples), set(call.keywords)
         unknown = sorted(names - set(call.parameters))
         if unknown and not call.variadic:

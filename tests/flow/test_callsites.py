@@ -29,6 +29,16 @@ class Two(nn.Module):
         return self.body(x) + y, y
     def one(self, z):
         return self.body(z)
+class Three(nn.Module):
+    def forward(self, x, mask=None, y=None):
+        return x * 2 if y is None else x + y
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 3)
+    def forward(self, x, scale=torch.ones(3)):
+        return self.body(x) * scale, x
+OPSET = 15
 @dataclasses.dataclass
 class Names:
     outputs: list = dataclasses.field(default_factory=lambda: ["logits"])
@@ -125,6 +135,50 @@ BAD = {
             "dynamo=False, input_names=['y', 'x'], dynamic_axes={'x': {0: 'b'}, 'y': {0: 'b'}}",
         ),
         "ONX512",
+    ),
+    "an axis of an output that has no name": (
+        call(options="input_names=['x'], dynamic_axes={'x': [0], 'o': [0]}"),
+        "ONX502",
+    ),
+    "a misspelt axis beside outputs without names": (
+        call(options="dynamo=False, input_names=['image'], dynamic_axes={'images': [0]}"),
+        "ONX502",
+    ),
+    "the batch of one input of two": (
+        call("Two().eval()", PAIR, f"dynamo=False, {NAMED}, dynamic_axes={{'x': [0], 'a': [0]}}"),
+        "ONX502",
+    ),
+    "the batch of one input of two, by shapes": (
+        call("Two().eval()", PAIR, "dynamic_shapes={'x': {0: 'b'}, 'y': None}"),
+        "ONX502",
+    ),
+    "a dict with numbers for keys": (
+        call(
+            "Two().eval()",
+            "(torch.randn(2, 8), {0: torch.randn(2, 8)}, 1.0)",
+            f"dynamo=False, {NAMED}, dynamic_axes=a()",
+        ),
+        "ONX504",
+    ),
+    "a name for None": (
+        call(
+            "Three().eval()", "(torch.randn(2, 8), None, torch.randn(2, 8))", f"{OLD}".replace("'x']", "'x', 'm', 'y']")
+        ),
+        "ONX512",
+    ),
+    "a name for a number, under dynamo": (
+        call(
+            "Three().eval()",
+            "(torch.randn(2, 8), 3, torch.randn(2, 8))",
+            "input_names=['x', 'm', 'y'], dynamic_shapes={'x': {0: 'b'}, 'mask': None, 'y': {0: 'b'}}",
+        ),
+        "ONX512",
+    ),
+    "a tensor for a default": (call("Scaled().eval()", options=OLD), "ONX517"),
+    "an opset by default of an option": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('-o', '--opset', default=OPSET)\n"
+        "args = parser.parse_args()\n" + call(options="opset_version=args.opset"),
+        "ONX506",
     ),
     "a scripted model": (call("torch.jit.script(One().eval())"), "ONX513"),
     "a traced model": (call("torch.jit.trace(One().eval(), torch.randn(2, 8))"), "ONX513"),
@@ -254,6 +308,33 @@ GOOD = {
     + call("m"),
     "a method in the place of forward": "m = Two().eval()\nm.forward = m.one\n"
     + call("m", options="dynamic_shapes={'z': {0: 'b'}}"),
+    "outputs without names for TorchScript": call(
+        options="dynamo=False, input_names=['x'], dynamic_axes={'x': [0], 'o': [0]}"
+    ),
+    "a row that every one of a batch is given": call(
+        "Two().eval()", "(torch.randn(4, 8), torch.randn(1, 8))", "dynamic_shapes={'x': {0: 'b'}, 'y': None}"
+    ),
+    "a number for TorchScript, by name": call(
+        "Three().eval()",
+        "(torch.randn(2, 8), 3, torch.randn(2, 8))",
+        "dynamo=False, input_names=['x', 'm', 'y'], dynamic_axes={'x': [0], 'y': [0]}",
+    ),
+    "names for what is no None": call(
+        "Three().eval()",
+        "(torch.randn(2, 8), None, torch.randn(2, 8))",
+        "dynamo=False, input_names=['x', 'y'], dynamic_axes={'x': [0], 'y': [0]}",
+    ),
+    "None at the end": call(
+        "Three().eval()",
+        "(torch.randn(2, 8), None)",
+        "dynamo=False, input_names=['x', 'm'], dynamic_axes={'x': [0]}",
+    ),
+    "a tensor for a default, given": call(
+        "Scaled().eval()", PAIR, f"dynamo=False, {NAMED}, dynamic_axes={{'x': [0], 'y': [0]}}"
+    ),
+    "a tensor for a default under dynamo": call("Scaled().eval()"),
+    "an opset by an option without a default": "import argparse\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--opset', type=int)\nargs = parser.parse_args()\n" + call(options="opset_version=args.opset"),
     "a parallel model unwrapped": "m = nn.DataParallel(One()).eval()\n" + call("m.module"),
     "a compiled model beside": "m = One().eval()\nfast = torch.compile(m)\n" + call("m"),
     "half on both sides": call("One().half().eval()", "(torch.randn(2, 8).half(),)"),
@@ -312,8 +393,7 @@ PLACED = {
 
 @pytest.mark.parametrize(("options", "message"), PLACED.values(), ids=PLACED.keys())
 def test_dynamo_applies_axes_by_position(options: str, message: str) -> None:
-    (finding,) = findings(call("Two().eval()", PAIR, options))
-    assert finding.code == "ONX503"
+    (finding,) = [f for f in findings(call("Two().eval()", PAIR, options)) if f.code == "ONX503"]
     assert finding.message.endswith(f"by position: {message}")
 
 
@@ -338,7 +418,7 @@ def test_names_and_axes_that_grow_and_shrink_before_the_call() -> None:
     axes = "axes = {'y': [1], 'z': [1], 'w': [0]}\naxes.pop('z')\naxes.update(x=[0])\ndel axes['w']\n"
     names = "names = list({'x': 1, 'q': 2, 'y': 3})\nnames.remove('q')\n"
     body = axes + names + call("Two().eval()", PAIR, "input_names=names, output_names=['a', 'b'], dynamic_axes=axes")
-    (finding,) = findings(body)
+    (finding,) = [f for f in findings(body) if f.code == "ONX503"]
     assert finding.message.endswith("`y` is applied to `x`")
 
 

@@ -79,7 +79,30 @@ def fed(
     if items is None:
         return {"examples": None, "keywords": keywords}
     listed = isinstance(inputs, Tuple) and inputs.kind == "list"
-    return {"examples": _examples(engine, items, node, site, parameters), "keywords": keywords, "listed": listed}
+    return {
+        "examples": _examples(engine, items, node, site, parameters),
+        "keywords": keywords,
+        "listed": listed,
+        "tensor_defaults": _tensor_defaults(engine, arguments.get("model", Unknown()), len(items), keywords),
+    }
+
+
+def _tensor_defaults(engine: Engine, model: Value, fed: int, keywords: tuple[str, ...] | None) -> tuple[str, ...]:
+    forward = forward_of(model)
+    if forward is None or keywords is None or not forward[0].args.defaults:
+        return ()
+    unit, bound = forward
+    positional = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]]
+    pairs = [*zip(reversed(positional), reversed(unit.args.defaults), strict=False)]
+    return tuple(
+        name
+        for name, default in reversed(pairs)
+        if positional.index(name) >= fed + bound
+        and name not in keywords
+        and not isinstance(default, ast.Constant)
+        and isinstance(engine.evaluate_default(unit, default), Tensor)
+        and any(isinstance(n, ast.Name) and n.id == name for s in unit.node.body for n in ast.walk(s))
+    )
 
 
 def _keys(v: Value) -> tuple[str, ...] | None:

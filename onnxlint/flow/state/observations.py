@@ -283,6 +283,7 @@ class ExportCall(Observation):
     wrapping: str = ""  # "script", "trace", "compile" or "parallel"
     required: int | None = None  # parameters of forward without a default, None where they are not known
     variadic: bool = False
+    tensor_defaults: tuple[str, ...] = ()  # parameters that forward reads, with a tensor for a default, and not given
     examples: tuple[Example, ...] | None = None  # the positional inputs
     keywords: tuple[str, ...] | None = ()  # the inputs given by name
     listed: bool = False  # `args` is a list
