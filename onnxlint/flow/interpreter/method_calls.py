@@ -22,6 +22,7 @@ from onnxlint.flow.values.domain import (
     NONE,
     UNKNOWN,
     Array,
+    ClassRef,
     Config,
     Const,
     Data,
@@ -137,6 +138,13 @@ def _of_object(engine: Engine, owner: Instance, name: str, args: list[Value], kw
     if name == "to_onnx" and any("ightning" in b for b in owner.object.cls.external_bases()):
         record_lightning(engine, owner, args, kwargs, node)
     return engine.module_method(owner, name, args, kwargs, node)
+
+
+def _of_class(engine: Engine, owner: ClassRef, name: str, *_: object) -> Value:
+    """What class methods of Lightning and transformers build of a class of the project."""
+    if name not in ("load_from_checkpoint", "from_pretrained", "from_config") or not owner.info.is_module():
+        return UNKNOWN
+    return Instance(engine.model(owner.info), mode="eval" if name == "from_pretrained" else "")
 
 
 def _of_super(engine: Engine, owner: Super, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
@@ -302,6 +310,7 @@ _METHODS: dict[type, Callable[..., Value]] = {
     Seq: _of_sequence,
     Instance: _of_object,
     Super: _of_super,
+    ClassRef: _of_class,
     Scripted: lambda engine, owner, name, *_: owner if name in (*KEEPS, "to", "float") else UNKNOWN,
     Const: lambda *_: CONFIG,
     Config: lambda *_: CONFIG,

@@ -49,6 +49,11 @@ MODES = {
     "train mode after eval mode": (f"m = M()\nm.eval()\nm.train()\ntorch.onnx.export(m, {IMAGE}, 'm.onnx')", "train"),
     "a model that a function built": (f"torch.onnx.export(build(), {IMAGE}, 'm.onnx')", "eval"),
     "a model moved to a device": (f"torch.onnx.export(M().to('cpu').eval(), {IMAGE}, 'm.onnx')", "eval"),
+    "a model of the project from a checkpoint": (
+        f"torch.onnx.export(M.load_from_checkpoint('m'), {IMAGE}, 'm.onnx')",
+        None,
+    ),
+    "a model of the project from a hub": (f"torch.onnx.export(M.from_pretrained('m'), {IMAGE}, 'm.onnx')", "eval"),
     "a model of a file": (f"torch.onnx.export(torch.load('m.pt'), {IMAGE}, 'm.onnx')", None),
 }
 
@@ -304,3 +309,10 @@ def test_a_forward_that_the_script_replaces_is_not_exported() -> None:
     )
     assert [f.text for f in facts_of(PRELUDE + model + script) if isinstance(f, Branch)] == ["x.mean() > 0"]
     assert [f.text for f in facts_of(PRELUDE + model) if isinstance(f, Branch)] == ["x.sum() > 0"]
+
+
+def test_the_part_of_a_model_from_a_checkpoint_is_what_is_exported() -> None:
+    whole = "class Lit(lightning.LightningModule):\n    def __init__(self):\n        self.net = M()\n"
+    call = f"torch.onnx.export(Lit.load_from_checkpoint('m').net.eval(), {IMAGE}, 'm.onnx')"
+    observation = export(call, f"import lightning\n{whole}")
+    assert (observation.model, observation.mode) == ("M", "eval")
