@@ -20,6 +20,7 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store, digest
 from onnxlint.base.records import EXPORTERS, Diagnostic
 from onnxlint.flow import part_results
+from onnxlint.flow.exports.reach import with_reach
 from onnxlint.flow.part_results import Analysis, Outcome
 from onnxlint.flow.state.candidates import Candidate, candidates
 from onnxlint.flow.state.observations import Observation
@@ -145,11 +146,12 @@ class _Run:
         declared = self._request.declared
         groups = list(partition(self.modules)) if self.modules else [()]
         if len(groups) == 1:
-            return self._all([Part(groups[0], declared)])
+            return self._all(with_reach([Part(groups[0], declared)], self.modules))
         first = self._all([Part((), declared)]) if declared else []
         built = frozenset(name for _, o in first for name in o.built)
         ran = frozenset(name for _, o in first for name in o.ran)
         parts = [Part(g, (), foreign, built, ran) for g, foreign in zip(groups, mentioned(groups), strict=True)]
+        parts = with_reach(parts, self.modules)
         second = self._all(parts)
         everywhere = ran.union(*(o.ran for _, o in second))
         third = []
@@ -191,6 +193,7 @@ class _Run:
         parts.append("declared" if part.declared else "")
         for names in (part.foreign, part.built, part.run, part.only or ()):
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
+        parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items()))]
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 

@@ -13,6 +13,7 @@ from onnxlint.base.specs import SpecError, parse_spec
 from onnxlint.flow.exports import forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import never_exported
+from onnxlint.flow.exports.reach import MODULE_LEVEL, with_reach
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import Analysis
@@ -62,7 +63,7 @@ def analyse(
     """Run every entry point of a project and return the observations, and with `probing` the models found."""
     engine = Interpreter(project, OpTable.load(torch), opset, exporters, debug)
     modules = tuple(in_order(project.modules.values()))
-    run = run_part(engine, Part(modules, tuple(declared)))
+    run = run_part(engine, with_reach([Part(modules, tuple(declared))], modules)[0])
     seen = tuple(engine.observations.values())
     if not probing:
         return Analysis(seen, run.problems)
@@ -93,7 +94,9 @@ def run_part(engine: Interpreter, part: Part) -> Run:
         if granted <= 0:
             beyond.setdefault(job.path, job.name)
             continue
-        with guard.over(job.path, job.name, job.line, granted), engine.entry(job.path, lines):
+        outside = job.outside or part.outside.get(job.definition, "")
+        place = job.path, job.name, job.line, granted
+        with guard.over(*place), engine.entry(job.path, lines), engine.within(outside=outside):
             job.run()
     problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
     problems += [
@@ -120,6 +123,18 @@ class _Job(ABC):
         at: FunctionUnit | ClassInfo | None = getattr(self, "unit", None) or getattr(self, "cls", None)
         return at.line if at is not None else None
 
+    @property
+    def definition(self) -> str:
+        """That function or class, by path and qualified name."""
+        at: FunctionUnit | ClassInfo | None = getattr(self, "cls", None) or getattr(self, "unit", None)
+        info: ModuleInfo | None = getattr(self, "info", None)
+        return name_of(at) if at is not None else f"{info.source.path}:{MODULE_LEVEL}" if info is not None else ""
+
+    @property
+    def outside(self) -> str:
+        """Why no export comes through it, where that is not for its definition."""
+        return ""
+
     @abstractmethod
     def run(self) -> None:
         """Analyse this entry point."""
@@ -133,10 +148,11 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Gu
         return
     for model in part.declared:
         yield _DeclaredModel(engine, model.factory, model.factory, model)
-    yield from guard.each(part.modules, lambda info: _export_scripts(engine, info))
-    for exported, call in list(engine.exported_models):
+    scripts = [job for info in part.modules for job in guard.each([info], lambda i: _export_scripts(engine, i))]
+    yield from sorted(scripts, key=lambda job: job.definition in part.outside)
+    for exported, call, outside in sorted(engine.exported_models, key=lambda e: bool(e[2])):
         cls = exported.object.cls
-        yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call)
+        yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call, outside)
     modules = guard.those(classes, lambda c: c.is_module())
     yield from guard.each(modules, lambda c: _mode_switches(engine, c))
     traced = guard.those(modules, lambda c: c.find_method("forward") is not None)
@@ -147,11 +163,21 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Gu
     traced = [c for c in traced if c not in beside]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
+    yield from _forwards(engine, part, traced, guard.those(classes, _is_autograd), left, guard)
+
+
+def _forwards(
+    engine: Interpreter,
+    part: Part,
+    traced: list[ClassInfo],
+    autograd: list[ClassInfo],
+    left: dict[str, list[str]],
+    guard: Guard,
+) -> Iterator[_Job]:
+    """The forwards of models that nothing else builds, and of what none of these came to."""
     names = {c: name_of(c) for c in traced}
     built = part.built | part.foreign
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
-    for c in roots:
-        yield _forward(engine, c, outermost=True)
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
@@ -165,8 +191,10 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Gu
         else:
             yield _forward(engine, c) if not applied else _autograd(engine, c, unit)
 
-    yield from guard.each([c for c in traced if c not in roots], unseen)
-    yield from guard.each(guard.those(classes, _is_autograd), unseen)
+    for apart in (False, True):  # what is inside first, so that it need not run again
+        yield from (_forward(engine, c, outermost=True) for c in roots if (names[c] in part.outside) is apart)
+        rest = [c for c in (*traced, *autograd) if c not in roots and (name_of(c) in part.outside) is apart]
+        yield from guard.each(rest, unseen)
 
 
 def _asked_for(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
@@ -253,6 +281,12 @@ class _Forward(_Job):
 class _Exported(_Job):
     model: Instance
     call: Candidate
+    without: str = ""
+
+    @property
+    def outside(self) -> str:
+        """Why the export call does not count."""
+        return self.without
 
     def run(self) -> None:
         """Run an exported model as its script built it, hooks and caches included, on the inputs of the call."""
@@ -371,6 +405,8 @@ def _script_arguments(unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]
     names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
     required = len(names) - len(a.defaults)
     kwargs: dict[str, Value] = {p.arg: CONFIG for p in a.kwonlyargs}
+    flags = zip(reversed(names), reversed(a.defaults), strict=False)  # in whichever arm it exports, it does
+    kwargs |= {n: CONFIG for n, d in flags if isinstance(d, ast.Constant) and isinstance(d.value, bool)}
     if a.kwarg is not None:
         kwargs["**"] = UNKNOWN
     return [UNKNOWN for _ in names[: max(required, 0)]], kwargs

@@ -143,7 +143,7 @@ class Interpreter(Objects):
         self.last_train: Place | None = None
         self._globals: dict[_Name, Value] = {}
         self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
-        self._summaries: dict[tuple[Hashable, bool, bool, bool], dict[Any, Value]] = {}
+        self._summaries: dict[tuple[Hashable, bool, bool, bool, bool], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self.habits = Habits()
@@ -152,7 +152,7 @@ class Interpreter(Objects):
         self._class_values: dict[_Name, Value] = {}
         self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []
-        self.exported_models: list[tuple[Instance, Candidate]] = []
+        self.exported_models: list[tuple[Instance, Candidate, str]] = []  # with why the call does not count
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
         self.unreadable: dict[str, str] = {}
@@ -205,7 +205,7 @@ class Interpreter(Objects):
                 self.reached.pop(unit.key, None)
             raise
         if key is not None:
-            self._summaries[unit.key, at.asked, at.silent, at.replaced][key] = result
+            self._summaries[unit.key, at.asked, at.silent, at.replaced, at.outside != ""][key] = result
             if not at.tracing:
                 self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result
@@ -230,10 +230,10 @@ class Interpreter(Objects):
     def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
         """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
         at = self.context
-        result = self._summaries.setdefault((unit.key, False, False, False), {}).get(key)
+        result = self._summaries.setdefault((unit.key, False, False, False, False), {}).get(key)
         if result is not None:  # all that there is to tell
             return result
-        summaries = self._summaries.setdefault((unit.key, at.asked, at.silent, at.replaced), {})
+        summaries = self._summaries.setdefault((unit.key, at.asked, at.silent, at.replaced, at.outside != ""), {})
         result = summaries.get(key)
         if result is not None:
             return result
@@ -601,7 +601,7 @@ class Interpreter(Objects):
     def is_exported(self, model: Instance, call: Candidate) -> None:
         """An export call is given a model of the project."""
         self.exported.append(call)
-        self.exported_models.append((model, call))
+        self.exported_models.append((model, call, self.context.outside))
 
     @contextmanager
     def decorating(self, result: Value) -> Iterator[None]:

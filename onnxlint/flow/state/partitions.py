@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnxlint.base.records import TensorSpec
@@ -35,7 +35,8 @@ class Part:
 
     Classes and functions are named by path and qualified name. `foreign` are classes of the part that others mention:
     they may be built and called there. `built` and `run` are classes and functions that the declared models built and
-    ran before. With `only`, nothing but the forward of these classes runs.
+    ran before. With `only`, nothing but the forward of these classes runs. `outside` are classes and scripts that no
+    export comes to, with the reason.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -44,6 +45,7 @@ class Part:
     built: frozenset[str] = frozenset()
     run: frozenset[str] = frozenset()
     only: tuple[str, ...] | None = None
+    outside: Mapping[str, str] = field(default_factory=dict)
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:
@@ -61,7 +63,7 @@ def partition(modules: Sequence[ModuleInfo]) -> Iterator[tuple[ModuleInfo, ...]]
     if len(modules) <= WHOLE:
         yield tuple(modules)
         return
-    top = _common([m.source.path for m in modules])
+    top = common_folder([m.source.path for m in modules])
     group: list[ModuleInfo] = []
     for info in modules:
         starts = zlib.crc32(info.source.path.relative_to(top).as_posix().encode()) % ONE_IN == 0
@@ -72,7 +74,7 @@ def partition(modules: Sequence[ModuleInfo]) -> Iterator[tuple[ModuleInfo, ...]]
     yield tuple(group)
 
 
-def _common(paths: Iterable[Path]) -> Path:
+def common_folder(paths: Iterable[Path]) -> Path:
     """The deepest folder that holds every path."""
     found: Path | None = None
     for path in paths:

@@ -272,7 +272,10 @@ def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
     tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
     found = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
     if concealed:
-        found += f" ({count(concealed, 'note')} hidden, --show all)"
+        outside = sum(bool(f.outside) for f in report.findings) if not show_all else 0
+        found += (
+            f" ({count(concealed, 'note')} hidden{f', {outside} outside of every export' * bool(outside)}, --show all)"
+        )
     if report.known:
         found += f" ({report.known} in the baseline)"
     failures = len(unexplained(report))

@@ -60,6 +60,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "fingerprint": finding.fingerprint,
+        **({"outside": finding.outside} if finding.outside else {}),
     }
 
 

@@ -16,7 +16,8 @@ def concise(report: Report, whole: Report, *, show_all: bool, quiet: bool = Fals
 def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Iterator[str]:
     for finding in report.findings:
         at = place(finding.span.path, finding.span.line, finding.span.column)
-        yield f"{at}{finding.code} {words.clean(finding.message)} [{finding.verdict}]"
+        outside = f"; {words.clean(finding.outside)}" if finding.outside else ""
+        yield f"{at}{finding.code} {words.clean(finding.message)} [{finding.verdict}{outside}]"
     for model in report.models:
         if model.status is ModelStatus.NOT_PROBED and (model.declared or not quiet):
             at = place(model.path, model.line)

@@ -136,6 +136,8 @@ class _Page:
         if finding.symbol:
             place.append(f"  in {words.clean(_short(finding))}", style="dim")
         self.lines([place])
+        if finding.outside:
+            self.lines(self._wrap(Text.styled(f"a note: {words.clean(finding.outside)}", "dim"), self._width))
         label, steps = _label(finding, rule)
         self.lines(code_frame(source, span, label, width=self._width, gutter=gutter, style=colour))
         pad = gutter + 1

@@ -1,0 +1,308 @@
+"""What an export of the project may come to, by what the sources mention; of the rest, the reason why none does.
+
+From every function that exports, and those that call it, names lead to definitions and these to further names. That is
+more than runs: what no name leads to is outside. Where names do not tell (a module imported by a text that is computed,
+a registry), all that is imported counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from onnxlint.flow.state.partitions import Part, common_folder, name_of
+from onnxlint.flow.state.problems import Guard
+from onnxlint.project.classes import ClassInfo, dotted
+from onnxlint.project.modules import ModuleInfo, imported
+
+MODULE_LEVEL = "<module>"
+CALLERS = 200  # functions around an export that are looked at
+REEXPORTS = 8  # modules that a name is passed on through
+_MAY_EXPORT = re.compile(r"\bexport\(|_export\(|to_onnx\(|2onnx\(")
+_EXPORTING = re.compile(
+    r"torch\.onnx\.(?:utils\.)?(?:_?export|dynamo_export|export_to_pretty_string)|torch\.export\.export"
+)
+_WRAPPING = re.compile(r"\w+\.to_onnx|(?:\w+\.)*\w+2onnx")  # Lightning's method, and functions of libraries
+_WORD = re.compile(r"[^\W\d]\w*")
+_LOCAL_IMPORT = re.compile(r"^[ \t]+((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n#;\\(]+))", re.MULTILINE)
+_ANYTHING = re.compile(r"\bimport_module\(|\b__import__\(|\binstantiate\(|\bload_entry_point\(")
+# A whole model comes out of a file: `torch.load(path)["model"].float().eval()`.
+_UNPICKLED = re.compile(r"(?:\]|torch\.load\([^\n]*\))(?:\.\w+\([^()\n]*\))*\.(?:eval|fuse|float|half)\(")
+_ANY_IMPORTED = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bsys\.modules\b")
+_TEST_FOLDERS, _DEMO_FOLDERS = ("test", "tests", "testing", "unittests"), ("demo", "demos")
+_TRAINED_AGAINST = re.compile(r"Discriminator|Discriminer")
+_PREPARES = re.compile(r"Augment|Preprocess|Normalizer$|Transforms?$|^Random[A-Z]|Metrics?$")
+_PREPARING = re.compile(r"transforms?|augment\w*|preprocess\w*|datasets?|dataloaders?|metrics?")
+
+
+class Reach:
+    """The definitions that exports of some modules may come to: pairs of module and name."""
+
+    def __init__(self, modules: Sequence[ModuleInfo]) -> None:
+        self.modules = modules
+        self.top = common_folder(m.source.path for m in modules) if modules else None
+        self._twins: dict[str, list[ModuleInfo]] = {}
+        for info in modules:
+            self._twins.setdefault(info.name, []).append(info)
+        self.seen: dict[tuple[ModuleInfo, str], None] = {}
+        self.unbounded = False
+        self.whole: dict[ModuleInfo, None] = {}  # all that these define, and import
+        self.roots = [root for info in modules for root in self._roots_of(info)]
+        apart = [root for root in self.roots if not self.is_test(*root[:2])]
+        self.tests = [root for root in self.roots if root not in apart] if apart else []
+        self.roots = apart or self.roots
+        self._waiting = [(info, name) for info, name, _ in self.roots]
+        for definition in self._waiting:  # it grows meanwhile
+            if len(self._waiting) < CALLERS:
+                self._waiting += [c for c in self._callers(*definition) if c not in self._waiting]
+        self.exporting = tuple(self._waiting)  # the functions that export, and behind them those that call these
+        while self._waiting and not self.unbounded:
+            self._visit(*self._waiting.pop())
+
+    @property
+    def origin(self) -> str:
+        """The export calls, as a reason names them."""
+        info, _, line = self.roots[0]
+        more = len(self.roots) - 1
+        return f"{info.path}:{line}" + (f" and {more} more export call{'s'[: more > 1]}" if more else "")
+
+    def outside(self) -> dict[str, str]:
+        """Classes, and functions of tests that export, that no export comes to, by path and name, with the reason."""
+        found: dict[str, str] = {}
+        for info, name, _ in self.tests:
+            found[f"{info.source.path}:{name}"] = f"a test; the project exports at {self.origin}"
+        bounded = bool(self.roots) and not self.unbounded
+        own = {c: self._beside(c) for c in self._classes()}
+        bounded = bounded and any(self._is_seen(c) for c in own)  # else whatever is exported, no name led to it
+        models = any(not reason for reason in own.values())
+        for c, reason in own.items():
+            if bounded and not self._is_seen(c):
+                found[name_of(c)] = f"not reached from {self.origin}"
+            elif reason and models and not (bounded and self._is_root(c)):
+                found[name_of(c)] = reason
+        return found
+
+    def is_test(self, info: ModuleInfo, name: str = "") -> bool:
+        """True for what stands in a test, by the names of folder, file, function and class."""
+        if self._in_folder(info, _TEST_FOLDERS) or re.search(r"(^|\.)test_|(^|\.)Test", name):
+            return True
+        stem = info.source.path.stem
+        return stem.startswith("test_") or stem.endswith("_test") or stem == "conftest"
+
+    # ------------------------------------------------------------------------------------------------- roots
+
+    def _roots(self, info: ModuleInfo) -> Iterator[tuple[ModuleInfo, str, int]]:
+        text = info.source.text
+        if "torch" not in text or not _MAY_EXPORT.search(text):
+            return
+        for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
+            line = _export_in(info, unit.node) if _MAY_EXPORT.search(unit.text) else 0
+            if line:
+                yield info, unit.qualname, line + unit.shift
+        if _MAY_EXPORT.search(_text(info, MODULE_LEVEL)):
+            statements = [s for s in info.source.tree.body if not isinstance(s, (ast.FunctionDef, ast.ClassDef))]
+            line = _export_in(info, *statements)
+            if line:
+                yield info, MODULE_LEVEL, line
+
+    def _roots_of(self, info: ModuleInfo) -> list[tuple[ModuleInfo, str, int]]:
+        """The functions of a file that export; none where it cannot be read."""
+        try:
+            return list(self._roots(info))
+        except (SyntaxError, RecursionError, MemoryError):
+            return []
+
+    def _callers(self, info: ModuleInfo, name: str) -> Iterator[tuple[ModuleInfo, str]]:
+        """The definitions that mention a function, or the class of a method; and the other methods of that class."""
+        if name == MODULE_LEVEL:
+            return
+        word = name.partition(".")[0]
+        pattern = re.compile(rf"\b{word}\b")
+        for other in self.modules:
+            if word in other.source.text and self._defined(other, word) == (info, word):
+                for mine in (*other.functions, *other.classes):
+                    if (other, mine) != (info, word) and "." not in mine and pattern.search(_text(other, mine)):
+                        yield other, mine
+                if pattern.search(_text(other, MODULE_LEVEL)):
+                    yield other, MODULE_LEVEL
+
+    # ------------------------------------------------------------------------------------------------- names
+
+    def _visit(self, info: ModuleInfo, name: str) -> None:
+        name = name.partition(".")[0]
+        if (info, name) in self.seen:
+            return
+        self.seen[info, name] = None
+        text = _text(info, name)
+        if _ANYTHING.search(text) or ("torch.load(" in text and _UNPICKLED.search(text)):
+            self.unbounded = True
+        if _ANY_IMPORTED.search(text):
+            self._open(info)
+        words = list(dict.fromkeys(_WORD.findall(text)))
+        for word in words:
+            self._waiting += self._named(info, word, words)
+        for statement in _LOCAL_IMPORT.findall(text) if "import" in text else ():
+            try:
+                parsed = ast.parse(statement).body[0]
+            except SyntaxError:
+                continue
+            assert isinstance(parsed, (ast.Import, ast.ImportFrom))
+            for local, target in imported(parsed, info.name, info.is_package):
+                self._waiting += self._of_target(info, local, target, words)
+
+    def _named(self, info: ModuleInfo, word: str, words: Sequence[str]) -> list[tuple[ModuleInfo, str]]:
+        """The definitions that a word of a text stands for in a module."""
+        if word in info.functions or word in info.classes or word in info.known.values:
+            return [(info, word)]
+        if word in info.aliases:
+            return self._of_target(info, word, info.aliases[word], words)
+        return [(o, word) for o in info.origins(word) if self._defines(o, word)] if info.stars else []
+
+    def _defined(self, info: ModuleInfo, word: str) -> tuple[ModuleInfo, str] | None:
+        """The function or class that a word stands for in a module, through re-exports."""
+        for _ in range(REEXPORTS):
+            if word in info.functions or word in info.classes:
+                return info, word
+            info, word = next(iter(self._named(info, word, ())), (info, ""))
+        return None
+
+    def _of_target(self, info: ModuleInfo, word: str, full: str, words: Sequence[str]) -> list[tuple[ModuleInfo, str]]:
+        modules, wanted = self._modules_of(full, info), words
+        if not modules:
+            holder, _, last = full.rpartition(".")
+            modules, wanted = self._modules_of(holder, info) if holder else [], [last]
+        for module in modules:
+            self._import(module)
+        return [(module, w) for module in modules for w in wanted if self._defines(module, w)]
+
+    def _modules_of(self, name: str, info: ModuleInfo) -> Sequence[ModuleInfo]:
+        """The module of a name; where folders side by side have one each, any of them may be meant."""
+        module = info.project.module(name, info)
+        return self._twins.get(module.name if module is not None else name) or ([module] if module is not None else [])
+
+    def _defines(self, info: ModuleInfo, word: str) -> bool:
+        return word in info.functions or word in info.classes or word in info.known.values or word in info.aliases
+
+    def _import(self, info: ModuleInfo) -> None:
+        """A module is imported: with it, what registers itself by a decorator."""
+        if (info, "<import>") in self.seen:
+            return
+        self.seen[info, "<import>"] = None
+        for c in info.known.classes:
+            if any(not d.startswith(("dataclass", "torch.")) for d in c.decorators) and "." not in c.qualname:
+                self._waiting.append((info, c.qualname))
+        for target in {*info.aliases.values(), *info.stars}:
+            parts = target.split(".")
+            for cut in range(1, len(parts) + 1):
+                for module in self._modules_of(".".join(parts[:cut]), info):
+                    self._import(module)
+
+    def _open(self, info: ModuleInfo) -> None:
+        """Any name of a module may be meant, and any that it imports."""
+        if info not in self.whole:
+            self.whole[info] = None
+            words = [*(f.name for f in info.known.functions), *(c.qualname for c in info.known.classes), *info.aliases]
+            origins = [o for star in info.stars if (o := info.project.module(star, info)) is not None]
+            self._waiting += [d for w in words for d in self._named(info, w, ()) if "." not in w]
+            self._waiting += [(o, c.qualname) for o in origins for c in o.known.classes]
+
+    # ------------------------------------------------------------------------------------------------- classes
+
+    def _classes(self) -> Iterator[ClassInfo]:
+        classes = [c for info in self.modules for c in info.classes.values()]
+        return iter(Guard([], False).those(classes, _is_traced))
+
+    def _is_seen(self, c: ClassInfo) -> bool:
+        return (c.module, c.qualname.partition(".")[0]) in self.seen
+
+    def _is_root(self, c: ClassInfo) -> bool:
+        """True for a class that exports itself, or that a function which exports names."""
+        return (c.module, c.qualname) in self.exporting or any(
+            re.search(rf"\b{c.name}\b", _text(info, name.partition(".")[0])) for info, name, _ in self.roots
+        )
+
+    def _beside(self, c: ClassInfo) -> str:
+        """Why a class is no model to export although it is a module; empty for any other."""
+        if self.is_test(c.module, c.qualname):
+            return "defined in a test"
+        if self._in_folder(c.module, _DEMO_FOLDERS):
+            return "defined in a demo"
+        if _TRAINED_AGAINST.search(c.name):
+            return "a discriminator, which only training needs"
+        text = c.text
+        if re.search(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter\(", text):
+            return ""
+        names = [c.name, *(b.name for b in c.mro()[1:])]
+        folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))
+        if folder or any(_PREPARES.search(n) for n in names):
+            return "it prepares or measures data"
+        return ""
+
+    def _in_folder(self, info: ModuleInfo, names: Sequence[str]) -> bool:
+        return any(part.lower() in names for part in self._parts(info)[:-1])
+
+    def _parts(self, info: ModuleInfo) -> Sequence[str]:
+        path = info.source.path
+        inner: PurePath = path.relative_to(self.top) if self.top is not None else path
+        return inner.with_suffix("").parts
+
+
+def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Part]:
+    """Parts of modules that know which of their definitions no export comes to."""
+    outside = Reach(modules).outside()
+    paths = [tuple(f"{info.source.path}:" for info in part.modules) for part in parts]
+    own = [{name: why for name, why in outside.items() if name.startswith(begins)} for begins in paths]
+    return [replace(part, outside=of_part) for part, of_part in zip(parts, own, strict=True)]
+
+
+def _is_traced(c: ClassInfo) -> bool:
+    """True for a class with a forward: a module, or a function with a gradient of its own."""
+    bases = c.external_bases()
+    return c.find_method("forward") is not None and (
+        c.is_module() or any(b.startswith("torch.autograd.") for b in bases)
+    )
+
+
+def _text(info: ModuleInfo, name: str) -> str:
+    """The source of a definition, without its decorators; of the module level, all but functions and classes."""
+    lines = info.source.lines
+    if name == MODULE_LEVEL:
+        kept: list[str] = []
+        at = 0
+        spans = [(f.first, f.last) for f in info.known.functions] + [(c.first, c.last) for c in info.known.classes]
+        for first, last in sorted(spans):
+            kept += lines[at : max(first - 1, at)]
+            at = max(at, last)
+        return "\n".join([*kept, *lines[at:]])
+    if name in info.functions:
+        return info.functions[name].text
+    if name in info.classes:
+        return info.classes[name].text
+    outline = info.known.values.get(name)
+    if outline is not None:
+        return "\n".join(lines[outline.first - 1 : outline.last])
+    return name  # an alias: it leads on by itself
+
+
+def _export_in(info: ModuleInfo, *nodes: ast.AST) -> int:
+    """The line of the first call in some nodes that exports to ONNX; 0 where there is none."""
+    local: Mapping[str, str] = dict(
+        pair
+        for node in nodes
+        for s in ast.walk(node)
+        if isinstance(s, (ast.Import, ast.ImportFrom))
+        for pair in imported(s, info.name, info.is_package)
+    )
+    for node in nodes:
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and isinstance(call.func, (ast.Name, ast.Attribute)):
+                name = dotted(call.func)
+                head, dot, rest = name.partition(".")
+                full = (local.get(head) or info.aliases.get(head, head)) + dot + rest
+                own = info.project.module(full.rpartition(".")[0], info) is not None or full in info.functions
+                if _EXPORTING.fullmatch(full) or (_WRAPPING.fullmatch(full) and not own):
+                    return call.lineno
+    return 0

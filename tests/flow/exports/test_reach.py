@@ -1,0 +1,99 @@
+"""What exports may come to: names lead from the calls to classes; the rest is observed outside, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from onnxlint.flow.state.observations import Branch, ExportCall
+from tests.flow.analysing import PRELUDE, analysed, project_of
+
+NET = """
+class {name}(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        return -x
+"""
+SCRIPT = (
+    "import torch\nfrom model import Net\n\ndef main():\n    torch.onnx.export(Net().eval(), torch.zeros(1, 3), 'm')\n"
+)
+
+
+def _net(name: str) -> str:
+    return PRELUDE + NET.format(name=name)
+
+
+def _outside(files: dict[str, str]) -> dict[str, str]:
+    """For the branch of each file, why no export comes to it."""
+    seen = analysed(project_of(files)).observations
+    return {o.span.path.rpartition("nowhere/")[2]: o.outside for o in seen if isinstance(o, Branch)}
+
+
+def test_what_no_name_leads_to_from_the_export_is_outside_with_the_reason() -> None:
+    """The exported class is inside, one in a file that the script does not mention is not."""
+    files = {"export.py": SCRIPT, "model.py": _net("Net"), "other.py": _net("Other")}
+    assert _outside(files) == {"model.py": "", "other.py": "not reached from /nowhere/export.py:5"}
+
+
+def test_callers_of_a_function_that_exports_lead_on() -> None:
+    """The model comes from a function that calls the one that exports."""
+    tool = "import torch\n\ndef convert(model):\n    torch.onnx.export(model, torch.zeros(1, 3), 'm')\n"
+    use = "from other import Other\nfrom tool import convert\n\ndef run():\n    convert(Other().eval())\n"
+    files = {"tool.py": tool, "use.py": use, "model.py": _net("Net"), "other.py": _net("Other")}
+    assert _outside(files) == {"model.py": "not reached from /nowhere/tool.py:4", "other.py": ""}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "importlib.import_module('models.' + name).make()",
+        "torch.load(path)['model'].float().eval()",
+        "instantiate(cfg)",
+    ],
+)
+def test_where_a_name_does_not_tell_what_is_built_nothing_is_outside(line: str) -> None:
+    """A model that is imported by a text, unpickled or made by a configuration may be any."""
+    script = f"import torch\nfrom model import Net\n\ndef main(name, path, cfg):\n    m = {line} or Net()\n"
+    script += "    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
+    assert set(_outside({"e.py": script, "model.py": _net("Net"), "other.py": _net("Other")}).values()) == {""}
+
+
+def test_a_registered_class_of_an_imported_module_is_reached() -> None:
+    """`@REGISTRY.register()` is what a configuration names."""
+    model = PRELUDE + "import other\n" + NET.format(name="Net")
+    other = PRELUDE + "from registry import REGISTRY\n\n@REGISTRY.register()" + NET.format(name="Other")
+    assert _outside({"export.py": SCRIPT, "model.py": model, "other.py": other}) == {"model.py": "", "other.py": ""}
+
+
+def test_without_an_export_everything_but_tests_is_read() -> None:
+    """A project without any export is read from the models that nothing else holds."""
+    files = {"model.py": _net("Net"), "other.py": _net("Other"), "tests/test_net.py": _net("Fake")}
+    assert _outside(files) == {"model.py": "", "other.py": "", "tests/test_net.py": "defined in a test"}
+
+
+def _calls(files: dict[str, str]) -> dict[str, str]:
+    seen = analysed(project_of({"model.py": _net("Net"), **files})).observations
+    return {o.span.path.rpartition("nowhere/")[2]: o.outside for o in seen if isinstance(o, ExportCall)}
+
+
+def test_an_export_call_of_a_test_counts_only_where_there_is_no_other() -> None:
+    """The only export of a project may stand in its tests."""
+    assert _calls({"tests/test_export.py": SCRIPT}) == {"tests/test_export.py": ""}
+    both = _calls({"tests/test_export.py": SCRIPT, "export.py": SCRIPT})
+    assert both == {"export.py": "", "tests/test_export.py": "a test; the project exports at /nowhere/export.py:5"}
+
+
+def test_an_export_in_an_arm_that_is_off_by_default_counts() -> None:
+    """A script's flags say nothing of what a project exports."""
+    script = SCRIPT.replace("def main():\n    torch", "def main(full=False):\n    if full:\n        torch")
+    assert _calls({"export.py": script}) == {"export.py": ""}
+
+
+def test_what_an_export_and_something_else_come_to_is_inside() -> None:
+    """A block that an exported model and one outside share is observed once, and is inside."""
+    shared = (
+        "from block import Block\n\nclass {name}(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    )
+    shared = PRELUDE + shared + "        self.b = Block()\n\n    def forward(self, x):\n        return self.b(x)\n"
+    files = {"export.py": SCRIPT, "model.py": shared.format(name="Net"), "a.py": shared.format(name="A")}
+    assert _outside({**files, "block.py": _net("Block")}) == {"block.py": ""}
