@@ -20,6 +20,10 @@ GUARDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "torch.compiler.is_compiling": ("torch.compiler.is_compiling()", DYNAMO, TORCHSCRIPT),
     "torch.onnx.is_in_onnx_export": ("torch.onnx.is_in_onnx_export()", BOTH, ()),
     "either": ("torch.jit.is_tracing() or torch.compiler.is_exporting()", BOTH, ()),
+    "torchvision._is_tracing": ("torchvision._is_tracing()", TORCHSCRIPT, DYNAMO),
+    "an old torch": ("torch.__version__ < '1.9'", (), BOTH),
+    "a new torch": ("version.parse(torch.__version__) >= version.parse('1.10')", BOTH, ()),
+    "an old torchvision": ("version.parse(torchvision.__version__) < version.parse('0.7')", (), BOTH),
     "not tracing": ("not torch.jit.is_tracing()", DYNAMO, TORCHSCRIPT),
     "training": ("self.training", (), BOTH),
     "not training": ("not self.training", BOTH, ()),
@@ -29,6 +33,8 @@ GUARDS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "an attribute for it": ("self.exporting", BOTH, BOTH),
 }
 SOURCE = """
+import torchvision
+from packaging import version
 def tracing():
     return torch.jit.is_scripting() or torch.jit.is_tracing()
 class M(nn.Module):

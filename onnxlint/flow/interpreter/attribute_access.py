@@ -10,6 +10,7 @@ from onnxlint.flow.interpreter.frame import UNROLL
 from onnxlint.flow.lowering import exporter_support, layer_calls
 from onnxlint.flow.lowering.unexportable_calls import clock
 from onnxlint.flow.operators import unflattened_sizes
+from onnxlint.flow.python import name_lookup
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import (
@@ -168,7 +169,7 @@ def _of_array(_engine: Engine, owner: Array, name: str, _node: ast.AST) -> Value
 
 _ATTRIBUTES: dict[type, Callable[..., Value]] = {
     Tensor: _of_tensor,
-    External: lambda engine, owner, name, node: External(f"{owner.name}.{name}"),
+    External: lambda engine, owner, name, node: name_lookup.of_a_library(engine, f"{owner.name}.{name}"),
     Instance: lambda engine, owner, name, node: engine.object_attribute(owner, name, node),
     PyModule: lambda engine, owner, name, node: engine.global_value(owner.info, name, strict=True),
     ClassRef: lambda engine, owner, name, node: engine.class_attribute(owner.info, name, owner),

@@ -47,7 +47,9 @@ Builtin = Callable[["Engine", list[Value], Kwargs, ast.AST], Value]
 # What exporters make of the question whether they are at work.
 TRUTHS: dict[str, frozenset[str]] = {
     "torch.jit.is_tracing": frozenset({"torchscript"}),
+    "torch.jit._trace.is_tracing": frozenset({"torchscript"}),
     "torch._C._get_tracing_state": frozenset({"torchscript"}),
+    "torchvision._is_tracing": frozenset({"torchscript"}),
     "torch.jit.is_scripting": frozenset(),
     "torch.compiler.is_compiling": frozenset({"dynamo"}),
     "torch.compiler.is_dynamo_compiling": frozenset({"dynamo"}),

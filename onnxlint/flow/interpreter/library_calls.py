@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -127,6 +128,14 @@ def _numpy(call: Call) -> Value:
     return numpy_result(call)
 
 
+def _version(call: Call) -> Value:
+    """`version.parse("2.1")`: what a version is compared by."""
+    text = call.args[0] if call.args else None
+    if not isinstance(text, Const) or not isinstance(text.literal, str):
+        return CONFIG
+    return Const(tuple(int(n) for n in re.findall(r"\d+", text.literal.partition("+")[0])[:3]))
+
+
 def _random(call: Call) -> Value:
     if call.name.count(".") != 1 or call.op in ("seed", "Random"):
         return UNKNOWN
@@ -200,6 +209,13 @@ _FUNCTIONS: dict[str, Handler] = {
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
     "dataclasses.replace": _replaced,
     **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [UNKNOWN])[-1]),
+    **dict.fromkeys(
+        (
+            *("packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"),
+            *("distutils.version.LooseVersion", "distutils.version.StrictVersion", "torch.torch_version.TorchVersion"),
+        ),
+        _version,
+    ),
     "collections.deque": lambda call: BUILTINS["list"](call.engine, call.args[:1], {}, call.node),
     "collections.OrderedDict": lambda call: make_dict(call.engine, call.args, call.kwargs, call.node),
     "collections.defaultdict": _default_dict,

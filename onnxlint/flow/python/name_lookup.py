@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.state.protocols import Engine
@@ -64,4 +65,12 @@ def dotted(engine: Engine, full: str, importer: ModuleInfo) -> Value:
         for name in parts[cut:]:
             v = engine.global_value(v.info, name, strict=True) if isinstance(v, PyModule) else UNKNOWN
         return v
-    return External(full)
+    return of_a_library(engine, full)
+
+
+def of_a_library(engine: Engine, full: str) -> Value:
+    """What a dotted name of a library means; the versions of torch and of the torchvision beside it are known."""
+    if full not in ("torch.__version__", "torch.version.__version__", "torchvision.__version__"):
+        return External(full)
+    major, minor, *_ = (int(n) for n in re.findall(r"\d+", engine.table.versions["torch"]))
+    return Const(f"{major}.{minor}.0" if full.startswith("torch.") else f"0.{minor + 15}.0")
