@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from onnxlint.flow.interpreter.attribute_access import items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
@@ -426,18 +427,41 @@ def _config(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) ->
     return CONFIG
 
 
+# What a value is an instance of, and what it may be tested for that it is not.
+_ANY = {"Sequence", "Iterable", "Collection", "Sized"}
+_TYPES: dict[Any, set[str]] = {
+    Tensor: {"Tensor"},
+    Seq: {"list", "tuple", *_ANY},
+    "list": {"list", *_ANY},
+    "tuple": {"tuple", *_ANY},
+    Shape: {"tuple", "Size", *_ANY},
+    Dict: {"dict", "Mapping", "MutableMapping", "OrderedDict", "UserDict", "Iterable", "Collection", "Sized"},
+}
+_ELSEWHERE = {"list", "tuple", "dict", "set", "str", "int", "float", "bool", "Mapping", "Tensor", "ndarray", "NoneType"}
+_ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Size"}
+
+
 def _isinstance(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
-    """Decided for a size, which is a tensor in TorchScript's trace and none in dynamo's, and for a shape, a tuple."""
+    """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
     del kwargs
-    if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None:
-        sizes_as_numbers.type_asked(engine, args[0], args[1], node)
-    if len(args) == 2 and isinstance(args[0], Dim) and args[0].site is None and args[1] == External("torch.Tensor"):
-        return Truth(frozenset({"torchscript"}))
-    if len(args) == 2 and isinstance(args[0], Shape):
-        kinds = args[1].items if isinstance(args[1], Tuple) else (args[1],)
-        if all(isinstance(kind, External) for kind in kinds):
-            return Const(any(kind in (External("builtins.tuple"), External("torch.Size")) for kind in kinds))
-    return CONFIG
+    if len(args) != 2:
+        return CONFIG
+    v = args[0]
+    if isinstance(v, Dim) and v.site is None:
+        sizes_as_numbers.type_asked(engine, v, args[1], node)
+        if args[1] == External("torch.Tensor"):
+            return Truth(frozenset({"torchscript"}))
+    kinds = args[1].items if isinstance(args[1], Tuple) else (args[1],)
+    if not all(isinstance(kind, (External, ClassRef)) for kind in kinds):
+        return CONFIG
+    names = {kind.name.rpartition(".")[2] for kind in kinds if isinstance(kind, External)}
+    own = _TYPES.get(v.kind if isinstance(v, Tuple) else type(v))
+    if own is None or (isinstance(v, Tensor) and v.guessed):
+        return CONFIG
+    if names & own:
+        # Of a sequence nobody knows whether it is a list or a tuple.
+        return Const(True) if not isinstance(v, Seq) or {"list", "tuple"} <= names or names & _ANY else CONFIG
+    return Const(False) if names <= _ELSEWHERE else CONFIG
 
 
 def _str(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
