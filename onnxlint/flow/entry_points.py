@@ -22,6 +22,7 @@ from onnxlint.flow.python.entry_parameters import entry_value, exported_value, u
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import ENTRY, LINE
 from onnxlint.flow.state.candidates import Candidate, candidates
+from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.tables.operator_table import OpTable
@@ -83,6 +84,7 @@ class Run:
 
 def run_part(engine: Interpreter, part: Part) -> Run:
     """Run the entry points of a part; the engine holds what they saw."""
+    engine.read_calls(ConstructorCalls(part.modules, part.foreign))
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
@@ -263,7 +265,7 @@ class _Forward(_Job):
     def run(self) -> None:
         """Run forward on inputs of which nothing is known, unless every export of the class replaces it."""
         engine = self.engine
-        exported = [m.object for m, _ in engine.exported_models if m.object.cls is self.cls]
+        exported = [m.object for m, *_ in engine.exported_models if m.object.cls is self.cls]
         if exported and all("forward" in model.attrs for model in exported):
             return
         args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)

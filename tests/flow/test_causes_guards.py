@@ -38,7 +38,7 @@ from packaging import version
 def tracing():
     return torch.jit.is_scripting() or torch.jit.is_tracing()
 class M(nn.Module):
-    def __init__(self, flag=True, exporting=False):
+    def __init__(self, flag, exporting):
         super().__init__()
         self.flag = flag
         self.exporting = exporting

@@ -9,7 +9,7 @@ from analysing import told
 
 MODEL = """\
 class M(nn.Module):
-    def __init__(self, flag=True, size=4):
+    def __init__(self, flag, size=4):
         super().__init__()
         self.flag = flag
         self.size = size

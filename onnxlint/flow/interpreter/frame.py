@@ -109,6 +109,7 @@ class Frame(Targets):
         after: list[dict[str, Value]] = []
         chosen: dict[str, Value] = {}
         written: list[tuple[Replaced, dict[tuple[int, str], Value]]] = []
+        left_usually: dict[tuple[int, str], Value] | None = None
         with self.engine.within(exporters=mask):
             for exporters, run in runs:
                 if not exporters:
@@ -120,12 +121,13 @@ class Frame(Targets):
                     ended = run()
                 if replaced or not ended:
                     written.append((replaced, {key: obj.attrs[key[1]] for key, (obj, _) in replaced.items()}))
+                    left_usually = written[-1][1] if run is usual else left_usually
                 if not ended:
                     after.append(self.scope.names)
                     chosen = self.scope.names if run is usual else chosen
                     left.update(self.engine.context.exporters)
         if any(replaced for replaced, _ in written):
-            self.engine.settle(written)
+            self.engine.settle(written, left_usually)
         if not after:
             self.scope.names = before
             return True
@@ -235,6 +237,7 @@ class Frame(Targets):
         later = self.awaits_state(node.test) or pieces is True
         sized = any(isinstance(v, Dim) for v, *_ in test.reads)
         left: dict[bool, bool] = {}
+        asks = test.usual if self.engine.context.tracing else None
 
         def arm_of(statements: Sequence[ast.stmt], asked: bool, silent: bool) -> bool:
             if not (asked or silent or sized):  # as it mostly is: a block would cost
@@ -244,12 +247,12 @@ class Frame(Targets):
                 return self.block(statements)
 
         def body() -> bool:
-            left[True] = arm_of(node.body, test.usual is False, later)
+            left[True] = arm_of(node.body, asks is False, later)
             return left[True]
 
         def otherwise() -> bool:
             self.line, self.statement_node = head
-            left[False] = arm_of(node.orelse, test.usual is True, pieces is False)
+            left[False] = arm_of(node.orelse, asks is True, pieces is False)
             return left[False]
 
         for arm, statements in ((True, node.body), (False, node.orelse)):
@@ -259,7 +262,7 @@ class Frame(Targets):
         runs = {True: _then(narrowed, True, body), False: _then(narrowed, False, otherwise)}
         usual = None if test.usual is None else runs[test.usual]
         ended = self.arms([(test.may_be(arm), run) for arm, run in runs.items()], usual)
-        if test.usual is not None and left.get(test.usual, False):
+        if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
         return ended
 

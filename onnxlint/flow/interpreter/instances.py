@@ -12,8 +12,10 @@ from onnxlint.flow.interpreter.emission import Emitter
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.python.call_arguments import STARRED
+from onnxlint.flow.python.entry_parameters import OTHER_SIZES
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Budget, Exhausted
+from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.protocols import Replaced
 from onnxlint.flow.values.domain import (
     CONFIG,
@@ -36,6 +38,7 @@ from onnxlint.flow.values.domain import (
     Tuple,
     Value,
     is_none,
+    or_default,
 )
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
@@ -112,6 +115,7 @@ class Objects(Emitter):
     building: set[Any]
     budget: Budget
     unreadable: dict[str, str]
+    constructor_calls: ConstructorCalls
 
     # ------------------------------------------------------------------------------------------------ build
 
@@ -166,20 +170,20 @@ class Objects(Emitter):
             return found
         obj = Object(info)
         with self._in_the_making(key, obj):
-            self.initialise(obj, *self._default_arguments(info.find_method("__init__")))
+            self.initialise(obj, *self._default_arguments(info))
         return obj
 
-    def _default_arguments(self, unit: FunctionUnit | None) -> tuple[list[Value], dict[str, Value]]:
-        kwargs: dict[str, Value] = {}
+    def _default_arguments(self, info: ClassInfo) -> tuple[list[Value], dict[str, Value]]:
+        unit, kwargs = info.find_method("__init__"), dict[str, Value]()
         if unit is None:
             return [], kwargs
         a = unit.args
         names = [*a.posonlyargs, *a.args][1:]
         defaults = [None] * (len([*a.posonlyargs, *a.args]) - len(a.defaults)) + list(a.defaults)
         for parameter, default in zip(names, defaults[1:], strict=True):
-            kwargs[parameter.arg] = self.constructor_value(unit, default)
+            kwargs[parameter.arg] = self.constructor_value(unit, parameter, default, info)
         for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
-            kwargs[parameter.arg] = self.constructor_value(unit, default)
+            kwargs[parameter.arg] = self.constructor_value(unit, parameter, default, info)
         return ([Seq(CONFIG, None, STARRED)] if a.vararg is not None else []), kwargs
 
     @contextmanager
@@ -212,10 +216,28 @@ class Objects(Emitter):
             self.unreadable.setdefault(info.module.path, f"{info.qualname}.__init__ takes too many steps")
             return self.partial[info]
 
-    def constructor_value(self, unit: FunctionUnit, default: ast.expr | None) -> Value:
-        """A constructor argument that nobody gave: classes and functions stay, numbers may be anything."""
-        if default is None or isinstance(default, ast.Constant):
+    def read_calls(self, calls: ConstructorCalls) -> None:
+        """From now on a default is what these calls do not change."""
+        self.constructor_calls = calls
+
+    def constructor_value(
+        self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None
+    ) -> Value:
+        """A constructor argument that nobody gave: classes and functions stay, numbers may be anything.
+
+        A flag, a name or a number that says "none" is its default where no call of the class gives another.
+        """
+        if default is None:
             return CONFIG
+        if isinstance(default, ast.Constant):
+            cls = info or unit.cls
+            if cls is None or not _is_switch(default.value) or OTHER_SIZES.search(parameter.arg):
+                return CONFIG
+            names = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]][1:]
+            position = names.index(parameter.arg) if parameter.arg in names else -1
+            usual = Const(default.value)
+            changed = self.constructor_calls.change(cls, position, parameter.arg, usual)
+            return CONFIG if changed else Config(default=usual)
         v = self.evaluate_default(unit, default)
         return v if isinstance(v, (External, ClassRef, Function, Layer, Lambda, Partial)) else CONFIG
 
@@ -282,14 +304,23 @@ class Objects(Emitter):
                 for key, was in here.items():
                     self.replaced[-1].setdefault(key, was)
 
-    def settle(self, arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], Value]]]) -> None:
-        """After arms of which any may be taken: a setting is what one of them leaves; a module is the last one's."""
+    def settle(
+        self,
+        arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], Value]]],
+        usual: Mapping[tuple[int, str], Value] | None,
+    ) -> None:
+        """After arms of which any may be taken: a setting is what one of them leaves; a module is that of the `usual`
+        arm, else the last one's that has any."""
         before = {key: was for replaced, _ in reversed(arms) for key, was in replaced.items()}
         for key, (obj, old) in before.items():
-            left = [values.get(key, old) for _, values in arms]
-            settings = [v for v in left if isinstance(v, (Const, Config)) and not is_none(v)]
-            either = join_all(settings)
-            if either is not None and len(settings) == len(left) and either != obj.attrs[key[1]]:
+            left = [v for _, values in arms if (v := values.get(key, old)) is not None]
+            chosen = usual.get(key, old) if usual is not None else None
+            either: Value | None
+            if all(isinstance(v, (Const, Config)) and not is_none(v) for v in left):
+                either = Config(default=chosen) if isinstance(chosen, Const) else join_all(left)
+            else:
+                either = chosen or next((v for v in reversed(left) if any(map(_is_module, _held(v)))), None)
+            if either is not None and either != obj.attrs[key[1]]:
                 self.set_attribute(obj, key[1], either)
 
     def object_attribute(self, owner: Instance, name: str, node: ast.AST) -> Value:
@@ -299,7 +330,8 @@ class Objects(Emitter):
         if name in obj.attrs:
             v = obj.attrs[name]
             late = info.written_outside_init()
-            if name in late and (is_none(v) or (isinstance(v, Const) and not isinstance(v.literal, str))):
+            usual = or_default(v) if name in late else v
+            if name in late and isinstance(usual, Const) and not isinstance(usual.literal, str):
                 return UNKNOWN if is_none(v) else CONFIG
             return v
         if name == "training":
@@ -478,6 +510,18 @@ def _members(v: Value) -> list[Value]:
     if isinstance(v, Dict):
         return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
     return []
+
+
+def _held(v: Value) -> list[Value]:
+    """The modules of a container, or what stands alone."""
+    if isinstance(v, Layer) and v.items is not None:
+        return _members(v.items)
+    return _members(v) if isinstance(v, (Tuple, Seq, Dict)) else [v]
+
+
+def _is_switch(default: object) -> bool:
+    """True for a default that says which arm is taken, as opposed to a size."""
+    return isinstance(default, (bool, str)) or default is None or (isinstance(default, (int, float)) and default <= 0)
 
 
 def _is_empty(v: Layer) -> bool:

@@ -21,6 +21,7 @@ from onnxlint.flow.python.entry_parameters import entry_value
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Budget, Exhausted
 from onnxlint.flow.state.candidates import Candidate, required
+from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.protocols import Replaced, Running
@@ -147,6 +148,7 @@ class Interpreter(Objects):
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self.habits = Habits()
+        self.constructor_calls = ConstructorCalls()
         self.writes: list[tuple[Object, str, Value]] = []
         self.replaced: list[Replaced] = []  # what the arms that run have written to
         self._class_values: dict[_Name, Value] = {}

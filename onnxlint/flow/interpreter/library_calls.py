@@ -41,6 +41,7 @@ from onnxlint.flow.values.domain import (
     Tuple,
     Unknown,
     Value,
+    or_default,
 )
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import takes_item
@@ -139,6 +140,8 @@ def _version(call: Call) -> Value:
 def _random(call: Call) -> Value:
     if call.name.count(".") != 1 or call.op in ("seed", "Random"):
         return UNKNOWN
+    if call.op == "randrange" and [or_default(v) for v in call.args] == [Const(1)]:
+        return Const(0)
     _drawn(call.engine, call.node, call.name, "python-random")
     return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], Tensor) else CONFIG
 

@@ -37,6 +37,7 @@ from onnxlint.flow.values.domain import (
     Value,
     as_int,
     is_none,
+    or_default,
     truth_of,
 )
 from onnxlint.flow.values.equivalent_code import asks_for_elements
@@ -174,6 +175,8 @@ class Arithmetic(Activation):
                 return Data(self.engine.site(node, "not"), v.source != "input", False, v.trace)
             if isinstance(v, Const):
                 return Const(not v.literal)
+            if isinstance(v, Config) and v.default is not None:
+                return Config(default=Const(not v.default.literal))
             return v if isinstance(v, (Data, Dim)) else CONFIG
         if isinstance(v, Const) and isinstance(node.op, ast.USub) and isinstance(v.literal, (int, float)):
             return Const(-v.literal)
@@ -192,7 +195,8 @@ class Arithmetic(Activation):
         results: list[Value] = []
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.eval(comparator)
-            results.append(self._compare(operator, left, right, node))
+            usual = _compare_defaults(operator, left, right)
+            results.append(usual or self._compare(operator, left, right, node))
             left = right
         if len(results) > 1:
             for v in results[:-1]:
@@ -275,6 +279,22 @@ def _compare_literals(operator: ast.cmpop, a: Const, b: Const) -> Value:
         return Const(compare(a.literal, b.literal)) if compare is not None else CONFIG
     except TypeError:
         return CONFIG
+
+
+def _compare_defaults(operator: ast.cmpop, left: Value, right: Value) -> Config | None:
+    """A comparison with a default: `mode == "x"`, `mode in ("x", "y")`, `mode is None`."""
+    a, b = or_default(left), or_default(right)
+    if (a is left and b is right) or not isinstance(a, Const):
+        return None
+    if isinstance(b, Tuple) and isinstance(operator, (ast.In, ast.NotIn)):
+        known = all(isinstance(v, Const) for v in b.items)
+        return Config(default=Const((a in b.items) is isinstance(operator, ast.In))) if known else None
+    if not isinstance(b, Const):
+        return None
+    if isinstance(operator, (ast.Is, ast.IsNot)):
+        return Config(default=Const((a == b) is isinstance(operator, ast.Is)))
+    result = _compare_literals(operator, a, b)
+    return Config(default=result) if isinstance(result, Const) else None
 
 
 def _compare_sizes(operator: ast.cmpop, a: Value, b: Value) -> Value:
@@ -407,6 +427,10 @@ def _fold(operator: str, a: Value, b: Value) -> Value:
 
 def _sequence_arithmetic(operator: str, a: Value, b: Value) -> Value:
     """`[a] + [b]`, `[a] * 2`, and what is left."""
+    x, y = or_default(a), or_default(b)
+    if isinstance(x, Const) and isinstance(y, Const):
+        usual = _fold(operator, x, y)
+        return Config(default=usual) if isinstance(usual, Const) else usual
     if operator == "+" and isinstance(a, (Tuple, Seq)) and isinstance(b, (Tuple, Seq)):
         return _concatenate(a, b)
     if operator == "*" and isinstance(a, Const) and isinstance(b, Tuple):

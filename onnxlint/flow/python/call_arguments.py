@@ -68,7 +68,7 @@ def bind(engine: Engine, unit: FunctionUnit, args: Sequence[Value], kwargs: dict
         elif isinstance(filler, Tensor) and filler.guessed:
             values[parameter.arg] = engine.entry_value(unit, parameter, defaults[i])
         elif type(filler) is Config:
-            values[parameter.arg] = engine.constructor_value(unit, defaults[i])
+            values[parameter.arg] = engine.constructor_value(unit, parameter, defaults[i])
         elif filler is not None:
             values[parameter.arg] = filler
         else:

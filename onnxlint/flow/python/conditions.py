@@ -22,6 +22,7 @@ from onnxlint.flow.values.domain import (
     Truth,
     Unknown,
     Value,
+    or_default,
     reads_data,
     truth_of,
 )
@@ -77,21 +78,7 @@ class Conditions(Arithmetic):
         if isinstance(v, Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = reads_data(v) or isinstance(v, Dim)
-        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), self._usual(node, v))
-
-    def _usual(self, node: ast.expr, v: Value) -> bool | None:
-        """What a flag, or its comparison with a literal, is where nobody turns the flag on."""
-        if isinstance(v, Config) and v.off:
-            return False
-        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.left, ast.Name)):
-            return None
-        flag, literal = self.scope.lookup(node.left.id), node.comparators[0]
-        if not (isinstance(flag, Config) and flag.off and isinstance(literal, ast.Constant)):
-            return None
-        same = repr(literal.value) == flag.off
-        if isinstance(node.ops[0], (ast.Is, ast.Eq)):
-            return same
-        return not same if isinstance(node.ops[0], (ast.IsNot, ast.NotEq)) else None
+        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), _usual(v))
 
     def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
         """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
@@ -142,13 +129,15 @@ class Conditions(Arithmetic):
             return right
         if isinstance(left, Dim):  # Python asks the comparison for its truth
             left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
-        off = word == "and" and isinstance(left, Config) and left.off != ""
-        with self.engine.asking(off):
+        usual = _usual(left)
+        with self.engine.asking(usual is (word == "or")):
             right = self.eval(second)
-        if off:
+        if usual is (word == "or"):
             return left
         if isinstance(left, (Config, Unknown)) and isinstance(right, Const) and bool(right.literal) == (word == "or"):
             return Const(word == "or")  # `flag and self.training`
+        if usual is not None and isinstance(result := or_default(right), Const):
+            return Config(default=result)
         if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
             return _both(word, left, right)
         if isinstance(left, Tensor):
@@ -171,7 +160,7 @@ class Conditions(Arithmetic):
                 self.narrowing(node.test)(wanted)
                 if not wanted:
                     self._doubt(node.test)
-                asked = self.engine.context.asked or test.usual is (not wanted)
+                asked = self.engine.context.asked or (test.usual is (not wanted) and self.engine.context.tracing)
                 with self.engine.within(exporters=mask, asked=asked):
                     results.append(self.eval(arm))
                 self.scope.names = before
@@ -345,6 +334,12 @@ def _size_form(v: Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> 
             if isinstance(node, ast.Call) and _last_name(node.func).startswith(_PADS):
                 return "padding"
     return ""
+
+
+def _usual(v: Value) -> bool | None:
+    """What a condition is where nobody changes a default."""
+    v = or_default(v)
+    return bool(v.literal) if isinstance(v, Const) else None
 
 
 def _both(word: str, left: Value, right: Value) -> Truth:

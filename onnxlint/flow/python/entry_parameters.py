@@ -15,6 +15,7 @@ from onnxlint.flow.values.domain import (
     NONE,
     UNKNOWN,
     Config,
+    Const,
     Dict,
     Dim,
     Extent,
@@ -96,7 +97,7 @@ _TENSOR_NAMES = frozenset(
 _LABELS = re.compile(
     r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
 )
-_OTHER_SIZES = re.compile(r"interpolat|dynamic|resiz")  # flags that an export with dynamic sizes turns on
+OTHER_SIZES = re.compile(r"interpolat|dynamic|resiz")  # flags that an export with dynamic sizes turns on
 _TENSOR_METHODS = (
     *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),
     *("unsqueeze", "squeeze", "sum", "mean", "max", "min", "amax", "any", "all", "clone", "detach", "contiguous"),
@@ -198,10 +199,11 @@ def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default:
 def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
     """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
     v = entry_value(engine, unit, parameter, default)
-    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or _OTHER_SIZES.search(parameter.arg):
+    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or OTHER_SIZES.search(parameter.arg):
         return v
     named = parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
-    return Config(off=repr(default.value)) if default.value is False or (default.value is None and named) else v
+    off = default.value is False or (default.value is None and named)
+    return Config(default=Const(default.value)) if off else v
 
 
 def vararg_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg) -> Value:

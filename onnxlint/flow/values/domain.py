@@ -142,11 +142,11 @@ class _Typed:
 class Config(_Plain):
     """A Python value fixed when the model is built: a constructor argument, an attribute, a static size, a dtype.
 
-    `off` is the default, `False` or `None`, of a parameter of an entry point that nobody was seen to give another.
+    `default` is what it is unless somebody changes it: the default of a parameter that nobody was seen to give another.
     """
 
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    off: str = ""
+    default: Const | None = None
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -588,6 +588,11 @@ def traced(v: Traced, trace: Trace | None) -> Traced:
 def is_none(v: Value) -> bool:
     """True for the literal None."""
     return isinstance(v, Const) and v.value is None
+
+
+def or_default(v: Value) -> Value:
+    """A setting that nobody changes is its default."""
+    return v.default if isinstance(v, Config) and v.default is not None else v
 
 
 def as_int(v: Value | None) -> int | None:

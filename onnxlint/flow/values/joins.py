@@ -94,7 +94,9 @@ def join(a: Value, b: Value) -> Value:
         if type(upper) in (Const, Truth):
             # One value, or else another of which less is known: no condition may be decided by the first alone.
             return Config(upper.trace or lower.trace)
-        return Config(upper.trace) if type(upper) is Config and upper.off else upper
+        if type(upper) is Config and upper.default is not None and upper.default != lower:
+            return Config(upper.trace)
+        return upper
     joiner = _JOIN.get(type(a))
     return joiner(a, b) if joiner is not None else _choose(a, b)
 

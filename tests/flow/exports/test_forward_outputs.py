@@ -33,7 +33,7 @@ class Pair(NamedTuple):
 """
 MODEL = """\
 class M(nn.Module):
-    def __init__(self, flag=False):
+    def __init__(self, flag):
         super().__init__()
         self.flag = flag
         self.lin = nn.Linear(4, 4)

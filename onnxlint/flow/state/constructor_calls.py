@@ -1,0 +1,69 @@
+"""What the calls of a project give to constructors: a default that no call changes is what is exported."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from onnxlint.flow.values.domain import Const
+from onnxlint.project.classes import ClassInfo
+from onnxlint.project.modules import ModuleInfo
+
+_CALL = re.compile(r"(?<!class )\b([A-Z]\w*)\(")
+_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+LONGEST = 4000  # characters of a call
+
+
+class ConstructorCalls:
+    """The calls of classes by their names, in the modules of a part, tests aside.
+
+    `foreign` are classes that are called elsewhere as well, by path and qualified name.
+    """
+
+    def __init__(self, modules: Iterable[ModuleInfo] = (), foreign: frozenset[str] = frozenset()) -> None:
+        self._modules = tuple(modules)
+        self._foreign = foreign
+        self._places: dict[str, list[tuple[str, int]]] | None = None
+        self._calls: dict[str, list[ast.Call | None]] = {}
+
+    def change(self, cls: ClassInfo, position: int, name: str, default: Const) -> bool:
+        """True where a call gives a parameter another value than its default, or one that only a run tells."""
+        if f"{cls.module.source.path}:{cls.qualname}" in self._foreign:
+            return True
+        return any(_changes(call, position, name, default) for call in self._of(cls.name))
+
+    def _of(self, name: str) -> list[ast.Call | None]:
+        """The calls of a name; None for one that cannot be read by itself."""
+        if self._places is None:
+            self._places = {}
+            for text in (m.source.text for m in self._modules if not _TEST.search(m.path)):
+                for call in _CALL.finditer(text):
+                    self._places.setdefault(call[1], []).append((text, call.start(1)))
+        if name not in self._calls:
+            self._calls[name] = [_call(text, at) for text, at in self._places.get(name, ())]
+        return self._calls[name]
+
+
+def _call(text: str, at: int) -> ast.Call | None:
+    """The call that begins there."""
+    depth, part = 0, text[at : at + LONGEST]
+    for bracket in re.finditer(r"[()\[\]{}]", part):
+        depth += 1 if bracket[0] in "([{" else -1
+        if depth == 0:
+            try:
+                node = ast.parse(part[: bracket.end()], mode="eval").body
+            except (SyntaxError, ValueError, MemoryError, RecursionError):  # a bracket in a string
+                return None
+            return node if isinstance(node, ast.Call) else None
+    return None
+
+
+def _changes(call: ast.Call | None, position: int, name: str, default: Const) -> bool:
+    if call is None:
+        return True
+    value = next((k.value for k in call.keywords if k.arg == name), None)
+    before = call.args[: position + 1]
+    if value is None and len(before) > position >= 0 and not any(isinstance(a, ast.Starred) for a in before):
+        value = call.args[position]
+    return value is not None and not (isinstance(value, ast.Constant) and repr(value.value) == repr(default.literal))

@@ -1,0 +1,88 @@
+"""Defaults of constructors: what a model does with them is what is exported, unless a call gives others."""
+
+from __future__ import annotations
+
+import pytest
+from analysing import findings_of, told
+
+SOURCE = """
+class M(nn.Module):
+    def __init__(self, {parameters}):
+        super().__init__()
+        self.v = v
+    def forward(self, x):
+        if {test}:
+            x = x if x.sum() > 0 else -x
+        return x
+"""
+ARMS = {
+    "a flag that is off": ("v=False", "self.v", True),
+    "a flag that is on": ("v=True", "self.v", False),
+    "the negation of one that is on": ("v=True", "not self.v", True),
+    "another name": ("v='sin'", "self.v == 'cape'", True),
+    "the name": ("v='sin'", "self.v == 'sin'", False),
+    "a name of several": ("v='sin'", "self.v in ('cos', 'sin')", False),
+    "none of several names": ("v='sin'", "self.v in ['cos', 'cape']", True),
+    "a number for none": ("v=0", "self.v > 0", True),
+    "nothing": ("v=None", "self.v is not None", True),
+    "a flag and data": ("v=False", "self.v and x.max() > 1", True),
+    "a flag or data": ("v=True", "self.v or x.max() > 1", False),
+    "a size": ("v=4", "self.v > 8", False),
+    "no default": ("v", "self.v", False),
+}
+
+
+@pytest.mark.parametrize(("parameters", "test", "doubted"), ARMS.values(), ids=ARMS.keys())
+def test_the_arm_that_takes_another_setting(parameters: str, test: str, doubted: bool) -> None:
+    source = SOURCE.format(parameters=parameters, test=test)
+    assert [line.endswith("?") for line in told(source) if "x.sum()" in line] == [doubted]
+
+
+CALLS = {
+    "a call with another value": ("m = M(v=True)", False),
+    "a call with the value of a variable": ("def build(args):\n    return M(args.v)", False),
+    "a call with the default": ("m = M(v=False)", True),
+    "a call with settings that nobody knows": ("def build(cfg):\n    return M(**cfg)", True),
+    "the call of a derived class": ("class N(M):\n    pass\nm = N()", True),
+}
+
+
+@pytest.mark.parametrize(("call", "doubted"), CALLS.values(), ids=CALLS.keys())
+def test_a_default_stands_until_a_call_gives_another_value(call: str, doubted: bool) -> None:
+    source = SOURCE.format(parameters="v=False", test="self.v") + "\n" + call + "\n"
+    assert {line.endswith("?") for line in told(source) if "x.sum()" in line} == {doubted}
+
+
+BUILT = """
+class Reads(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+class Fixed(nn.Module):
+    def forward(self, x):
+        return torch.ones(3)
+class M(nn.Module):
+    def __init__(self, variant="plain", n=2):
+        super().__init__()
+        if variant == "{variant}":
+            self.inner = Reads()
+        else:
+            self.inner = Fixed()
+        if n > 0:
+            self.layers = nn.ModuleList([Reads() for _ in range(n)])
+        else:
+            self.layers = []
+    def forward(self, x):
+        {use}
+        return x
+"""
+
+
+@pytest.mark.parametrize(("variant", "runs"), [("plain", True), ("other", False)])
+def test_of_two_modules_the_one_that_the_default_chooses_runs(variant: str, runs: bool) -> None:
+    source = BUILT.format(variant=variant, use="x = x if self.inner(x).max() > 1 else -x")
+    assert ("Branch ternary data: self.inner(x).max() > 1" in told(source)) is runs
+
+
+def test_layers_are_kept_where_another_setting_leaves_an_empty_list() -> None:
+    loop = "for layer in self.layers:\n            x = layer(x)"
+    assert {code for code, *_ in findings_of(BUILT.format(variant="other", use=loop))} == {"ONX101"}
