@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from analysing import findings_of, told
+from analysing import findings_of, told, written
 
 SOURCE = """
 class M(nn.Module):
@@ -86,3 +88,52 @@ def test_of_two_modules_the_one_that_the_default_chooses_runs(variant: str, runs
 def test_layers_are_kept_where_another_setting_leaves_an_empty_list() -> None:
     loop = "for layer in self.layers:\n            x = layer(x)"
     assert {code for code, *_ in findings_of(BUILT.format(variant="other", use=loop))} == {"ONX101"}
+
+
+GETTERS = {
+    "a getter of the project": "config('DEPLOY', default={default})",
+    "the environment": "os.environ.get('DEPLOY', {default})",
+    "an attribute that may be there": "getattr(SETTINGS, 'deploy', {default})",
+    "a dict from elsewhere": "SETTINGS.get('deploy', {default})",
+}
+
+
+@pytest.mark.parametrize("getter", GETTERS.values(), ids=GETTERS.keys())
+@pytest.mark.parametrize("default", [True, False])
+def test_a_setting_is_the_default_that_its_getter_is_given(getter: str, default: bool) -> None:
+    source = f"""
+import os
+from elsewhere import load
+SETTINGS = load()
+class Config:
+    def __call__(self, name, default=None):
+        return SETTINGS[name] if name in SETTINGS else default
+config = Config()
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = {getter.format(default=default)}
+    def forward(self, x):
+        if self.v:
+            x = x if x.sum() > 0 else -x
+        return x
+"""
+    assert [line.endswith("?") for line in told(source) if "x.sum()" in line] == [not default]
+
+
+def test_a_module_is_imported_by_a_name_that_a_default_is_part_of(tmp_path: Path) -> None:
+    files = {
+        "gates/__init__.py": "",
+        "gates/small.py": "def gate(x):\n    return x if x.sum() > 0 else -x\n",
+        "model.py": """
+            import torch, importlib
+            from elsewhere import config
+            class M(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.gate = getattr(importlib.import_module("gates." + config.get("GATE", "small")), "gate")
+                def forward(self, x):
+                    return self.gate(x)
+        """,
+    }
+    assert "Branch ternary data: x.sum() > 0" in told(written(files, tmp_path))

@@ -33,6 +33,7 @@ from onnxlint.flow.values.domain import (
     Tensor,
     Truth,
     Tuple,
+    Unknown,
     Value,
     as_int,
 )
@@ -361,11 +362,18 @@ def _anyall(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) ->
     return item if isinstance(item, Dim) else CONFIG
 
 
+def unless_told(default: Value, otherwise: Value) -> Value:
+    """What a getter gives that is told what to give where nothing is set."""
+    return Config(default=default) if isinstance(default, Const) else otherwise
+
+
 def _getattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
     del kwargs
     if len(args) >= 2 and isinstance(args[1], Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
-        return args[2] if found == UNKNOWN and len(args) > 2 else found
+        if len(args) > 2 and isinstance(found, (Unknown, Config)):
+            return unless_told(args[2], found) if isinstance(args[0], (Unknown, Config)) else args[2]
+        return found
     if args and isinstance(args[0], Config):
         return CONFIG
     if args and isinstance(args[0], Instance):

@@ -32,6 +32,7 @@ from onnxlint.flow.values.domain import (
     Method,
     Object,
     Partial,
+    Scope,
     Seq,
     Super,
     Tensor,
@@ -132,11 +133,15 @@ class Objects(Emitter):
         self.created.add(info)
         with self._in_the_making(key, obj):
             self.initialise(obj, args, kwargs)
+        if info.is_module():
+            self.built.setdefault(info, []).append(obj)
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
         return Instance(obj)
 
     created: set[ClassInfo]
+    around: dict[ClassInfo, Scope]  # of classes that stand in a function, the variables of that
+    built: dict[ClassInfo, list[Object]]  # the modules that the project's own code builds
 
     def initialise(self, obj: Object, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
@@ -146,7 +151,8 @@ class Objects(Emitter):
         try:
             if unit is not None:
                 with self.within(tracing=self.context.tracing and not obj.cls.is_module()):
-                    self.call_function(Function(unit, Instance(obj)), args, kwargs, None)
+                    scope = self.around.get(unit.cls) if unit.cls is not None else None
+                    self.call_function(Function(unit, Instance(obj), scope), args, kwargs, None)
             else:
                 base = implicit_calls.layer_base(obj.cls)
                 if base is not None:
@@ -198,7 +204,11 @@ class Objects(Emitter):
             raise
 
     def model(self, info: ClassInfo) -> Object:
-        """The default instance for the class's own entry points, as far as it could be built. Raises as that does."""
+        """The instance for the class's own entry points: the one that the project builds, else the default one, as far
+        as it could be built. Raises as building that does."""
+        built = self.built.get(info, ())
+        if len(built) == 1 and not self.constructor_calls.elsewhere(info):
+            return built[0]
         if info not in self.partial:
             try:
                 return self.default_instance(info)
@@ -278,6 +288,8 @@ class Objects(Emitter):
             if isinstance(v, Tensor):
                 v = Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))
+            if id(obj.cls) not in self.building and not self.context.switching:
+                obj.settled.add(name)
             if self.replaced:
                 self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))
             if isinstance(v, (Tuple, Seq, Dict)) and self.frames and self.frames[-1].statement_node is not None:
@@ -329,9 +341,9 @@ class Objects(Emitter):
         info = obj.cls
         if name in obj.attrs:
             v = obj.attrs[name]
-            late = info.written_outside_init()
-            usual = or_default(v) if name in late else v
-            if name in late and isinstance(usual, Const) and not isinstance(usual.literal, str):
+            late = name in info.written_outside_init() and name not in obj.settled
+            usual = or_default(v) if late else v
+            if late and isinstance(usual, Const) and not isinstance(usual.literal, str):
                 return UNKNOWN if is_none(v) else CONFIG
             return v
         if name == "training":
@@ -399,6 +411,11 @@ class Objects(Emitter):
             else owner.info.find_method(name, owner.info)
         )
         return Function(unit, owner.bound) if unit is not None else None
+
+    def built_last(self, info: ClassInfo) -> Instance | None:
+        """The instance of a class, or of one derived from it, that was built last."""
+        objects = [o for cls, built in self.built.items() if info in cls.mro() for o in built]
+        return Instance(max(objects, key=lambda o: o.serial)) if objects else None
 
     def any_module_of(self, owner: Instance) -> Value:
         """`getattr(self, name)` with a computed name: one of its modules."""

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from onnxlint.base.records import EXPORTERS, Span, described
 from onnxlint.flow.exports import export_calls, never_exported
 from onnxlint.flow.interpreter import attribute_access, indexing, library_calls, method_calls
+from onnxlint.flow.interpreter.builtin_calls import unless_told
 from onnxlint.flow.interpreter.frame import Frame
 from onnxlint.flow.interpreter.instances import Objects
 from onnxlint.flow.lowering import layer_calls, unexportable_calls
@@ -139,6 +140,8 @@ class Interpreter(Objects):
         self.partial: dict[ClassInfo, Object] = {}
         self.building: set[Any] = set()
         self.created: set[ClassInfo] = set()
+        self.built: dict[ClassInfo, list[Object]] = {}
+        self.around: dict[ClassInfo, Scope] = {}
         self.attribute_places: dict[tuple[int, str], Place] = {}
         self.reached: dict[Hashable, FunctionUnit] = {}
         self.last_train: Place | None = None
@@ -168,6 +171,8 @@ class Interpreter(Objects):
             if opaque is not None:
                 return opaque
         result = self._call_function(fn, args, kwargs)
+        if "default" in kwargs and not self.context.tracing and isinstance(result, (Unknown, Config)):
+            return unless_told(kwargs["default"], result)
         alone = fn.bound is None and fn.scope is None and fn.unit.cls is None and not args and not kwargs
         if alone and isinstance(result, Instance) and not required(fn.unit, 0):
             self.factories[id(result.object)] = f"{fn.unit.module.name}:{fn.unit.qualname}"
@@ -177,7 +182,7 @@ class Interpreter(Objects):
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit, at = fn.unit, self.context
         first = unit.key not in self.reached
-        self.reach(unit)
+        self._enter(unit)
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -409,6 +414,9 @@ class Interpreter(Objects):
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
         """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
         first = args[0] if args else UNKNOWN
+        getter = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+        if getter and len(args) == 2 and isinstance(first, Const):
+            return unless_told(args[1], UNKNOWN)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layer_calls.HOOKS:
             holder = self.frames[-1].bound
             if isinstance(holder, Instance):
@@ -507,6 +515,7 @@ class Interpreter(Objects):
         info = self._local_classes.get(key)
         if info is None:
             info = self._local_classes[key] = ClassInfo(body.module, node, qualname, body.shift)
+        self.around[info] = self.frames[-1].scope
         return ClassRef(info)
 
     # ------------------------------------------------------------------------------------- values' insides
@@ -595,6 +604,11 @@ class Interpreter(Objects):
     def reach(self, unit: FunctionUnit) -> None:
         """A function runs, or is known never to."""
         self.reached[unit.key] = unit
+
+    def _enter(self, unit: FunctionUnit) -> None:
+        """A function runs; a forward that a script runs before it exports is still to be looked at."""
+        if self.context.tracing or unit.name != "forward":
+            self.reach(unit)
 
     def gives_back(self, found: list[Given]) -> None:
         """A `return` of the model that runs first gives this back."""

@@ -10,12 +10,12 @@ from typing import Any
 
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
-from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, frozen, make_dict
+from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, frozen, make_dict, unless_told
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators import einops
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call, Handler, like, numpy_result, result_by_table
-from onnxlint.flow.python import implicit_calls
+from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.implicit_calls import DECORATED
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.liveness import for_training_only
@@ -118,7 +118,10 @@ def library(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: 
         return Data(engine.site(node, f"{name}()"), True)
     root, _, tail = name.rpartition(".")
     function = _FUNCTIONS.get(name) or _PACKAGES.get(root.partition(".")[0] or name)
-    return function(Call(engine, tail, name, args, kwargs, node)) if function is not None else UNKNOWN
+    if function is None:
+        getter = tail == "get" and len(args) == 2 and isinstance(args[0], Const)
+        return unless_told(args[1], UNKNOWN) if getter else UNKNOWN
+    return function(Call(engine, tail, name, args, kwargs, node))
 
 
 def _numpy(call: Call) -> Value:
@@ -127,6 +130,14 @@ def _numpy(call: Call) -> Value:
         _drawn(call.engine, call.node, call.name, "python-random")
         return CONFIG
     return numpy_result(call)
+
+
+def _module_by_name(call: Call) -> Value:
+    """`import_module("package.module")`."""
+    name = or_default(call.args[0]) if call.args else UNKNOWN
+    if not isinstance(name, Const) or not isinstance(name.literal, str) or name.literal.startswith("."):
+        return UNKNOWN
+    return name_lookup.dotted(call.engine, name.literal, call.engine.frames[-1].module)
 
 
 def _version(call: Call) -> Value:
@@ -207,6 +218,8 @@ _PACKAGES: dict[str, Handler] = {
 }
 
 _FUNCTIONS: dict[str, Handler] = {
+    "os.getenv": lambda call: unless_told(call.args[-1], UNKNOWN) if len(call.args) == 2 else UNKNOWN,
+    "importlib.import_module": _module_by_name,
     "functools.partial": _partial,
     "functools.reduce": _reduced,
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),

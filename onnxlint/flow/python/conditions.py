@@ -14,10 +14,12 @@ from onnxlint.flow.values.domain import (
     CONFIG,
     NONE,
     UNKNOWN,
+    ClassRef,
     Config,
     Const,
     Dim,
     Instance,
+    Layer,
     Tensor,
     Truth,
     Unknown,
@@ -78,7 +80,25 @@ class Conditions(Arithmetic):
         if isinstance(v, Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = reads_data(v) or isinstance(v, Dim)
-        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), _usual(v))
+        usual = _usual(v) if self.engine.context.tracing or v != CONFIG else self._usual_type(node)
+        return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), usual)
+
+    def _usual_type(self, node: ast.expr) -> bool | None:
+        """What a script gets for `isinstance(module, T)`: none of the modules that a function is given is to be
+        replaced as a whole, and one of those that a loop goes through is of a class that was built."""
+        module = node.args[0] if isinstance(node, ast.Call) and _last_name(node.func) == "isinstance" else None
+        if not isinstance(node, ast.Call) or not isinstance(module, ast.Name):
+            return None
+        if not isinstance(self.scope.names.get(module.id), (Unknown, Instance, Layer)):
+            return None
+        if self.unit is not None and any(p.arg == module.id for p in self.unit.args.args):
+            return False
+        return None if self._one_of(node) is None else True
+
+    def _one_of(self, call: ast.Call) -> Instance | None:
+        """The module of a class of the project that `isinstance(module, Class)` asks for."""
+        cls = self.eval(call.args[1]) if len(call.args) == 2 else UNKNOWN
+        return self.engine.built_last(cls.info) if isinstance(cls, ClassRef) and cls.info.is_module() else None
 
     def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
         """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
@@ -205,6 +225,8 @@ class Conditions(Arithmetic):
         current = self.scope.lookup(name)
         kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
         is_tensor = "Tensor" in kinds
+        if holds and not self.engine.context.tracing and isinstance(current, (Unknown, Instance, Layer)):
+            self.scope.names[name] = self._one_of(call) or current
         if isinstance(current, Tensor) and is_tensor != holds:
             self.scope.names[name] = UNKNOWN
         elif holds and is_tensor and current == UNKNOWN:

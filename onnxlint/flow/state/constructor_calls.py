@@ -29,9 +29,11 @@ class ConstructorCalls:
 
     def change(self, cls: ClassInfo, position: int, name: str, default: Const) -> bool:
         """True where a call gives a parameter another value than its default, or one that only a run tells."""
-        if f"{cls.module.source.path}:{cls.qualname}" in self._foreign:
-            return True
-        return any(_changes(call, position, name, default) for call in self._of(cls.name))
+        return self.elsewhere(cls) or any(_changes(call, position, name, default) for call in self._of(cls.name))
+
+    def elsewhere(self, cls: ClassInfo) -> bool:
+        """True where the code of other parts builds the class, or may."""
+        return f"{cls.module.source.path}:{cls.qualname}" in self._foreign
 
     def _of(self, name: str) -> list[ast.Call | None]:
         """The calls of a name; None for one that cannot be read by itself."""

@@ -311,16 +311,18 @@ class Dict(_Holder):
 class Object:
     """An instance of a class of the project, compared by identity. `attrs` grows as methods assign to self.
 
+    `settled` are the attributes that code assigned which ran before any export and after the constructor.
     `serial` counts the objects of a process: it orders them the same way in every run.
     """
 
-    __slots__ = ("attrs", "buffers", "cls", "mode", "serial")
+    __slots__ = ("attrs", "buffers", "cls", "mode", "serial", "settled")
 
     def __init__(self, cls: ClassInfo) -> None:
         self.cls = cls
         self.serial = next(_SERIALS)
         self.attrs: dict[str, Value] = {}
         self.buffers: set[str] = set()
+        self.settled: set[str] = set()
 
     def __repr__(self) -> str:
         return f"<{self.cls.qualname} {self.serial}>"
