@@ -324,3 +324,32 @@ def test_a_size_that_is_asked_for_its_type(asked: str) -> None:
 )
 def test_what_is_asked_for_its_type_and_may_be(asked: str) -> None:
     assert "ONX117" not in codes(f"if {asked}:\n    x = x * 2\nreturn x")
+
+
+MADE = """
+sizes = torch.as_tensor([[v.shape[2], v.shape[3]] for v in (x, y)])
+total = sizes.prod(1).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "code"),
+    [
+        ("for h, w in sizes:\n    x = x / h\nreturn x", "ONX104"),
+        ("for i, (h, w) in enumerate(sizes):\n    x = x / h\nreturn x", "ONX104"),
+        ("assert total == k\nreturn x", "ONX103"),
+        ("return x.flatten(2)[:, :, : int(total)]", "ONX401"),
+    ],
+)
+def test_a_tensor_made_of_sizes_holds_sizes(use: str, code: str) -> None:
+    assert code in codes(MADE + use)
+
+
+def test_a_tensor_made_of_numbers_holds_numbers() -> None:
+    made = MADE.replace("v.shape[2], v.shape[3]", "k, 2")
+    for use in ("for h, w in sizes:\n    x = x / h\nreturn x", "return x.flatten(2)[:, :, : int(total)]"):
+        assert codes(made + use) == []
+
+
+def test_arithmetic_alone_on_a_tensor_made_of_sizes_has_one_cause() -> None:
+    assert codes(MADE + "return x / total") == codes(MADE + "return x / sizes[0, 0]")

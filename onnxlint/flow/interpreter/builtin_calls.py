@@ -74,7 +74,7 @@ def frozen(engine: Engine, args: Args, node: ast.AST, how: str) -> Value:
                 return CONFIG
             if v.source == "weight" and not engine.context.tracing and not v.guessed:
                 return CONFIG  # a number already when the model is built
-            return Data(engine.site(node, how), v.source != "input", False, v.trace)
+            return Data(engine.site(node, how), v.fixed, False, v.trace)
         if isinstance(v, Data):
             if not v.site.how:  # a size that depends on data, and was a symbol until here
                 return Data(engine.site(node, how), v.fixed, True, v.trace)

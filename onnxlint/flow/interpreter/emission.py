@@ -141,7 +141,7 @@ class Emitter(Located, Engine):
         if isinstance(v, Tensor):
             if v.source == "made" and not v.axes:
                 return
-            fields["reads"] = "data" if v.source == "input" or v.axes else "weight"
+            fields["reads"] = "data" if not v.fixed or v.axes else "weight"
             sure = not v.guessed
         elif isinstance(v, (Data, Array)):
             if unexportable_calls.clock(self.table, v):
@@ -180,7 +180,9 @@ class Emitter(Located, Engine):
             if v.source == "made" and not v.axes:
                 return
             extent = shapes.extent_of(v, 0, self.context.axes)
-            if isinstance(extent, (Dim, Data)):
+            if v.source == "sizes":  # whatever their number, each is read as a Python number
+                self.emit(observations.Loop, node, v.trace, sure=not v.guessed, over="sizes")
+            elif isinstance(extent, (Dim, Data)):
                 sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
                 doubt = "guess" if v.guessed else "axis"
                 self.emit(observations.Loop, node, v.trace, sure=sure, doubt=doubt, over="tensor")

@@ -188,7 +188,7 @@ def _gathers(engine: Engine, t: Tensor, v: Value, node: ast.Subscript) -> shapes
     """Dims of one index that gathers; None where its rank is not known."""
     if isinstance(v, Tensor):
         if v.kind == "bool":
-            fixed = t.source != "input" and v.source != "input"
+            fixed = t.fixed and v.fixed
             return (Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
         return v.dims
     if isinstance(v, Tuple):

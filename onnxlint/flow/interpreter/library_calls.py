@@ -389,7 +389,7 @@ def _by_table(call: Call, entry: Op, op: str) -> Value:
         t = call.tensor
         kind = Array if entry.returns == "array" else Data
         site = call.engine.site(call.node, f".{op}()" if call.method else f"{call.name}()")
-        return kind(site, t.source != "input", trace=t.trace)
+        return kind(site, t.fixed, trace=t.trace)
     return result_by_table(call, entry.returns)
 
 
@@ -402,7 +402,7 @@ def _escape(engine: Engine, call: Call, op: str) -> Value:
     if op == "item" and t.source == "weight" and not engine.context.tracing and not t.guessed:
         return CONFIG  # a number already when the model is built
     site = engine.site(call.node, f".{op}()")
-    fixed = t.source != "input"
+    fixed = t.fixed
     if op in ("numpy", "__array__"):
         return Array(site, fixed, t.trace)
     if op == "tolist" and not fixed:

@@ -272,7 +272,7 @@ def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> Non
 
 def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
     """`t.data`, unless no more than its shape or its dtype is asked for."""
-    if t.source == "made" or not engine.context.tracing:
+    if t.source in ("made", "sizes") or not engine.context.tracing:
         return
     statement = engine.frames[-1].statement_node
     if statement is None or id(node) not in _asked_for_shape(statement):

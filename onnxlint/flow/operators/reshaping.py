@@ -100,7 +100,7 @@ def _repeat_interleave(call: Call) -> Value:
         return like(call, None, None, t.kind)
     size: Extent
     if isinstance(times, Tensor):
-        size = Data(call.engine.site(call.node, ""), times.source != "input", True, times.trace)
+        size = Data(call.engine.site(call.node, ""), times.fixed, True, times.trace)
         if "output_size" in call.kwargs:
             size = shapes.from_value(call.kwargs["output_size"])
     else:

@@ -47,7 +47,7 @@ def _one_hot(call: Call) -> Value:
 @handles("nonzero", "argwhere")
 def _nonzero(call: Call) -> Value:
     t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), t.source != "input", True, t.trace)
+    ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
     rank: Extent = Const(len(t.dims)) if t.dims is not None else CONFIG
     as_tuple = call.arg(1, "as_tuple")
     if isinstance(as_tuple, Const) and as_tuple.literal is True:
@@ -64,14 +64,14 @@ def _where_one(call: Call) -> Value:
 @handles("masked_select")
 def _masked_select(call: Call) -> Value:
     t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), t.source != "input", True, t.trace)
+    ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
     return like(call, (ragged,), None, t.kind)
 
 
 @handles("unique", "unique_consecutive")
 def _unique(call: Call) -> Value:
     t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), t.source != "input", True, t.trace)
+    ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
     values = like(call, (ragged,), None, t.kind)
     results: list[Value] = [values]
     for position, name in ((2, "return_inverse"), (3, "return_counts")):
@@ -83,5 +83,5 @@ def _unique(call: Call) -> Value:
 
 @handles("bincount")
 def _bincount(call: Call) -> Value:
-    ragged = Data(call.engine.site(call.node, ""), call.tensor.source != "input", True, call.tensor.trace)
+    ragged = Data(call.engine.site(call.node, ""), call.tensor.fixed, True, call.tensor.trace)
     return like(call, (ragged,), None, "index")

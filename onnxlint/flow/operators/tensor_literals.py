@@ -18,8 +18,9 @@ def tensor(engine: Engine, call: Call, given: Value) -> Value:
             engine.emit(observations.TensorFromPython, call.node, given.trace, call=call.name, source="tensor")
         keep = call.op in ("as_tensor", "asarray")
         return given if keep else Tensor(given.dims, given.lead, "made", kind or given.kind, None, None, given.trace)
-    made = call.made(_dims_of(given), kind or _kind_of(given))
-    made.trace = getattr(given, "trace", None)
+    size = _size_in(given)
+    made = call.made(_dims_of(given), kind or _kind_of(given), "made" if size is None else "sizes")
+    made.trace = getattr(given, "trace", None) or (size.trace if size is not None else None)
     return made
 
 
@@ -51,6 +52,17 @@ def _use(engine: Engine, call: Call, given: Value) -> None:
             engine.emit(observations.TensorFromPython, call.node, v.trace, call=call.name, source="tensor")
         elif isinstance(v, (Data, Array)):
             engine.use(v, call.op)
+
+
+def _size_in(given: Value) -> Dim | None:
+    """A size that an input decides and that `given` holds, if there is one; the length of a list is none."""
+    if isinstance(given, Shape):
+        given = Tuple(given.tensor.dims or ())
+    if isinstance(given, Tuple):
+        return next((size for v in given.items if (size := _size_in(v)) is not None), None)
+    if isinstance(given, Seq):
+        return _size_in(given.item)
+    return given if isinstance(given, Dim) and given.site is None else None
 
 
 def _dims_of(given: Value) -> shapes.Dims | None:

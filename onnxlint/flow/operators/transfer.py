@@ -23,6 +23,7 @@ from onnxlint.flow.values.domain import (
     Tuple,
     Value,
     as_int,
+    common_source,
 )
 from onnxlint.flow.values.joins import element
 
@@ -89,8 +90,7 @@ class Call:
 
     def source(self) -> str:
         """What the result depends on: the inputs if any argument does."""
-        found = [t.source for t in self.tensors()]
-        return next((s for s in ("input", "weight") if s in found), "made")
+        return common_source(self.tensors())
 
 
 Handler = Callable[[Call], Value]
@@ -160,7 +160,7 @@ def numpy_result(call: Call) -> Value:
         if isinstance(inner, Array):
             return Array(inner.site, inner.fixed, inner.trace)
         if isinstance(inner, Tensor):
-            return Array(call.engine.site(call.node, call.name), inner.source != "input", inner.trace)
+            return Array(call.engine.site(call.node, call.name), inner.fixed, inner.trace)
         if isinstance(inner, Data):
             return Array(inner.site, inner.fixed, inner.trace)
         if isinstance(inner, Dim):

@@ -36,6 +36,7 @@ from onnxlint.flow.values.domain import (
     Unknown,
     Value,
     as_int,
+    common_source,
     is_none,
     or_default,
     truth_of,
@@ -154,7 +155,7 @@ class Arithmetic(Activation):
                 self.attempt(node)
             self.engine.check_operands(tensors[0], tensors[1])
         dims, lead = _matrix_product(tensors) if operator == "@" else shapes.elementwise(tensors)
-        source = next((s for s in ("input", "weight") if any(t.source == s for t in tensors)), "made")
+        source = common_source(tensors)
         trace = next((t.trace for t in tensors if t.source == "input" and t.trace), tensors[0].trace)
         kind = _kind(operator, a, b)
         if operator == "-" and kind != "complex" and isinstance(node, ast.BinOp):
@@ -172,7 +173,7 @@ class Arithmetic(Activation):
                 return v.negated()
             if isinstance(v, Tensor):
                 self.engine.emit_operator(node, v, "not")
-                return Data(self.engine.site(node, "not"), v.source != "input", False, v.trace)
+                return Data(self.engine.site(node, "not"), v.fixed, False, v.trace)
             if isinstance(v, Const):
                 return Const(not v.literal)
             if isinstance(v, Config) and v.default is not None:
@@ -252,7 +253,7 @@ class Arithmetic(Activation):
                 return CONFIG  # no tensor is a name
             if not self.engine.context.testing:
                 self.engine.emit_operator(node, t, "in")
-            return Data(self.engine.site(node, "in"), t.source != "input", False, t.trace)
+            return Data(self.engine.site(node, "in"), t.fixed, False, t.trace)
         if isinstance(b, Dict) and isinstance(a, (Dim, Tuple)):
             sizes_as_numbers.looked_up(self.engine, b, a, node, "in")
         if isinstance(a, Dim) and isinstance(b, (Tuple, Seq, Dict)):

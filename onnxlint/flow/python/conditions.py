@@ -186,7 +186,7 @@ class Conditions(Arithmetic):
                 self.scope.names = before
         result = results[0] if results else UNKNOWN
         sizes = [v for v in results if isinstance(v, Dim)]
-        made = any(isinstance(v, Tensor) and v.source == "made" for v in results)
+        made = any(isinstance(v, Tensor) and v.source in ("made", "sizes") for v in results)
         if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):
             return sizes[0]  # of one size, an exporter's arm makes a tensor
         if test.usual is not None and len(results) > 1:

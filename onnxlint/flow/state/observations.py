@@ -99,9 +99,9 @@ class Assertion(Observation):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Observation):
-    """A Python loop: over a tensor, or as often as tensor data or a dynamic dim says."""
+    """A Python loop: over a tensor (one of sizes, of any number), or as often as tensor data or a dynamic dim says."""
 
-    over: str = "tensor"  # "tensor", "data" or "dim"
+    over: str = "tensor"  # "tensor", "sizes", "data" or "dim"
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,11 +211,12 @@ Extent: TypeAlias = "Dim | Const | Config | Data"
 class Tensor(_Plain):
     """A tensor: `dims` if its rank is known, else `lead` is its first dim if that is known.
 
-    `source` is `input` (depends on what the model is fed), `weight` (a parameter or buffer) or `made` (from Python
-    values alone). `kind` is `int`, `index` (integers that are not negative), `signed` (differences of each with each),
-    `float`, `bool`, `complex` or None. `view` names what an in-place write would reach. `guessed` is True where only
-    the lack of an annotation speaks for a tensor: it may as well be a list or a number. `given` is the parameter of
-    the exported forward that this still is. `distinct` marks the indices of a sort along the only axis: none repeats.
+    `source` is `input` (depends on what the model is fed), `sizes` (made of sizes of such tensors), `weight` (a
+    parameter or buffer) or `made` (from other Python values alone). `kind` is `int`, `index` (integers that are not
+    negative), `signed` (differences of each with each), `float`, `bool`, `complex` or None. `view` names what an
+    in-place write would reach. `guessed` is True where only the lack of an annotation speaks for a tensor: it may as
+    well be a list or a number. `given` is the parameter of the exported forward that this still is. `distinct` marks
+    the indices of a sort along the only axis: none repeats.
     """
 
     dims: tuple[Extent, ...] | None = None
@@ -232,6 +233,11 @@ class Tensor(_Plain):
     def __post_init__(self) -> None:
         if self.dims is not None and len(self.dims) > AXES:
             self.lead, self.dims = self.dims[0], None
+
+    @property
+    def fixed(self) -> bool:
+        """True where its values are the same for all inputs."""
+        return self.source in ("weight", "made")
 
     @property
     def axes(self) -> frozenset[str]:
@@ -571,6 +577,14 @@ def first_dim(t: Tensor) -> Extent | None:
     if t.dims is not None:
         return t.dims[0] if t.dims else None
     return t.lead
+
+
+SOURCES = ("input", "sizes", "weight", "made")
+
+
+def common_source(tensors: Iterable[Tensor]) -> str:
+    """What a value depends on that is made from all of `tensors`."""
+    return min((t.source for t in tensors), key=SOURCES.index, default="made")
 
 
 Traced = TypeVar("Traced", bound="Tensor | Dim | Data | Shape")

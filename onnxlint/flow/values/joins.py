@@ -38,6 +38,7 @@ from onnxlint.flow.values.domain import (
     Tuple,
     Unknown,
     Value,
+    common_source,
     first_dim,
     is_none,
 )
@@ -191,11 +192,10 @@ def _join_tensor(a: Tensor, b: Tensor) -> Value:
     lead = None
     if dims is None and leads[0] is not None and leads[1] is not None:
         lead = join_extents(leads[0], leads[1])
-    order = ("made", "weight", "input")
     return Tensor(
         dims,
         lead,
-        max(a.source, b.source, key=order.index),
+        common_source((a, b)),
         _join_kinds(a.kind, b.kind),
         a.view if a.view == b.view else None,
         a.made_at if a.made_at == b.made_at else None,
