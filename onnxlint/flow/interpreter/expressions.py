@@ -119,6 +119,7 @@ class Expressions(Conditions):
                 items[key.literal] = v
             elif key is None and isinstance(v, Dict) and len(items) <= WEIGHT:
                 items.update(v.items)
+                rest = rest if v.rest is None else v.rest if rest is None else join(rest, v.rest)
             else:
                 rest = join(rest, v) if rest is not None else v
         return Dict(tuple(items.items()), rest)

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from onnxlint.flow.interpreter.attribute_access import read_dim, with_trace
 from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_numbers
+from onnxlint.flow.python.entry_parameters import plain_name
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import (
@@ -41,6 +42,8 @@ def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscr
     """`owner[index]`."""
     first = index[0] if index else UNKNOWN
     if isinstance(owner, Tensor):
+        if isinstance(first, Const) and isinstance(first.literal, str):  # then it is a dict of more of these
+            return CONFIG if plain_name(first.literal) else replace(owner, dims=None, lead=None, given="")
         return _index_tensor(engine, owner, index, node)
     if isinstance(owner, Shape):
         if isinstance(first, Tuple) and first.kind == "slice":
@@ -52,7 +55,8 @@ def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscr
         return _index_sequence(owner, first)
     if isinstance(owner, Dict):
         if isinstance(first, Const):
-            return owner.get(first.literal) or UNKNOWN
+            v = owner.get(first.literal) or UNKNOWN
+            return CONFIG if v is owner.rest and isinstance(v, Tensor) and plain_name(first.literal) else v
         values = [v for _, v in owner.items] + ([owner.rest] if owner.rest is not None else [])
         return join_all(values) or UNKNOWN
     if isinstance(owner, Layer):

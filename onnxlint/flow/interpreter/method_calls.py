@@ -14,6 +14,7 @@ from onnxlint.flow.lowering import layer_calls, sizes_as_numbers, unexportable_c
 from onnxlint.flow.operators.register import HANDLERS
 from onnxlint.flow.operators.transfer import Call, Handler, dict_values
 from onnxlint.flow.python import implicit_calls, outside_state
+from onnxlint.flow.python.entry_parameters import TENSOR_NAMES
 from onnxlint.flow.python.implicit_calls import ITEMS, as_layer, layer_base
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
@@ -257,6 +258,8 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
         key = args[0] if args else UNKNOWN
         default = args[1] if len(args) > 1 else NONE
         value = owner.get(key.literal) if isinstance(key, Const) else join_all(dict_values(owner))
+        if isinstance(key, Const) and len(args) < 2 and value is owner.rest and isinstance(value, Tensor):
+            return value if key.literal in TENSOR_NAMES else UNKNOWN  # an input that may be left out
         return value if value is not None else default
     if name == "items":
         if owner.rest is None and owner.items:

@@ -249,6 +249,8 @@ class Arithmetic(Activation):
         if isinstance(b, Tensor) or (isinstance(a, Tensor) and isinstance(b, (Tuple, Seq))):
             t = b if isinstance(b, Tensor) else a
             assert isinstance(t, Tensor)
+            if isinstance(a, Const) and isinstance(a.literal, str):
+                return CONFIG  # what is asked for a name is a dict
             if isinstance(b, Tuple) and all(isinstance(i, Const) and isinstance(i.literal, str) for i in b.items):
                 return CONFIG  # no tensor is a name
             if not self.engine.context.testing:

@@ -32,6 +32,7 @@ from onnxlint.project.modules import ModuleInfo
 
 MANY, LONG = 100, 10_000  # parameters of a function, characters of a line, past which patterns read its lines alone
 _WORD = re.compile(r"\w+")
+_DICTS = ("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict")
 _TENSORS = ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "IntTensor", "HalfTensor", "ByteTensor")
 _JAXTYPING = (
     "Float",
@@ -48,9 +49,9 @@ _JAXTYPING = (
     "Int64",
     "Float16",
 )
-_PLAIN = ("int", "float", "bool", "str", "bytes", "dict", "Callable", "device", "dtype", "None", "Literal", "type")
+_PLAIN = ("int", "float", "bool", "str", "bytes", "Callable", "device", "dtype", "None", "Literal", "type")
 
-_TENSOR_NAMES = frozenset(
+TENSOR_NAMES = frozenset(
     [
         "mask",
         "attn_mask",
@@ -182,18 +183,33 @@ def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default:
     if parameter.annotation is not None:
         found = by_annotation(engine, parameter.annotation, trace, unit.module)
         if found is not None:
-            return found
+            return CONFIG if isinstance(found, Dict) and plain_name(name) else found
     if isinstance(default, ast.Constant):
         if default.value is None:
-            return tensor(engine, trace) if name in _TENSOR_NAMES else UNKNOWN
+            return tensor(engine, trace) if name in TENSOR_NAMES else UNKNOWN
         return CONFIG
     if default is not None:
         return CONFIG
     if read_as_tensor(unit, name):
         return tensor(engine, trace)
-    if name in _PLAIN_NAMES or name.startswith(("num_", "n_", "use_", "return_", "is_", "do_", "output_")):
+    if plain_name(name):
         return CONFIG
+    if _read_by_key(unit, name):
+        return Dict((), tensor(engine, trace))
     return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
+
+
+def plain_name(name: object) -> bool:
+    """True for the name of a setting: a parameter or a key of a dict that nothing else speaks for."""
+    prefixes = ("num_", "n_", "use_", "return_", "is_", "do_", "output_")
+    return isinstance(name, str) and (name in _PLAIN_NAMES or name.startswith(prefixes))
+
+
+def _read_by_key(unit: FunctionUnit, name: str) -> bool:
+    """True where the body reads the parameter as only a dict is read: `data["image"]`, `"mask" in data`."""
+    methods = rf"\b{name}\.(?:items|keys|values)\(\)"
+    pattern = rf"""\b{name}(?:\.get\(|\[)["']|["'] (?:not )?in {name}\b|\*\*{name}\b|{methods}"""
+    return re.search(pattern, _text_about(unit, name)) is not None
 
 
 def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
@@ -290,6 +306,8 @@ def by_annotation(engine: Engine, node: ast.expr, trace: Trace, module: ModuleIn
         return tensor(engine, trace)
     if name in _PLAIN:
         return CONFIG
+    if name in _DICTS:
+        return Dict((), tensor(engine, trace))
     if name in ("list", "List", "tuple", "Tuple", "Any", "object", ""):
         return UNKNOWN if name in ("Any", "object") else None
     return _of_the_project(engine, node, trace, module)
@@ -360,9 +378,10 @@ def _subscripted(engine: Engine, node: ast.Subscript, trace: Trace, module: Modu
         if len(parts) > 1 and any(type(by_annotation(engine, p, trace, module)) is not type(inner) for p in parts[1:]):
             return Seq(UNKNOWN)
         return Seq(inner) if inner is not None else UNKNOWN
-    if name in ("dict", "Dict", "Mapping", "OrderedDict") and len(parts) == 2:
-        held = by_annotation(engine, parts[1], trace, module)
-        return Dict((), held) if isinstance(held, Tensor) else UNKNOWN
+    if name in _DICTS and len(parts) == 2:
+        anything = isinstance(parts[1], ast.Name) and parts[1].id in ("Any", "object")
+        held = tensor(engine, trace) if anything else by_annotation(engine, parts[1], trace, module)
+        return Dict((), held) if isinstance(held, (Tensor, Dict, Seq)) else UNKNOWN
     if name in ("Callable", "Literal", "type", "Type"):
         return CONFIG
     return UNKNOWN
