@@ -119,13 +119,12 @@ class Targets(Expressions):
             self.engine.use_all([v, *index], "an item assignment")
             self.engine.item_written(self, owner, target)
             index_lowering.write(self.engine, owner, index, target)
-            if (
-                owner.source != "input"
-                and isinstance(v, Tensor)
-                and v.source == "input"
-                and isinstance(target.value, ast.Name)
-            ):
-                self.scope.names[target.value.id] = replace(owner, source="input", trace=owner.trace or v.trace)
+            if isinstance(target.value, ast.Name):
+                fed = owner.source != "input" and isinstance(v, Tensor) and v.source == "input"
+                if fed:
+                    owner = replace(owner, source="input", trace=owner.trace or v.trace)
+                if fed or owner.given:  # written to, it is no longer what was passed in
+                    self.scope.names[target.value.id] = replace(owner, given="")
             return
         key = index[0] if len(index) == 1 else UNKNOWN
         if isinstance(owner, Dict) and isinstance(key, (Dim, Tuple)):

@@ -401,10 +401,12 @@ class Emitter(Located, Engine):
         frame = self.frames[-1]
         while isinstance(target, ast.Call) and liveness.writes_in_place(target):
             target = target.func.value  # type: ignore[attr-defined]
-        if not isinstance(target, ast.Name):
-            return True  # a view of a name on the spot: `x[1:][mask] = 0`
-        body = frame.body
-        return frame.unit is None or liveness.base_is_read(body.function, target.id, frame.line - body.shift)
+        body, line = frame.body, frame.line - frame.body.shift
+        if not isinstance(target, ast.Name):  # a view of a name on the spot: `x[1:][mask] = 0`
+            name = liveness.root(target) if isinstance(target, ast.Call) else None
+            used = name is not None and not isinstance(frame.statement_node, ast.Expr)
+            return not used or frame.unit is None or liveness.is_read(body.function, str(name), line)
+        return frame.unit is None or liveness.base_is_read(body.function, target.id, line)
 
     def global_write(self, target: ast.Name, v: Value) -> None:
         """Forward assigns a global variable."""
@@ -428,20 +430,24 @@ class Emitter(Located, Engine):
             return
         if not augmented and self._on_every_way() and not self._read_before(frame, name):
             self.renewed.add((owner.object, name))
-        is_buffer = name in owner.object.buffers
-        kind = "buffer" if is_buffer else "counter" if augmented else self._kind_of_state(frame, name, v)
+        kind = self._kind_of_state(frame, owner.object, name, v, augmented)
         if not kind:
             return
         if kind == "cache" and self._on_every_way() and not self._read_on_the_way(owner.object.cls, name):
             return  # made anew before anything reads it
-        read = is_buffer or self.reads.read_elsewhere(owner.object.cls, name)
+        read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
         sure = kind != "cache" or any(
             d.sure for d in ((v.dims or ()) if isinstance(v, Tensor) else (v,)) if isinstance(d, Dim)
         )
         self.emit(observations.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
-    def _kind_of_state(self, frame: Running, name: str, v: Value) -> str:
-        """What `self.name = v` of no buffer keeps from one run to the next; nothing where the answer is empty."""
+    def _kind_of_state(self, frame: Running, owner: Object, name: str, v: Value, augmented: bool) -> str:
+        """What `self.name = v` keeps from one run to the next; nothing where the answer is empty."""
+        repeated = not (augmented and isinstance(v, (Tensor, Data, Array)))
+        if repeated and liveness.rewrites_itself(frame.statement_node):
+            return ""  # a second run writes the same
+        if augmented or name in owner.buffers:
+            return "buffer" if name in owner.buffers else "counter"
         if isinstance(v, Tensor) and v.source != "input":
             return "cache" if any(isinstance(d, Dim) for d in v.dims or ()) else ""
         if isinstance(v, Tensor):

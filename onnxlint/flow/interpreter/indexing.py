@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from onnxlint.flow.interpreter.attribute_access import read_dim, with_trace
 from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_numbers
+from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.python.entry_parameters import plain_name
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import shapes
@@ -42,8 +43,6 @@ def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscr
     """`owner[index]`."""
     first = index[0] if index else UNKNOWN
     if isinstance(owner, Tensor):
-        if isinstance(first, Const) and isinstance(first.literal, str):  # then it is a dict of more of these
-            return CONFIG if plain_name(first.literal) else replace(owner, dims=None, lead=None, given="")
         return _index_tensor(engine, owner, index, node)
     if isinstance(owner, Shape):
         if isinstance(first, Tuple) and first.kind == "slice":
@@ -54,11 +53,7 @@ def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscr
     if isinstance(owner, (Tuple, Seq)):
         return _index_sequence(owner, first)
     if isinstance(owner, Dict):
-        if isinstance(first, Const):
-            v = owner.get(first.literal) or UNKNOWN
-            return CONFIG if v is owner.rest and isinstance(v, Tensor) and plain_name(first.literal) else v
-        values = [v for _, v in owner.items] + ([owner.rest] if owner.rest is not None else [])
-        return join_all(values) or UNKNOWN
+        return _by_key(owner, first)
     if isinstance(owner, Layer):
         return _index_layer(owner, first)
     if isinstance(owner, Instance):
@@ -70,6 +65,13 @@ def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscr
     if isinstance(owner, Config):
         return CONFIG
     return UNKNOWN
+
+
+def _by_key(owner: Dict, key: Value) -> Value:
+    if not isinstance(key, Const):
+        return join_all(dict_values(owner)) or UNKNOWN
+    v = owner.get(key.literal) or UNKNOWN
+    return CONFIG if v is owner.rest and isinstance(v, Tensor) and plain_name(key.literal) else v
 
 
 def _index_layer(owner: Layer, first: Value) -> Value:
@@ -115,6 +117,8 @@ def _slice_shape(engine: Engine, shape: Shape, bounds: Tuple) -> Value:
 
 
 def _index_tensor(engine: Engine, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
+    if index and isinstance(index[0], Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
+        return CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, given="")
     engine.use_all(index, "an index")
     exporter_support.indexed(engine, t, index, node)
     index_lowering.read(engine, t, index, node)

@@ -87,6 +87,26 @@ def base_is_read(function: ast.AST, name: str, line: int) -> bool:
     return any(known.read_after(n, line) for at, n in views if at != bound_at and n not in (name, base))
 
 
+def is_read(function: ast.AST, name: str, line: int) -> bool:
+    """True when the function reads, after `line` of its tree, a name or what that is a view of."""
+    return _names(function).read_after(name, line) or base_is_read(function, name, line)
+
+
+def rewrites_itself(statement: ast.stmt | None) -> bool:
+    """True for `self.grid = self.grid.to(x)` and `self.flag |= self.other`, of which a second run changes nothing."""
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.op, (ast.BitOr, ast.BitAnd))
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    v = statement.value
+    while isinstance(v, ast.Call) and isinstance(v.func, ast.Attribute) and v.func.attr in _CONVERSIONS:
+        v = v.func.value
+    return ast.unparse(v) == ast.unparse(statement.targets[0])
+
+
+_CONVERSIONS = ("to", "cpu", "cuda", "type_as", "float", "half", "double", "long", "contiguous", "detach")
+
+
 def written_before(function: ast.AST, name: str, line: int) -> bool:
     """True when a statement above `line` writes in place to what `name` is bound to there."""
     known = _names(function)

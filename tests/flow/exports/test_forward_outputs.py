@@ -137,3 +137,7 @@ def test_a_helper_s_return_is_none_of_the_model_s() -> None:
                 return pair(x)[0]
     """
     assert not [f for f in analysed(PRELUDE + textwrap.dedent(source)).observations if isinstance(f, Output)]
+
+
+def test_an_input_whose_items_are_written_is_not_handed_back() -> None:
+    assert outputs("for i in range(3):\n    x[i] = self.lin(x[i])\nreturn x, self.lin(x)") == []
