@@ -183,6 +183,8 @@ def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default:
     if parameter.annotation is not None:
         found = by_annotation(engine, parameter.annotation, trace, unit.module)
         if found is not None:
+            if isinstance(found, Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
+                return tensor(engine, trace)  # which is what an exporter can pass
             return CONFIG if isinstance(found, Dict) and plain_name(name) else found
     if isinstance(default, ast.Constant):
         if default.value is None:
@@ -326,8 +328,10 @@ def _of_the_project(engine: Engine, node: ast.expr, trace: Trace, module: Module
             with engine.within(aliases=engine.context.aliases | {key}):
                 return by_annotation(engine, meant, trace, module) or UNKNOWN
     cls = module.lookup(dotted(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    if not isinstance(cls, ClassInfo) or not cls.fields or engine.context.describing > 2:
+    if not isinstance(cls, ClassInfo) or engine.context.describing > 2:
         return UNKNOWN
+    if not cls.fields:
+        return _holder_of_tensors(engine, cls)
     bases = cls.external_bases()
     table = any(b.endswith("TypedDict") for b in bases)
     if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
@@ -341,6 +345,26 @@ def _of_the_project(engine: Engine, node: ast.expr, trace: Trace, module: Module
         return Dict(tuple(sorted(known.items())))
     record = Object(cls)
     record.attrs.update(known)
+    return Instance(record)
+
+
+def _holder_of_tensors(engine: Engine, cls: ClassInfo) -> Value:
+    """An object of a plain class whose constructor stores tensors: `NestedTensor(tensors, mask)`."""
+    init = cls.find_method("__init__")
+    if init is None or cls.is_module() or cls.external_bases() - {"object", "builtins.object"}:
+        return UNKNOWN
+    defaults = [None] * (len(init.args.args) - len(init.args.defaults)) + list(init.args.defaults)
+    with engine.within(describing=engine.context.describing + 1):
+        passed = {
+            p.arg: entry_value(engine, init, p, default)
+            for p, default in list(zip(init.args.args, defaults, strict=True))[1:]
+            if p.annotation is not None or used_as_tensor(init, p.arg)
+        }
+    if not any(isinstance(v, Tensor) for v in passed.values()):
+        return UNKNOWN
+    record = Object(cls)
+    for attribute, name in re.findall(r"^\s+self\.(\w+)(?:: [^=\n]+)? = (\w+)$", init.text, re.MULTILINE):
+        record.attrs[attribute] = passed.get(name, UNKNOWN)
     return Instance(record)
 
 
