@@ -25,6 +25,10 @@ LIBRARIES = frozenset(
     {"torch", "numpy", "math", "random", "functools", "typing", "onnx", "onnxruntime", "einops", "os", "sys"}
 )
 
+_LIBRARY_MODELS = (
+    *("torchvision.models.", "timm.models.", "transformers.models.", "segmentation_models_pytorch."),
+    *("monai.networks.", "torch_geometric.nn.", "kornia.", "torchaudio.models."),
+)
 MODULE_ROOTS = frozenset(
     {
         "torch.nn.Module",
@@ -258,7 +262,11 @@ class ClassInfo:
         if external & MODULE_ROOTS or any(b.startswith("torch.nn.") for b in external):
             return True
         looks = any(b.endswith(("Module", "Model", "Mixin", "Layer")) for b in external)
-        return looks and self.find_method("forward") is not None
+        return (looks or self.extends_library_model()) and self.find_method("forward") is not None
+
+    def extends_library_model(self) -> bool:
+        """True for a class that derives from a model of another library."""
+        return any(b.startswith(_LIBRARY_MODELS) for b in self.external_bases())
 
     def written_outside_init(self) -> frozenset[str]:
         """Names of attributes that methods other than `__init__` assign, in this class or a base."""

@@ -417,6 +417,9 @@ class Interpreter(Objects):
         getter = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
         if getter and len(args) == 2 and isinstance(first, Const):
             return unless_told(args[1], UNKNOWN)
+        if isinstance(node, ast.Call) and any(k.arg == "return_tensors" for k in node.keywords):
+            step = self.frames[-1].step("a tokenizer gives tensors", None)
+            return Dict((), Tensor(kind="int", trace=step))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layer_calls.HOOKS:
             holder = self.frames[-1].bound
             if isinstance(holder, Instance):
@@ -429,7 +432,8 @@ class Interpreter(Objects):
             frame = self.frames[-1]
             if own and frame.owner is not None and frame.owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
-                return Tensor(None, lead, first.source, None, None, None, first.trace, guessed=True)
+                guessed = not frame.owner.extends_library_model()
+                return Tensor(None, lead, first.source, None, None, None, first.trace, guessed)
         return UNKNOWN
 
     def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:

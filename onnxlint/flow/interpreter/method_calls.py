@@ -269,7 +269,7 @@ def _dict_method(owner: Dict, name: str, args: list[Value]) -> Value:
         return Tuple(tuple(dict_values(owner))) if owner.rest is None else Seq(join_all(dict_values(owner)) or UNKNOWN)
     if name == "keys":
         return Tuple(tuple(Const(k) for k, _ in owner.items)) if owner.rest is None else Seq(CONFIG)
-    return owner if name == "copy" else UNKNOWN
+    return owner if name in ("copy", "to", "cpu", "cuda") else UNKNOWN
 
 
 def _of_sequence(
