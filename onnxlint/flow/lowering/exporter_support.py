@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -12,9 +13,11 @@ from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
-from onnxlint.flow.values.domain import Const, Dim, Layer, Tensor, Value, as_int, is_none
+from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.values.equivalent_code import counts
 from onnxlint.flow.values.node_places import Body, assignments
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
@@ -33,8 +36,10 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     if op in ("floor_divide", "floor_divide_", "bitwise_right_shift", "bitwise_right_shift_"):
         floor_division(engine, call.args[0] if call.args else t, call.arg(1, "other"), call.node, op.rstrip("_"))
         return True
-    if op in ("remainder", "pow"):
+    if op in engine.table.curated["size-operand"]:
         by_a_size(engine, call.args[0] if call.args else t, call.arg(1, "other", "exponent"), call.node, call.name)
+    if op in engine.table.curated["no batch"]:
+        unbatched(engine, t, op, call.name, call.node)
     if op in curated["input-reshaped"] and t.given:
         refused = curated["input-reshaped"][op].outcomes
         emit(engine, call.node, "input-reshaped", call.name, refused, trace=t.trace, detail=t.given)
@@ -211,9 +216,13 @@ def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[tuple[str, ...], str]
     return (tuple(dict.fromkeys(found)), detail) if found else None
 
 
-def layer(engine: Engine, called: Layer, node: ast.AST) -> None:
+def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
-    entry = engine.table.curated["wrong: layer"].get(called.name.rpartition(".")[2])
+    short = called.name.rpartition(".")[2]
+    op = _WORDS.sub("_", short).lower()
+    if "_pool" in op and op in engine.table.curated["no batch"] and args and isinstance(args[0], Tensor):
+        unbatched(engine, args[0], op, called.name, node)
+    entry = engine.table.curated["wrong: layer"].get(short)
     for position, name in entry.arguments if entry is not None else ():
         given = called.arg(position, name)
         if entry is not None and isinstance(given, Const) and not is_none(given):
@@ -224,7 +233,7 @@ def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST,
     """Look at a binary operator on tensors, in traced code."""
     if operator in ("//", ">>") and not counts(operands[0]):
         floor_division(engine, a, b, node, operator)
-    elif operator in ("%", "**"):
+    if operator in engine.table.curated["size-operand"]:
         by_a_size(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in engine.table.curated["complex: imaginary"]:
@@ -247,13 +256,33 @@ def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.A
 
 
 def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
-    """`positions % n` and `x ** n` with a dynamic size. Measured: dynamo wants a number, but for `%` of floats."""
+    """`positions % n`, `x ** n` and `positions * (n / 2)` with a dynamic size.
+
+    Measured: dynamo wants a number in the first two, but for `%` of floats. A fraction it can make no tensor of, which
+    it has to where the other operand holds integers.
+    """
+    if isinstance(a, Dim) and a.form == FRACTION:
+        a, b = b, a
     if not isinstance(a, Tensor) or not isinstance(b, Dim) or b.site is not None:
         return
-    if how.endswith(("**", "pow")) or a.kind in ("int", "index"):
+    op = how.rpartition(".")[2]
+    whole, detail = a.kind in ("int", "index"), "a dynamic size"
+    if b.form == FRACTION and not op.endswith(("**", "pow")):
+        whole, detail = whole or a.kind == "bool", "integers and a fraction of a dynamic size"
+    elif op not in ("%", "remainder", "**", "pow"):
+        return
+    if whole or op.endswith(("**", "pow")):
         sure, doubt = b.sure and not a.guessed, "guess" if a.guessed else "axis"
-        refused = engine.table.outcomes("size-operand", how.rpartition(".")[2])
-        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, doubt=doubt, detail="a dynamic size")
+        refused = engine.table.outcomes("size-operand", op)
+        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, doubt=doubt, detail=detail)
+
+
+def unbatched(engine: Engine, t: Tensor, op: str, name: str, node: ast.AST) -> None:
+    """Pooling of a tensor without a batch: TorchScript's form counts the axes from the front."""
+    if t.dims is not None and len(t.dims) == int(op[-2]) + 1 and t.source == "input" and not t.guessed:
+        outcomes = engine.table.outcomes("no batch", op)
+        hazard = "wrong" if "wrong-values" in outcomes.values() else "unloadable"
+        emit(engine, node, hazard, name, outcomes, trace=t.trace, detail="of a tensor without a batch")
 
 
 def _signed(v: Value | None) -> bool:

@@ -91,7 +91,7 @@ def attribute(layer: Layer, name: str) -> Value:
 def call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`layer(*args)`, with the hooks around it."""
     if engine.context.tracing:
-        exporter_support.layer(engine, layer, node)
+        exporter_support.layer(engine, layer, args, node)
     hooks = {name: hook for name, hook in layer.args if name in HOOKS}
     if not hooks:
         return _call(engine, layer, args, kwargs, node)

@@ -26,7 +26,7 @@ def tensor(engine: Engine, call: Call, given: Value) -> Value:
 
 def _kind_of(given: Value) -> str | None:
     """What torch makes of numbers without a dtype: the widest kind that is among them."""
-    kinds = {type(v.literal) if isinstance(v, Const) else None for v in _leaves(given)}
+    kinds = {type(v.literal) if isinstance(v, Const) else None for v in _leaves(given, counted=False)}
     if kinds <= {bool, int, float} and kinds:
         return "float" if float in kinds else "int" if int in kinds else "bool"
     return None
@@ -78,9 +78,10 @@ def _dims_of(given: Value) -> shapes.Dims | None:
     return None
 
 
-def _leaves(v: Value) -> list[Value]:
+def _leaves(v: Value, counted: bool = True) -> list[Value]:
+    """What a list holds, and what its length depends on if that is `counted`."""
     if isinstance(v, Tuple):
-        return [leaf for i in v.items for leaf in _leaves(i)]
+        return [leaf for i in v.items for leaf in _leaves(i, counted)]
     if isinstance(v, Seq):
-        return [*([v.size] if v.size is not None else []), *_leaves(v.item)]
+        return [*([v.size] if v.size is not None and counted else []), *_leaves(v.item, counted)]
     return [v]

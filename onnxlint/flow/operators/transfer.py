@@ -121,8 +121,16 @@ def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind:
 def cast_kind(call: Call) -> str | None:
     """The kind of numbers after `x.to(...)`."""
     given = call.arg(1, "dtype")
-    kind = kind_of(given) if given is not None else call.tensor.kind
+    if isinstance(given, Tensor):
+        return given.kind
+    kind = kind_of(given) if given is not None and not _moves(call.node) else call.tensor.kind
     return "index" if kind == "int" and call.tensor.kind in ("bool", "index") else kind
+
+
+def _moves(node: ast.AST) -> bool:
+    """True for `x.to(y.device)`, which leaves the kind of numbers alone."""
+    first = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 else None
+    return getattr(first, "attr", getattr(first, "id", "")).endswith("device")
 
 
 def kind_of(v: Value | None) -> str | None:

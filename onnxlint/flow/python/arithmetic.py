@@ -16,6 +16,7 @@ from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import (
     CONFIG,
     COUNT,
+    FRACTION,
     REST,
     SHARE,
     UNKNOWN,
@@ -142,7 +143,8 @@ class Arithmetic(Activation):
         folded = int(_FOLD[operator](x, y)) if folds else None
         size = shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
         if isinstance(size, Dim):
-            return replace(size, form="remainder" if operator == "%" else "", least=_least(operator, a, b))
+            form = FRACTION if _divides(operator, a, b) else "remainder" if operator == "%" else ""
+            return replace(size, form=form, least=_least(operator, a, b))
         return size
 
     def _tensor_arithmetic(self, operator: str, a: Value, b: Value, node: ast.AST) -> Value:
@@ -187,7 +189,7 @@ class Arithmetic(Activation):
                 kind = "bool"  # of integers hardly anybody wants the complement
             return replace(v, view=None, kind=kind, given="")
         if isinstance(v, Dim):
-            return replace(v, example=None, plain=False, form="", least=REST)
+            return replace(v, example=None, plain=False, form=v.form if v.form == FRACTION else "", least=REST)
         return v if isinstance(v, (Data, Array)) else CONFIG if isinstance(v, (Const, Config)) else UNKNOWN
 
     def e_compare(self, node: ast.Compare) -> Value:
@@ -317,6 +319,12 @@ def _compare_sizes(operator: ast.cmpop, a: Value, b: Value) -> Value:
     if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
         return CONFIG  # the same axis of two tensors: always equal
     return Dim(axes, None, None, False, trace, _form(operator, a, b))
+
+
+def _divides(operator: str, a: Value, b: Value) -> bool:
+    """True for arithmetic on sizes that gives a float."""
+    floats = (isinstance(v, Const) and isinstance(v.literal, float) for v in (a, b))
+    return operator == "/" or any(floats) or any(isinstance(v, Dim) and v.form == FRACTION for v in (a, b))
 
 
 def _power(a: Value, b: Value) -> Value:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # What is known of a number that sizes make, where no axis is empty: it is one or more, it is more than zero (maybe a
 # fraction), or it may be nothing at all, as what a difference or a division leaves.
 COUNT, SHARE, REST = range(3)
+FRACTION = "fraction"  # the form of a size that was divided, or met a float: it is a float itself
 UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
 
 
@@ -162,7 +163,7 @@ class Dim(_Plain):
     site: Site | None = None
     plain: bool = True
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes
+    form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes, FRACTION
     least: int = COUNT
 
     def __post_init__(self) -> None:
