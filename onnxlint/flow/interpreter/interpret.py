@@ -93,6 +93,11 @@ class _Call:
             self._flags = [(i, v) for i, v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
         return self._flags
 
+    @property
+    def axes(self) -> shapes.Axes:
+        """The axes that are dynamic in this run."""
+        return self.parts[2]  # type: ignore[no-any-return]
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -249,7 +254,9 @@ class Interpreter(Objects):
             return self._running[key]
         if len(self.frames) >= DEPTH:
             return UNKNOWN
-        if len(summaries) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
+        limit = CONTEXTS if at.tracing else 8 * CONTEXTS
+        # A rehearsal, which tells nothing, leaves the real run its own.
+        if len(summaries) < limit or sum(other.axes == key.axes for other in summaries) < limit:
             return None
         alike = [result for other, result in summaries.items() if other.flags == key.flags]
         joined = join_returns(alike or list(summaries.values())) or UNKNOWN
