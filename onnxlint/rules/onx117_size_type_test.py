@@ -11,12 +11,18 @@ from onnxlint.rules.engine.rule import Objection, Rule
 
 
 class SizeTypeTest(Rule):
-    """Object to a test whether a dynamic size is an `int`."""
+    """Object to a test whether a dynamic size is an `int`, or a tensor with axes."""
 
     code = "ONX117"
 
     def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "type":
+        if seen.hazard == "type" and seen.detail:
+            yield Objection(
+                f"`{seen.text}` is true of a size while TorchScript traces, of a tensor that has no axes",
+                "give the function the size itself, in every call",
+                effects=seen.effects,
+            )
+        elif seen.hazard == "type":
             yield Objection(
                 f"`{seen.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export",
                 "do without the test, or ask for what is no number: `isinstance(size, (tuple, list))`",

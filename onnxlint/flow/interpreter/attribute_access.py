@@ -271,7 +271,18 @@ def read_dim(engine: Engine, t: Tensor, axis: Value, trace_name: str = "") -> Va
     if number is None:
         return CONFIG if not t.axes else Dim(t.axes, plain=False, trace=t.trace)
     extent = shapes.extent_of(t, number, engine.context.axes)
+    if extent == CONFIG and number == -1 and t.dims is None and t.source == "input" and _named_length(engine):
+        extent = Dim(frozenset(("length",)))
     return with_trace(extent, t)
+
+
+def _named_length(engine: Engine) -> bool:
+    """True in `length = x.shape[-1]` where nobody declared the axes: the name says what the last one is."""
+    s = engine.frames[-1].statement_node if engine.frames and engine.context.axes.declared is None else None
+    if not isinstance(s, ast.Assign) or not isinstance(s.targets[0], ast.Name) or s.targets[0].id not in _LENGTH_NAMES:
+        return False
+    asked = s.value.value if isinstance(s.value, ast.Subscript) else getattr(s.value, "func", None)
+    return isinstance(asked, ast.Attribute) and asked.attr in ("shape", "size")
 
 
 def with_trace(extent: Extent, t: Tensor) -> Extent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from onnxlint.base.records import EXPORTERS
 from onnxlint.flow.operators.transfer import Call
@@ -334,6 +335,8 @@ def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
     if External("builtins.int") not in asked or not all(isinstance(kind, External) for kind in asked):
         return
     blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
+    if asked == (_TENSOR,) and _takes_axes(node, engine.frames[-1].statement_node):
+        size_hazard(engine, node, "type", "isinstance", size, case="tensor", detail="torch.Tensor")
     # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
     blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
     size_hazard(engine, node, "type", "isinstance", size, only=tuple(blind), sure=True)
@@ -342,6 +345,23 @@ def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
 def size_hazard(
     engine: Engine,
     node: ast.AST,
+def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
+    """True for `if isinstance(n, torch.Tensor): n = n.size(-1)`: a size is a tensor without axes to TorchScript."""
+    name = asked.args[0] if isinstance(asked, ast.Call) and asked.args else None
+    if statement is None or not isinstance(name, ast.Name):
+        return False
+    for choice in ast.walk(statement):
+        if isinstance(choice, (ast.If, ast.IfExp)) and choice.test is asked:
+            arm = choice.body if isinstance(choice.body, list) else [choice.body]
+            return any(
+                getattr(n.value, "id", "") == name.id and getattr(n, "attr", "size") in ("size", "shape")
+                for part in arm
+                for n in ast.walk(part)
+                if isinstance(n, (ast.Attribute, ast.Subscript))
+            )
+    return False
+
+
     hazard: str,
     op: str,
     dim: Dim | None,

@@ -192,7 +192,7 @@ def _flat(values: Iterable[Value]) -> list[Value]:
 
 def emit(
     engine: Engine,
-    node: ast.AST,
+    node: ast.AST | Place,
     hazard: str,
     op: str,
     refused: Container[str] | None = None,
