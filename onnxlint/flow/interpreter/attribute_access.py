@@ -295,6 +295,8 @@ def with_trace(extent: Extent, t: Tensor) -> Extent:
 def unpack_shape(engine: Engine, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
     """`b, n, c = x.shape`: the number of names is the rank."""
     t = shape.tensor
+    if t.dims is not None and t.dims == shapes.unknown(replace(t, dims=None), count, engine.context.axes):
+        t = replace(t, dims=None)
     if t.dims is not None and starred is None and len(t.dims) == count:
         return [with_trace(d, t) for d in t.dims]
     if starred is not None:

@@ -28,6 +28,7 @@ from onnxlint.flow.values.domain import (
     as_int,
     is_none,
 )
+from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import restacked
 
 _OF_CHANNELS = ("normalized_shape", "num_groups")  # an axis that may be dynamic is mostly one of channels here
@@ -193,6 +194,8 @@ def _split(engine: Engine, call: Call) -> None:
             return
         axis = call.int_arg(2, "dim", default=0)
     dim = along(engine, call.tensor, axis)
+    if dim is not None and call.op == "unbind" and axis == 1 and len(call.tensor.dims or ()) == CLIP:
+        dim = replace(dim, axes=frozenset(("length",))) if not dim.sure else dim
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
         halves = call.op == "chunk" and as_int(how) == 2

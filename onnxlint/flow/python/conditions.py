@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeGuard
 
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.python.arithmetic import Arithmetic
 from onnxlint.flow.state import observations
+from onnxlint.flow.values import shapes
 from onnxlint.flow.values.domain import (
     CONFIG,
     NONE,
@@ -30,6 +32,7 @@ from onnxlint.flow.values.domain import (
 )
 from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.values.joins import join
+from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import tells_forms, unfolds
 
 
@@ -214,6 +217,11 @@ class Conditions(Arithmetic):
                     self.scope.names[test.left.id] = NONE
             elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
+            elif arm != negated and _asks_for_a_clip(test):
+                name = _narrowed(test)[0]
+                t = self.scope.lookup(name)
+                if isinstance(t, Tensor) and t.dims is None and t.source == "input":
+                    self.scope.names[name] = replace(t, dims=shapes.unknown(t, CLIP, self.engine.context.axes))
 
         return narrow
 
@@ -396,6 +404,15 @@ def _tells_forms(before: ast.expr, test: ast.expr) -> bool:
     return asks and isinstance(rank, ast.Attribute) and ast.dump(rank.value) == ast.dump(sizes.value.value)
 
 
+def _asks_for_a_clip(test: ast.expr) -> TypeGuard[ast.Compare]:
+    """True for `x.ndim == 5`."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and isinstance(test.left, ast.Attribute)):
+        return False
+    rank = test.comparators[0]
+    asks = test.left.attr == "ndim" and isinstance(test.left.value, ast.Name)
+    return asks and isinstance(rank, ast.Constant) and rank.value == CLIP
+
+
 def _narrowed(test: ast.expr) -> list[str]:
     """The names that a part of a condition may say something of, where it stands alone."""
     while isinstance(test, ast.UnaryOp):
@@ -403,7 +420,9 @@ def _narrowed(test: ast.expr) -> list[str]:
     if isinstance(test, ast.BoolOp):
         return [name for value in test.values for name in _narrowed(value)]
     asked = (
-        test.left
+        test.left.value
+        if _asks_for_a_clip(test) and isinstance(test.left, ast.Attribute)
+        else test.left
         if isinstance(test, ast.Compare)
         else test.args[0]
         if isinstance(test, ast.Call) and test.args

@@ -9,6 +9,7 @@ from onnxlint.flow.values.domain import CONFIG, UNSURE, Const, Data, Dim, Extent
 from onnxlint.flow.values.joins import join_extents
 
 Dims = tuple[Extent, ...]
+CLIP = 5  # axes: where the code asks for as many, the second is time
 PIECES = 16  # of a tensor that is split, so many are told apart
 
 
@@ -43,6 +44,11 @@ def extent_of(t: Tensor, axis: int, axes: Axes) -> Extent:
     if t.source != "input":
         return CONFIG
     return axes.extent(axis)
+
+
+def unknown(t: Tensor, rank: int, axes: Axes) -> Dims:
+    """The dims of a tensor of which no more than its rank is known."""
+    return tuple(extent_of(t, i if i < rank - 1 else -1, axes) for i in range(rank))
 
 
 def from_value(v: Value) -> Extent:
