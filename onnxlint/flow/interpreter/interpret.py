@@ -25,7 +25,7 @@ from onnxlint.flow.state.candidates import Candidate, required
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.constructor_recall import Habits
 from onnxlint.flow.state.context import Context
-from onnxlint.flow.state.protocols import Replaced, Running
+from onnxlint.flow.state.protocols import Interleaved, Replaced, Running
 from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
@@ -135,6 +135,7 @@ class Interpreter(Objects):
         self.exits: list[list[Given]] = []  # what each `return` of the model that runs first gives back
         self.changes = 0
         self.budget = Budget()
+        self.interleaved: dict[tuple[str, int], Interleaved] = {}  # `repeat_interleave`, by entry and negative dim
         self.reads = Attributes()
         self.debug = debug  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug

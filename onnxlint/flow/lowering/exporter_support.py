@@ -11,7 +11,7 @@ from onnxlint.base.records import EXPORTERS
 from onnxlint.flow.lowering.sizes_as_numbers import along
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
-from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.state.protocols import Engine, Interleaved
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.values.equivalent_code import counts
@@ -38,6 +38,8 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
         return True
     if op in engine.table.curated["size-operand"]:
         by_a_size(engine, call.args[0] if call.args else t, call.arg(1, "other", "exponent"), call.node, call.name)
+    if op in engine.table.curated["interleaved: later"]:
+        _interleaved(engine, call)
     if op in engine.table.curated["no batch"]:
         unbatched(engine, t, op, call.name, call.node)
     if op in curated["input-reshaped"] and t.given:
@@ -275,6 +277,26 @@ def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, h
         sure, doubt = b.sure and not a.guessed, "guess" if a.guessed else "axis"
         refused = engine.table.outcomes("size-operand", op)
         emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, doubt=doubt, detail=detail)
+
+
+def _interleaved(engine: Engine, call: Call) -> None:
+    """Measured: TorchScript counts the negative dim of `repeat_interleave` from the front, in the constant itself.
+
+    That constant is the dim of every later operator that says the same number: it means another axis there if the
+    tensor has more axes or fewer, or if the operator adds one.
+    """
+    t, root = call.tensor, engine.frames[0].symbol
+    rank = len(t.dims) if t.dims is not None else None
+    for v in [*call.args[1:], *call.kwargs.values()]:
+        axis = as_int(v)
+        before = engine.interleaved.get((root, axis)) if axis is not None and axis < 0 else None
+        if before is not None and (rank is None or rank != before.rank or call.op in ("unsqueeze", "stack")):
+            refused = engine.table.outcomes("interleaved", "repeat_interleave")
+            sure = rank is not None and before.rank is not None
+            emit(engine, before.place, "wrong", before.name, refused, trace=t.trace, sure=sure, detail=f"dim={axis}")
+    axis = call.int_arg(2, "dim")
+    if call.op == "repeat_interleave" and axis is not None and axis < 0:
+        engine.interleaved.setdefault((root, axis), Interleaved(rank, engine.place(call.node), call.name))
 
 
 def unbatched(engine: Engine, t: Tensor, op: str, name: str, node: ast.AST) -> None:

@@ -36,6 +36,15 @@ from onnxlint.project.modules import ModuleInfo, Project
 Replaced: TypeAlias = "dict[tuple[int, str], tuple[Object, Value | None]]"
 
 
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """A `repeat_interleave` along a negative dim: the rank of its tensor, if known, its place and name."""
+
+    rank: int | None
+    place: Place
+    name: str
+
+
 class Engine(Protocol):
     """The interpreter: where it is, what runs, what a run collects, and what can be asked of it."""
 
@@ -45,6 +54,7 @@ class Engine(Protocol):
     table: OpTable
     all_exporters: tuple[str, ...]
     watched: frozenset[str]
+    interleaved: dict[tuple[str, int], Interleaved]
     budget: Budget
     habits: Habits
     changes: int

@@ -51,3 +51,72 @@ def test_pooling_without_a_batch(call: str) -> None:
     body = "b, _, h, w = x.shape\ny = x.reshape(b, {}h * 2, w * 2)\nreturn " + call
     assert codes(body.format("")) == ["ONX408"]
     assert codes(body.format("1, ")) == []
+
+
+TRIM = """\
+def trim(x, n):
+    if isinstance(n, torch.Tensor):
+        n = n.{}
+    return x[..., :n]
+class M(nn.Module):
+    def forward(self, mix):
+        length = mix.shape[-1]
+        return trim(mix * 2, length)
+"""
+
+
+@pytest.mark.parametrize(("arm", "expected"), [("size(-1)", ["ONX117"]), ("shape[0]", ["ONX117"]), ("long()", [])])
+def test_the_arm_for_a_tensor_is_taken_by_a_size_that_has_no_axes(arm: str, expected: list[str]) -> None:
+    assert [code for code, _, _ in findings_of(TRIM.format(arm))] == expected
+
+
+CLIP = """\
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1)
+    def series(self, x):
+        return torch.stack([self.conv(frame) for frame in x.unbind(dim=1)], 1)
+    def forward(self, x):
+        return self.series(x) if {} else self.conv(x)
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.memory = Memory()
+    def forward(self, x):
+        return self.memory(x * 2)
+"""
+
+
+@pytest.mark.parametrize(("asked", "shown"), [("x.ndim == 5", True), ("x.ndim == 4", False), ("self.training", False)])
+def test_the_frames_of_what_has_five_axes(asked: str, shown: bool) -> None:
+    assert ("ONX209" in [code for code, _, _ in findings_of(CLIP.format(asked))]) is shown
+
+
+LATER = {
+    "of more axes": ("x.reshape(x.shape[0], 2, 7, 9)", "y.softmax(-1)", True),
+    "that adds one": ("x.reshape(x.shape[0], 1, 2, 7, 9)", "y.unsqueeze(-1)", True),
+    "of as many": ("x.reshape(x.shape[0], 1, 2, 7, 9)", "y.softmax(-1)", False),
+    "along another": ("x.reshape(x.shape[0], 2, 7, 9)", "y.softmax(-2)", False),
+    "that takes a number": ("x.reshape(x.shape[0], 2, 7, 9)", "y * -1", False),
+}
+
+
+@pytest.mark.parametrize(("first", "later", "wrong"), LATER.values(), ids=LATER.keys())
+def test_the_dim_of_repeat_interleave_is_that_of_an_operator(first: str, later: str, wrong: bool) -> None:
+    body = f"y = scores.reshape(scores.shape[0], 1, 1, 7, 3)\nreturn {first}.repeat_interleave(2, dim=-1), {later}"
+    assert codes(body) == ["ONX408"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ("y.size(0) // x.size(0)", []),
+        ("y.flatten(0, 1).size(0) / x.size(0)", []),
+        ("(y.size(0) + 2) / x.size(0)", ["ONX202"]),
+        ("y.size(0) // x.size(1)", ["ONX202"]),
+    ],
+)
+def test_the_ratio_of_an_axis_to_a_multiple_of_it_is_fixed(size: str, expected: list[str]) -> None:
+    body = f"y = x.unsqueeze(1).repeat(1, 3, 1, 1, 1).flatten(0, 1)\nreturn scores.repeat(int({size}), 1)"
+    assert codes("b, c, h, w = x.shape\n" + body) == expected
