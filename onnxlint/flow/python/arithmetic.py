@@ -17,6 +17,7 @@ from onnxlint.flow.values.domain import (
     CONFIG,
     COUNT,
     FRACTION,
+    MULTIPLE,
     REST,
     SHARE,
     UNKNOWN,
@@ -141,9 +142,11 @@ class Arithmetic(Activation):
         x, y = (v.example if isinstance(v, Dim) else as_int(v) for v in (a, b))
         folds = operator in _WHOLE and x is not None and y is not None and (y or operator not in "//%")
         folded = int(_FOLD[operator](x, y)) if folds else None
-        size = shapes.combine(shapes.from_value(a), shapes.from_value(b), folded)
+        if operator in ("/", "//") and _is_ratio(a, b):
+            return CONFIG
+        size = (shapes.times if operator == "*" else shapes.combine)(shapes.from_value(a), shapes.from_value(b), folded)
         if isinstance(size, Dim):
-            form = FRACTION if _divides(operator, a, b) else "remainder" if operator == "%" else ""
+            form = FRACTION if _divides(operator, a, b) else "remainder" if operator == "%" else size.form
             return replace(size, form=form, least=_least(operator, a, b))
         return size
 
@@ -319,6 +322,12 @@ def _compare_sizes(operator: ast.cmpop, a: Value, b: Value) -> Value:
     if isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and a.plain and b.plain:
         return CONFIG  # the same axis of two tensors: always equal
     return Dim(axes, None, None, False, trace, _form(operator, a, b))
+
+
+def _is_ratio(a: Value, b: Value) -> bool:
+    """True for `y.size(0) // x.size(0)` where `y` has an axis of `x` some fixed number of times."""
+    axes = isinstance(a, Dim) and isinstance(b, Dim) and a.axes == b.axes and len(a.axes) == 1 and a.sure
+    return axes and isinstance(a, Dim) and isinstance(b, Dim) and b.plain and (a.plain or a.form == MULTIPLE)
 
 
 def _divides(operator: str, a: Value, b: Value) -> bool:

@@ -320,7 +320,7 @@ class Conditions(Arithmetic):
         pinned = (
             isinstance(v, Dim)
             and v.sure
-            and v.form == ""
+            and v.form not in ("remainder", "equal")
             and self.engine.context.axes.declared is not None
             and isinstance(node, ast.Compare)
             and len(node.ops) == 1
@@ -358,7 +358,7 @@ _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_
 def _size_form(v: Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
     """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
     if v.form != "remainder":
-        return v.form
+        return v.form if v.form == "equal" else ""
     for statement in (*body, *orelse):
         for node in ast.walk(statement):
             if isinstance(node, ast.Call) and _last_name(node.func).startswith(_PADS):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # fraction), or it may be nothing at all, as what a difference or a division leaves.
 COUNT, SHARE, REST = range(3)
 FRACTION = "fraction"  # the form of a size that was divided, or met a float: it is a float itself
+MULTIPLE = "multiple"  # the form of an axis times numbers that are fixed
 UNSURE = "?"  # the name of a dim that may or may not be dynamic: nobody declared the axes
 
 
@@ -163,7 +164,7 @@ class Dim(_Plain):
     site: Site | None = None
     plain: bool = True
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    form: str = field(default="", compare=False)  # "remainder" of a division, "equal" of two sizes, FRACTION
+    form: str = field(default="", compare=False)  # "remainder", "equal", FRACTION, MULTIPLE
     least: int = COUNT
 
     def __post_init__(self) -> None:

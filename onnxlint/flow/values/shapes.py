@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from onnxlint.flow.values.domain import CONFIG, UNSURE, Const, Data, Dim, Extent, Tensor, Tuple, Value, as_int
+from onnxlint.flow.values.domain import CONFIG, MULTIPLE, UNSURE, Const, Data, Dim, Extent, Tensor, Tuple, Value, as_int
 from onnxlint.flow.values.joins import join_extents
 
 Dims = tuple[Extent, ...]
@@ -192,8 +192,16 @@ def fold(dims: Sequence[Extent]) -> Extent:
         if x == 1:
             result = d
         else:
-            result = combine(result, d, x * y if x is not None and y is not None else None)
+            result = times(result, d, x * y if x is not None and y is not None else None)
     return result
+
+
+def times(a: Extent, b: Extent, number: int | None = None) -> Extent:
+    """The product of two sizes; one that knows if it is a multiple of an axis."""
+    whole = [d for d in (a, b) if isinstance(d, Dim)]
+    size = combine(a, b, number)
+    multiple = isinstance(size, Dim) and len(whole) == 1 and (whole[0].plain or whole[0].form == MULTIPLE)
+    return replace(size, form=MULTIPLE) if multiple and isinstance(size, Dim) else size
 
 
 @dataclass(frozen=True, slots=True)
