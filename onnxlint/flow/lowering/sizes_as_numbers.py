@@ -345,9 +345,6 @@ def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
     size_hazard(engine, node, "type", "isinstance", size, only=tuple(blind), sure=True)
 
 
-def size_hazard(
-    engine: Engine,
-    node: ast.AST,
 def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
     """True for `if isinstance(n, torch.Tensor): n = n.size(-1)`: a size is a tensor without axes to TorchScript."""
     name = asked.args[0] if isinstance(asked, ast.Call) and asked.args else None
@@ -365,6 +362,9 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
     return False
 
 
+def size_hazard(
+    engine: Engine,
+    node: ast.AST,
     hazard: str,
     op: str,
     dim: Dim | None,
