@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import told
+from analysing import findings_of, told
 
 MODEL = """\
 class M(nn.Module):
@@ -214,3 +214,28 @@ SOURCES = {
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 def test_silent_about(source: str) -> None:
     assert told(textwrap.dedent(source)) == []
+
+
+def test_the_shape_of_a_parameter_is_a_constant() -> None:
+    norm = """
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.zeros(4))
+            def forward(self, x: Tensor):
+                return F.layer_norm(x, {}.shape[-1:])
+        """
+    assert findings_of(norm.format("self.w")) == set()
+    assert {code for code, _, _ in findings_of(norm.format("x"))} == {"ONX211"}
+
+
+def test_a_parameter_that_is_only_asked_for_its_truth_is_a_flag() -> None:
+    model = """
+        class M(nn.Module):
+            def forward(self, x: Tensor, inference):
+                if not inference:
+                    x = x + 1
+                return {} if inference and True else x
+        """
+    assert findings_of(model.format("x * 2")) == set()
+    assert {code for code, _, _ in findings_of(model.format("x * inference"))} == {"ONX101"}

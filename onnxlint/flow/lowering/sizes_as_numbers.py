@@ -245,7 +245,7 @@ def _attributes(engine: Engine, call: Call) -> None:
             return
     entry = curated["attribute: shape"].get(call.op)
     for position, name in entry.arguments if entry is not None else ():
-        if _has_dynamic_axis(engine, call.tensor) and _reads_shape(call.node, position, name):
+        if _has_dynamic_axis(engine, call.tensor) and _reads_shape(engine, call.node, position, name):
             size_hazard(engine, call.node, "attribute", call.op, None, entry=entry, detail=name)
             return
     if call.op == "affine_grid":
@@ -272,7 +272,7 @@ def _has_dynamic_axis(engine: Engine, t: Tensor) -> bool:
     )
 
 
-def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
+def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> bool:
     """True where the argument is written with `x.shape` or `x.size()`: a value of the trace, on a fixed axis too."""
     if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
         return False
@@ -280,8 +280,15 @@ def _reads_shape(node: ast.AST, position: int, name: str) -> bool:
     if given is None and position < len(node.args):
         given = node.args[position]
     return given is not None and any(
-        isinstance(n, ast.Attribute) and n.attr in ("shape", "size") for n in ast.walk(given)
+        isinstance(n, ast.Attribute) and n.attr in ("shape", "size") and not _is_weight(engine, n.value)
+        for n in ast.walk(given)
     )
+
+
+def _is_weight(engine: Engine, node: ast.expr) -> bool:
+    """True for the name of a parameter or buffer, whose shape is a constant."""
+    v = engine.frames[-1].eval(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    return isinstance(v, Tensor) and v.source == "weight"
 
 
 def _factory(engine: Engine, call: Call) -> bool:

@@ -194,7 +194,7 @@ def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default:
         return CONFIG
     if read_as_tensor(unit, name):
         return tensor(engine, trace)
-    if plain_name(name):
+    if plain_name(name) or _is_flag(unit, name):
         return CONFIG
     if _read_by_key(unit, name):
         return Dict((), tensor(engine, trace))
@@ -205,6 +205,14 @@ def plain_name(name: object) -> bool:
     """True for the name of a setting: a parameter or a key of a dict that nothing else speaks for."""
     prefixes = ("num_", "n_", "use_", "return_", "is_", "do_", "output_")
     return isinstance(name, str) and (name in _PLAIN_NAMES or name.startswith(prefixes))
+
+
+def _is_flag(unit: FunctionUnit, name: str) -> bool:
+    """True where the body asks no more of the parameter than whether it is true: `if not inference:`."""
+    text = _text_about(unit, name)
+    uses = len(re.findall(rf"\b{name}\b", text))
+    asked = rf"\b(?:if|elif|and|or|not) {name}(?=:| and\b| or\b| else\b|\)|$)"
+    return uses > 1 and uses - 1 == len(re.findall(asked, text, re.MULTILINE))  # one is the parameter itself
 
 
 def _read_by_key(unit: FunctionUnit, name: str) -> bool:
