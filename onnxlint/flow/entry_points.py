@@ -150,8 +150,9 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Gu
         return
     for model in part.declared:
         yield _DeclaredModel(engine, model.factory, model.factory, model)
-    scripts = [job for info in part.modules for job in guard.each([info], lambda i: _export_scripts(engine, i))]
-    yield from sorted(scripts, key=lambda job: job.definition in part.outside)
+    scripts = [job for info in part.modules for job in guard.each([info], lambda i: _export_scripts(engine, i, part))]
+    turn = {name: n for n, name in enumerate(part.callers, -len(part.callers))}
+    yield from sorted(scripts, key=lambda job: (job.definition in part.outside, turn.get(job.definition, 0)))
     for exported, call, outside in sorted(engine.exported_models, key=lambda e: bool(e[2])):
         cls = exported.object.cls
         yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call, outside)
@@ -237,12 +238,13 @@ def _mode_switches(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
             yield _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
 
 
-def _export_scripts(engine: Interpreter, info: ModuleInfo) -> Iterator[_Job]:
+def _export_scripts(engine: Interpreter, info: ModuleInfo, part: Part) -> Iterator[_Job]:
     text = info.file.text
-    if not (("onnx" in text or "torch.export" in text) and _EXPORTS.search(text)):
+    exports = ("onnx" in text or "torch.export" in text) and _EXPORTS.search(text)
+    if not exports and not any(name.startswith(f"{info.source.path}:") for name in part.callers):
         return
     for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
-        if _EXPORTS.search(unit.text):
+        if (exports and _EXPORTS.search(unit.text)) or name_of(unit) in part.callers:
             yield _ExportScript(engine, info.path, unit.qualname, unit)
     yield _ModuleScript(engine, info.path, "<module>", info)
 
@@ -309,7 +311,10 @@ class _Exported(_Job):
         where = shapes.Axes(tuple(sorted(axes.items()))) if axes else shapes.Axes()
         args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
         names = [p.arg for p in _positional(unit)][bound:]
-        args = [_from_spec(unit, n, specs[n]) if axes and n in specs else v for n, v in zip(names, args, strict=False)]
+        for i, (n, v) in enumerate(zip(names, args, strict=False)):
+            if n in specs and (axes or not isinstance(v, Tensor)):  # a tensor, whatever the annotation says
+                fed = _from_spec(unit, n, specs[n])
+                args[i] = fed if axes else replace(fed, dims=None)
         # A forward is run for any other input too: what one export feeds is not all that the class may meet.
         with engine.reaching_nothing(), engine.within(tracing=True, axes=where, example_batch=example):
             engine.call_instance(self.model, args, kwargs, NOWHERE)

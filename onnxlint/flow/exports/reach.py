@@ -85,6 +85,19 @@ class Reach:
                 found[name_of(c)] = reason
         return found
 
+    def callers(self) -> list[str]:
+        """The functions that call one that exports, by path and name, but those that say so; the outermost first."""
+        names = [name.rpartition(".")[2] for _, name in self.exporting]
+        calls = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\(")
+        found: dict[str, None] = {}
+        for info, name in reversed(self.exporting[:CALLERS]):
+            cls = info.classes.get(name.partition(".")[0])
+            units = [*(cls.methods.values() if cls is not None else ()), *filter(None, [info.functions.get(name)])]
+            for unit in units:
+                if not _MAY_EXPORT.search(unit.text) and calls.search(unit.text.partition(":")[2]):
+                    found[name_of(unit)] = None
+        return list(found)
+
     def is_test(self, info: ModuleInfo, name: str = "") -> bool:
         """True for what stands in a test, by the names of folder, file, function and class."""
         if self._in_folder(info, _TEST_FOLDERS) or re.search(r"(^|\.)test_|(^|\.)Test", name):
@@ -252,10 +265,13 @@ class Reach:
 
 def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Part]:
     """Parts of modules that know which of their definitions no export comes to."""
-    outside = Reach(modules).outside()
-    paths = [tuple(f"{info.source.path}:" for info in part.modules) for part in parts]
-    own = [{name: why for name, why in outside.items() if name.startswith(begins)} for begins in paths]
-    return [replace(part, outside=of_part) for part, of_part in zip(parts, own, strict=True)]
+    reach = Reach(modules)
+    outside, callers, known = reach.outside(), reach.callers(), []
+    for part in parts:
+        paths = tuple(f"{info.source.path}:" for info in part.modules)
+        own = {name: why for name, why in outside.items() if name.startswith(paths)}
+        known.append(replace(part, outside=own, callers=tuple(name for name in callers if name.startswith(paths))))
+    return known
 
 
 def _is_traced(c: ClassInfo) -> bool:

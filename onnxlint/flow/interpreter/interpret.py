@@ -153,7 +153,7 @@ class Interpreter(Objects):
         self.last_train: Place | None = None
         self._globals: dict[_Name, Value] = {}
         self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
-        self._summaries: dict[tuple[Hashable, bool, bool, bool, bool], dict[Any, Value]] = {}
+        self._summaries: dict[tuple[Any, ...], dict[Any, Value]] = {}
         self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self.habits = Habits()
@@ -188,7 +188,7 @@ class Interpreter(Objects):
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit, at = fn.unit, self.context
         first = unit.key not in self.reached
-        self._enter(unit)
+        self.reach(unit)
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
             return CONFIG
         bound = [fn.bound] if fn.bound is not None else []
@@ -218,7 +218,7 @@ class Interpreter(Objects):
                 self.reached.pop(unit.key, None)
             raise
         if key is not None:
-            self._summaries[unit.key, at.asked, at.silent, at.replaced, at.outside != ""][key] = result
+            self._summaries.setdefault(self._place(unit), {})[key] = result
             if not at.tracing:
                 self.habits.note(fn, result, self.writes, written, changes == self.changes)
         return result
@@ -240,13 +240,18 @@ class Interpreter(Objects):
             self._running.pop(key, None)
             self._recursive.discard(key)
 
+    def _place(self, unit: FunctionUnit) -> tuple[Any, ...]:
+        """Where the summaries of a function are kept: apart for each context that decides what is observed in it."""
+        at = self.context
+        return unit.key, at.tracing, at.axes, at.asked, at.silent, at.replaced, at.outside != ""
+
     def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
         """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
         at = self.context
-        result = self._summaries.setdefault((unit.key, False, False, False, False), {}).get(key)
+        result = self._summaries.setdefault((unit.key, at.tracing, at.axes, False, False, False, False), {}).get(key)
         if result is not None:  # all that there is to tell
             return result
-        summaries = self._summaries.setdefault((unit.key, at.asked, at.silent, at.replaced, at.outside != ""), {})
+        summaries = self._summaries.setdefault(self._place(unit), {})
         result = summaries.get(key)
         if result is not None:
             return result
@@ -255,9 +260,7 @@ class Interpreter(Objects):
             return self._running[key]
         if len(self.frames) >= DEPTH:
             return UNKNOWN
-        limit = CONTEXTS if at.tracing else 8 * CONTEXTS
-        # A rehearsal, which tells nothing, leaves the real run its own.
-        if len(summaries) < limit or sum(other.axes == key.axes for other in summaries) < limit:
+        if len(summaries) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
             return None
         alike = [result for other, result in summaries.items() if other.flags == key.flags]
         joined = join_returns(alike or list(summaries.values())) or UNKNOWN
@@ -614,13 +617,9 @@ class Interpreter(Objects):
         self.__dict__.clear()
 
     def reach(self, unit: FunctionUnit) -> None:
-        """A function runs, or is known never to."""
-        self.reached[unit.key] = unit
-
-    def _enter(self, unit: FunctionUnit) -> None:
-        """A function runs; a forward that a script runs before it exports is still to be looked at."""
-        if self.context.tracing or unit.name != "forward":
-            self.reach(unit)
+        """A function runs, or is known never to. Where a script merely calls it, nothing is observed in it."""
+        if self.context.tracing:
+            self.reached[unit.key] = unit
 
     def gives_back(self, found: list[Given]) -> None:
         """A `return` of the model that runs first gives this back."""

@@ -342,11 +342,11 @@ _TENSOR, _SYMBOL = External("torch.Tensor"), External("torch.SymInt")
 def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
     """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
     asked = kinds.items if isinstance(kinds, Tuple) else (kinds,)
+    if asked == (_TENSOR,) and _takes_axes(node, engine.frames[-1].statement_node):
+        size_hazard(engine, node, "type", "isinstance", size, case="tensor", detail="torch.Tensor")
     if External("builtins.int") not in asked or not all(isinstance(kind, External) for kind in asked):
         return
     blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
-    if asked == (_TENSOR,) and _takes_axes(node, engine.frames[-1].statement_node):
-        size_hazard(engine, node, "type", "isinstance", size, case="tensor", detail="torch.Tensor")
     # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
     blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
     size_hazard(engine, node, "type", "isinstance", size, only=tuple(blind), sure=True)

@@ -36,7 +36,7 @@ class Part:
     Classes and functions are named by path and qualified name. `foreign` are classes of the part that others mention:
     they may be built and called there. `built` and `run` are classes and functions that the declared models built and
     ran before. With `only`, nothing but the forward of these classes runs. `outside` are classes and scripts that no
-    export comes to, with the reason.
+    export comes to, with the reason; `callers` are functions that export or call such, what calls another first.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -46,6 +46,7 @@ class Part:
     run: frozenset[str] = frozenset()
     only: tuple[str, ...] | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
+    callers: tuple[str, ...] = ()
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

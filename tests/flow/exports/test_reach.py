@@ -97,3 +97,24 @@ def test_what_an_export_and_something_else_come_to_is_inside() -> None:
     shared = PRELUDE + shared + "        self.b = Block()\n\n    def forward(self, x):\n        return self.b(x)\n"
     files = {"export.py": SCRIPT, "model.py": shared.format(name="Net"), "a.py": shared.format(name="A")}
     assert _outside({**files, "block.py": _net("Block")}) == {"block.py": ""}
+
+
+def test_the_model_of_an_export_is_what_the_callers_give() -> None:
+    """A method or a function that exports is run by those that call it first, whatever they are called."""
+    script = (
+        "import torch\nfrom model import Net\n\nclass Tester:\n    def run_it(self, model):\n        model.eval()\n"
+    )
+    script += "        torch.onnx.export(model, torch.zeros(1, 3), 'm')\n\n"
+    script += "    def test_net(self):\n        self.run_it(Net())\n"
+    tool = "import torch\n\ndef save(model):\n    torch.onnx.export(model, torch.zeros(1, 3), 'm')\n"
+    use = "from tool import save\nfrom model import Net\n\ndef run():\n    save(Net())\n"
+    for files in ({"script.py": script}, {"tool.py": tool, "use.py": use}):
+        seen = analysed(project_of({"model.py": _net("Net"), **files})).observations
+        assert [o.model for o in seen if isinstance(o, ExportCall)] == ["Net"]
+
+
+def test_what_a_script_merely_calls_is_still_analysed() -> None:
+    """A script that runs the model itself before it exports another hides none of its branches."""
+    script = SCRIPT.replace("def main():\n", "def main():\n    for n in range(7):\n        Net()(torch.zeros(n, 3))\n")
+    script = script.replace("export(Net()", "export(torch.nn.Linear(3, 3)")
+    assert _outside({"export.py": script, "model.py": _net("Net")}) == {"model.py": ""}
