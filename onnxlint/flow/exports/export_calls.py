@@ -52,16 +52,13 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
     arguments: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
     arguments.update(kwargs)
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
-    if name == "torch.onnx.dynamo_export":  # what stands behind the model are its inputs
-        unknown = unknown or "export_options" in kwargs
-        named = {n: v for n, v in kwargs.items() if n in ("model", "export_options")}
-        arguments = {**dict(zip(("model",), args, strict=False)), "args": Tuple(tuple(args[1:])), **named}
-        arguments["dynamo"] = Const(True)
+    if name == "torch.onnx.dynamo_export":
+        unknown, arguments = unknown or "export_options" in kwargs, _of_dynamo_export(args, kwargs)
     model, inputs = arguments.get("model", Unknown()), arguments.get("args", arguments.get("kwargs", Unknown()))
     dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
-    axes_value = arguments.get("dynamic_axes")
-    shapes_value = arguments.get("dynamic_shapes")
-    axes, known = _axes(axes_value if axes_value is not None and not is_none(axes_value) else shapes_value)
+    axes_value = arguments.get("dynamic_axes", NONE)
+    shapes_value = arguments.get("dynamic_shapes", NONE)
+    axes, known = _axes(shapes_value if is_none(axes_value) else axes_value)
     parameters = parameters_of(model)
     opset = _number(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
     training = arguments.get("training")
@@ -82,8 +79,8 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
         mode=_mode(model),
         mode_matters=_mode(model) != "train" or heeds_mode(model),
         model=_label(model),
-        has_dynamic_axes=unknown or not is_none(axes_value or NONE),
-        has_dynamic_shapes=not is_none(shapes_value or NONE),
+        has_dynamic_axes=unknown or not is_none(axes_value),
+        has_dynamic_shapes=not is_none(shapes_value),
         axes_known=known,
         axes=axes,
         input_names=names_of(arguments.get("input_names")),
@@ -92,7 +89,7 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
         dict_argument=_dict_argument(arguments.get("args"), parameters),
         training=_training(training),
         opset=opset,
-        too_new=_too_new(engine, model, inputs, opset) if dynamo is False and opset is not None else (),
+        too_new=_too_new(engine, model, inputs, opset) if dynamo is False else (),
         argument_spans=_spans(engine, node),
         axes_spans=_axes_spans(engine, axes),
         fixed_axes=fixed,
@@ -106,6 +103,13 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
         **fed(engine, arguments, node, parameters),
         **around(engine, arguments, node),
     )
+
+
+def _of_dynamo_export(args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+    """The arguments of `torch.onnx.dynamo_export`, where the inputs stand behind the model, as `export` takes them."""
+    named = {n: v for n, v in kwargs.items() if n in ("model", "export_options")}
+    model = dict(zip(("model",), args, strict=False))
+    return {**model, "args": Tuple(tuple(args[1:])), **named, "dynamo": Const(True)}
 
 
 def _number(v: Value | None) -> int | None:
@@ -129,9 +133,9 @@ def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
     return None
 
 
-def _too_new(engine: Engine, model: Value, inputs: Value, opset: int) -> tuple[observations.OpCall, ...]:
+def _too_new(engine: Engine, model: Value, inputs: Value, opset: int | None) -> tuple[observations.OpCall, ...]:
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
-    if not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
+    if opset is None or not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
         return ()
     fed: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
     _, _, found = engine.rehearse(model, fed, opset)

@@ -103,12 +103,8 @@ class Emitter(Located, Engine):
             certain=not where.by_size and not where.replaced,
             **fields,
         )
-        if isinstance(made, observations.ExportCall):
-            if not made.caller and made.span in self.called_exports:
-                return
-            if made.caller:  # what the function does when nothing is known of its parameters says nothing more
-                self.called_exports.add(made.span)
-                self.observations.pop(replace(made, caller="").key, None)
+        if self._known_from_callers(made):
+            return
         before = self.observations.get(made.key)
         merged = made if before is None else before.and_also(made)
         if merged == before:
@@ -120,6 +116,15 @@ class Emitter(Located, Engine):
                 known |= known_names(self._names_at(place))
             merged = replace(merged, trace=trace.steps() if trace is not None else (), known=known)
         self.observations[made.key] = merged
+
+    def _known_from_callers(self, made: Observation) -> bool:
+        """Whether an export call of unknown arguments is known from callers; one from a caller replaces that."""
+        if not isinstance(made, observations.ExportCall):
+            return False
+        if made.caller:
+            self.called_exports.add(made.span)
+            self.observations.pop(replace(made, caller="").key, None)
+        return not made.caller and made.span in self.called_exports
 
     def _names_at(self, place: Place) -> Mapping[str, Value]:
         """The variables of the frame; of very many only those that the place speaks of."""
