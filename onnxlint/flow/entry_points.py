@@ -381,7 +381,8 @@ class _Mode(_Job):
         """Run an overridden `eval()` or `train()` and watch for modules put in train mode."""
         engine = self.engine
         unit = self.cls.methods[self.method]
-        instance = Instance(engine.model(self.cls))
+        with engine.within(switching=True):
+            instance = Instance(engine.model(self.cls))  # one of its own: what a script called is not run again
         args: list[Value] = [Const(False)] if self.method == "train" else []
         if len(unit.args.args) < 2:
             args = []

@@ -206,7 +206,7 @@ class Objects(Emitter):
     def model(self, info: ClassInfo) -> Object:
         """The instance for the class's own entry points: the one that the project builds, else the default one, as far
         as it could be built. Raises as building that does."""
-        built = self.built.get(info, ())
+        built = self.built.get(info, ()) if not self.context.switching else ()
         if len(built) == 1 and not self.constructor_calls.elsewhere(info):
             return built[0]
         if info not in self.partial:
