@@ -30,6 +30,7 @@ from onnxlint.probes.live.snapshot_client import Captured, Snapshot
 from onnxlint.report import render
 from onnxlint.report.common import words
 from onnxlint.run.pipeline import DYNAMIC, run_check
+from onnxlint.run.same_cause import one_per_cause
 from onnxlint.run.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
 from onnxlint.run.session import run
 from onnxlint.source.discover import Discovery
@@ -287,7 +288,7 @@ def _whole(report: Report) -> Report:
     """A report that is finished: Ctrl-C in the middle of it is for the caller."""
     if report.interrupted:
         raise KeyboardInterrupt
-    return report
+    return one_per_cause(report)
 
 
 def _fail_on(value: str) -> str:

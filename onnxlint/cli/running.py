@@ -49,12 +49,14 @@ def conclude(
     sources = lines_of(overlay)
     from onnxlint.report import statistics
     from onnxlint.run.counterexamples import remember
+    from onnxlint.run.same_cause import one_per_cause
 
     try:
         remember(report.findings)
     except OSError as error:
         tell(f"onnxlint: `onnxlint repro` will not know the fingerprints: {error}")
     form = asked["output_format"]
+    report = one_per_cause(report)
 
     def rendered(color: bool) -> str:
         if asked["statistics"]:

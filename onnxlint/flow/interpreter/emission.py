@@ -190,9 +190,11 @@ class Emitter(Located, Engine):
             elif isinstance(extent, (Dim, Data)):
                 sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
                 doubt = "guess" if v.guessed else "axis"
-                self.emit(observations.Loop, node, v.trace, sure=sure, doubt=doubt, over="tensor")
+                axes = tuple(sorted(extent.axes)) if isinstance(extent, Dim) else ()
+                self.emit(observations.Loop, node, v.trace, sure=sure, doubt=doubt, over="tensor", axes=axes)
         elif isinstance(v, Seq) and isinstance(v.size, Dim):
-            self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim")
+            axes = tuple(sorted(v.size.axes))
+            self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes)
         elif isinstance(v, Seq) and isinstance(v.size, (Data, Array)) and not v.size.fixed:
             self.emit(observations.Loop, node, v.size.trace, over="data")
 

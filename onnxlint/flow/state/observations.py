@@ -102,6 +102,7 @@ class Loop(Observation):
     """A Python loop: over a tensor (one of sizes, of any number), or as often as tensor data or a dynamic dim says."""
 
     over: str = "tensor"  # "tensor", "sizes", "data" or "dim"
+    axes: tuple[str, ...] = ()  # how long those are is how often it turns
 
 
 @dataclass(frozen=True, slots=True)

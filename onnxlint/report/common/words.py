@@ -110,6 +110,13 @@ def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
     return not confirmed, _BY_SEVERITY.index(finding.severity), span.path, span.line, span.column, finding.code
 
 
+def also(finding: Finding) -> str:
+    """Where else the cause of a finding shows: `lines 12, 15 and 30`, each line once."""
+    lines = sorted({span.line for span in finding.also} - {finding.span.line}) or [finding.span.line]
+    told = ", ".join(map(str, lines[:-1])) + " and " * (len(lines) > 1) + str(lines[-1])
+    return f"line{'s' * (len(lines) > 1)} {told}"
+
+
 def exporters_of(finding: Finding) -> list[str]:
     """Every exporter that the finding says something about, in the order of the tables."""
     named = {*finding.effects, *(evidence.exporter for evidence in finding.evidence)}

@@ -61,6 +61,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fix": _fix(finding.fix) if finding.fix is not None else None,
         "fingerprint": finding.fingerprint,
         **({"outside": finding.outside} if finding.outside else {}),
+        **({"also": to_json(finding.also)} if finding.also else {}),
     }
 
 

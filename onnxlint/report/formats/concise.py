@@ -16,8 +16,9 @@ def concise(report: Report, whole: Report, *, show_all: bool, quiet: bool = Fals
 def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Iterator[str]:
     for finding in report.findings:
         at = place(finding.span.path, finding.span.line, finding.span.column)
+        also = f"; also at {words.also(finding)}" if finding.also else ""
         outside = f"; {words.clean(finding.outside)}" if finding.outside else ""
-        yield f"{at}{finding.code} {words.clean(finding.message)} [{finding.verdict}{outside}]"
+        yield f"{at}{finding.code} {words.clean(finding.message)}{also} [{finding.verdict}{outside}]"
     for model in report.models:
         if model.status is ModelStatus.NOT_PROBED and (model.declared or not quiet):
             at = place(model.path, model.line)

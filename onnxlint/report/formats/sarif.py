@@ -79,6 +79,8 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
     }
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
+    if finding.also:
+        result["relatedLocations"] = [_location(span, told="the same cause") for span in finding.also]
     if finding.trace:
         result["codeFlows"] = [_code_flow(finding)]
     if finding.fix is not None and finding.fix.edits:

@@ -143,6 +143,8 @@ class _Page:
         pad = gutter + 1
         self.lines(self._why(steps, finding, pad))
         self.lines(self._effects(finding, pad))
+        if finding.also:
+            self.lines(self._paragraph("also at", Text.styled(words.also(finding), "cyan"), pad))
         self.lines(self._help(finding, rule, pad))
         self._console.print()
 

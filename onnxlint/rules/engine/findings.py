@@ -5,6 +5,7 @@ libcst and the rules are imported only where there is something to look at: a ru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -74,7 +75,8 @@ def run_rules(
             store.put(KIND, keys[path], msgspec.msgpack.encode(result))
     found = [pair for path in by_path for pair in told[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in told[path].broken))
-    return tuple(sorted(_one_per_cause(found, catalogue), key=_order)), broken
+    merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(found, catalogue))
+    return tuple(sorted(merged, key=_order)), broken
 
 
 def _key(path: str, text: str, asked: bytes, observations: Sequence[Observation]) -> bytes:
@@ -129,6 +131,16 @@ def _merged(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list
             refused = {e: o for e, o in finding.effects.items() if o is Outcome.EXPORT_ERROR}
             kept[id(host)] = replace(kept[id(host)], effects={**kept[id(host)].effects, **refused})
     return list(kept.values())
+
+
+def _in_its_class(finding: Finding, text: str) -> Finding:
+    """The finding with the class that it stands in, else the function, as a part of what it is about."""
+    if not finding.about or finding.about.startswith(f"{finding.symbol} "):
+        return finding
+    names = finding.symbol.split(".")
+    classes = (i for i in range(len(names), 0, -1) if re.search(rf"^\s*class {re.escape(names[i - 1])}\b", text, re.M))
+    owner = ".".join(names[: next(classes, len(names))])
+    return replace(finding, about=f"{owner} {finding.about}")
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:

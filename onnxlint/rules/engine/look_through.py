@@ -10,7 +10,7 @@ import msgspec
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, described
-from onnxlint.flow.state.observations import ExportCall, Observation
+from onnxlint.flow.state.observations import ExportCall, Loop, Observation, OpCall, StateWrite
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.rule import Handler, Objection, Rule
 from onnxlint.rules.engine.source_page import Page
@@ -98,9 +98,31 @@ def _finding(
         hints={**_hints(observation), **objection.hints},
         outside=observation.outside,
         doubt=observation.doubt,
+        about=_about(observation, rule.code, objection.message, effects),
     )
     # What a package's rule says may be of any type, and has to be found out here rather than in a report.
     return finding if rule.plugin is None else msgspec.msgpack.decode(msgspec.msgpack.encode(finding), type=Finding)
+
+
+def _about(observation: Observation, code: str, message: str, effects: Mapping[str, Outcome]) -> str:
+    """What all findings of one cause have in common inside a class, or a function; nothing where each is its own."""
+    function, about = observation.symbol, ""
+    match observation:
+        case OpCall(hazard="complex"):
+            return "complex numbers"
+        case Loop(axes=(_, *_)):
+            return f"loops over {' and '.join(observation.axes)}"
+        case OpCall(hazard="unsupported"):
+            about = f"{observation.op} {observation.detail}"
+        case OpCall(hazard="packed"):
+            about = "packed sequence"
+        case StateWrite(kind="cache"):
+            about = "caches"
+        case ExportCall() if code in ("ONX507", "ONX508"):
+            about = message
+        case ExportCall() if code in ("ONX503", "ONX506") and Outcome.EXPORT_ERROR not in effects.values():
+            about = f"the exporter of line {observation.statement}"
+    return f"{function} {about}" if about else ""
 
 
 def _hints(observation: Observation) -> dict[str, str | int]:

@@ -1,0 +1,138 @@
+"""One cause, one finding: what is shown as one, what stays apart, and what goes by each finding of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from onnxlint.base.records import Finding, Outcome, Report, Severity, Span, VerdictKind
+from onnxlint.config.settings import Settings
+from onnxlint.run.pipeline import run_check
+from onnxlint.run.same_cause import one_per_cause
+
+COMPLEX = """\
+import torch
+
+def spectrum(x):
+    return torch.stft(x, 64, return_complex=True)
+
+class lower(torch.nn.Module):
+    def again(self, z):
+        return torch.fft.irfft(z)
+
+    def forward(self, x):
+        y = torch.fft.rfft(x)
+        z = torch.complex(y.real, torch.zeros_like(y))
+        return self.again(z)
+
+class Other(torch.nn.Module):
+    def forward(self, x):
+        return torch.view_as_real(spectrum(x)), torch.fft.rfft(x)
+"""
+LOOPS = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        b, t, d = x.shape
+        rows = [x[i].sum() for i in range(b)]
+        steps = [x[:, i].sum() for i in range(t)]
+        more = [row.mean() for row in x]
+        for i in range(t):
+            steps.append(x[:, i].mean())
+        return torch.stack(rows + more), torch.stack(steps)
+
+def export():
+    names = {"x": {0: "batch", 1: "time"}}
+    torch.onnx.export(M(), (torch.zeros(2, 3, 4),), "m.onnx", input_names=["x"], dynamic_axes=names, dynamo=False)
+"""
+CALLS = """\
+import torch
+
+def export(m, x):
+    torch.onnx.export(m, x, "a.onnx", dynamo=False, dynamic_axes={}, example_outputs=x)
+    torch.onnx.export(m, x, "b.onnx", dynamo=False, dynamic_axes={}, example_outputs=x)
+
+def later(m, x):
+    torch.onnx.export(m, x, "c.onnx", dynamo=False, dynamic_axes={}, example_outputs=x)
+"""
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    def run(text: str) -> Report:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "m.py").write_text(text, encoding="utf-8")
+        return run_check([Path("m.py")], Settings(root=tmp_path, static_only=True, cache=False))
+
+    return run
+
+
+def places(report: Report, *codes: str) -> list[tuple[int, list[int]]]:
+    return [(f.span.line, [s.line for s in f.also]) for f in report.findings if f.code in codes]
+
+
+def test_complex_numbers_are_one_finding_for_a_class_or_a_plain_function(check):
+    report = check(COMPLEX)
+    assert len(places(report, "ONX407")) > 5
+    merged = one_per_cause(report)
+    assert [line for line, _ in places(merged, "ONX407")] == [4, 8, 17]
+    head = next(f for f in merged.findings if f.span.line == 8)
+    assert [s.line for s in head.also] == [11, 12, 12]
+    assert set(head.effects) == {"torchscript", "dynamo"}
+
+
+def test_a_loop_over_another_axis_is_another_cause(check):
+    merged = one_per_cause(check(LOOPS))
+    assert places(merged, "ONX104", "ONX107") == [(6, [8]), (7, [9])]
+
+
+def test_calls_with_the_same_removed_argument_are_one_finding_for_a_function(check):
+    merged = one_per_cause(check(CALLS))
+    assert places(merged, "ONX507") == [(4, [5]), (8, [])]
+
+
+def test_a_silenced_member_is_not_listed_and_a_silenced_first_one_hides_no_other(check):
+    line = "        return torch.fft.irfft(z)"
+    merged = one_per_cause(check(COMPLEX.replace(line, f"{line}  # noqa: ONX407")))
+    assert places(merged, "ONX407") == [(4, []), (11, [12, 12]), (17, [17])]
+    assert not places(merged, "ONX901")
+
+
+def finding(line: int, code: str = "ONX407", **fields: object) -> Finding:
+    made = Finding(code, "rule", Severity.WARNING, "m", Span("a.py", line, 1, line, 5), "a.f", about="a.f x")
+    return replace(made, **fields)
+
+
+def test_the_most_certain_finding_is_shown_with_the_verdict_and_the_effects_of_all():
+    first = finding(1, effects={"dynamo": Outcome.OK})
+    second = finding(2, verdict=VerdictKind.CONFIRMED, severity=Severity.ERROR, effects={"torchscript": Outcome.CRASH})
+    third = finding(3, effects={"dynamo": Outcome.TIMEOUT})
+    (shown,) = one_per_cause(Report(findings=(first, second, third))).findings
+    assert (shown.span, shown.also) == (second.span, (first.span, third.span))
+    assert shown.effects == {"torchscript": Outcome.CRASH, "dynamo": Outcome.TIMEOUT}
+
+
+def test_what_is_hidden_stays_what_it_is():
+    note, refuted = finding(1, severity=Severity.NOTE), finding(2, verdict=VerdictKind.NOT_REPRODUCED)
+    report = Report(findings=(note, refuted, finding(3)))
+    assert one_per_cause(report) == report
+
+
+def test_what_an_exporter_says_of_packing_belongs_to_the_packed_sequence():
+    packed = finding(5, "ONX418", about="a.f packed sequence")
+    refused = finding(4, "ONX702", about="", text="pack_padded_sequence(x, n)", verdict=VerdictKind.CONFIRMED)
+    other = finding(6, "ONX704", about="", text="x.unpack_later()")
+    shown = one_per_cause(Report(findings=(refused, packed, replace(other, text="n.cpu()")))).findings
+    assert [(f.code, f.verdict, f.also) for f in shown] == [
+        ("ONX418", VerdictKind.CONFIRMED, (refused.span,)),
+        ("ONX704", VerdictKind.SUSPECTED, ()),
+    ]
+
+
+def test_the_opset_is_shown_before_the_axes_that_the_same_exporter_ignores():
+    axes, opset = finding(1, "ONX503"), finding(2, "ONX506")
+    (shown,) = one_per_cause(Report(findings=(axes, opset))).findings
+    assert (shown.code, shown.also) == ("ONX506", (axes.span,))
