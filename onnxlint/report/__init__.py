@@ -26,7 +26,7 @@ def render(
 ) -> str:
     """Render the report in one of FORMATS, findings by path and line, ending in a newline.
 
-    The full text has the files with the most certain findings first.
+    The full text has the files with the most certain and the worst findings first.
 
     `sources(path)` is the lines of a file, empty where it has none; None leaves out the code. `width` is in cells.
     Without `show_all`, notes and findings that were not reproduced are left out, and counted in the summary.

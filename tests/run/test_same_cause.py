@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import Finding, Outcome, Report, Severity, Span, VerdictKind
+from onnxlint.base.records import Finding, Outcome, Report, Severity, Span, Step, VerdictKind
 from onnxlint.config.settings import Settings
+from onnxlint.report import render
 from onnxlint.run.pipeline import run_check
 from onnxlint.run.same_cause import one_per_cause
 
@@ -136,3 +139,29 @@ def test_the_opset_is_shown_before_the_axes_that_the_same_exporter_ignores():
     axes, opset = finding(1, "ONX503"), finding(2, "ONX506")
     (shown,) = one_per_cause(Report(findings=(axes, opset))).findings
     assert (shown.code, shown.also) == ("ONX506", (axes.span,))
+
+
+def test_every_format_names_the_other_places():
+    (shown,) = one_per_cause(Report(findings=(finding(1), finding(2), finding(2, "ONX404"), finding(7)))).findings
+    assert [span.line for span in shown.also] == [2, 7]
+    report = Report(findings=(shown,))
+
+    def rendered(form: str) -> str:
+        return render(report, form, color=False, width=100, show_all=False, sources=None, catalogue={})
+
+    assert re.search(r"also at +lines 2 and 7\n", rendered("full"))
+    assert "m; also at lines 2 and 7 [suspected]" in rendered("concise")
+    assert "Also at lines 2 and 7." in rendered("github")
+    assert [place["line"] for place in json.loads(rendered("json"))["findings"][0]["also"]] == [2, 7]
+    related = json.loads(rendered("sarif"))["runs"][0]["results"][0]["relatedLocations"]
+    assert [place["physicalLocation"]["region"]["startLine"] for place in related] == [2, 7]
+
+
+def test_the_file_with_the_worst_finding_that_is_nearest_to_an_export_comes_first():
+    def at(path: str, *, calls: int = 0, **fields: object) -> Finding:
+        trace = tuple(Step(path, 1, "passed to `f` as `x`") for _ in range(calls))
+        return finding(1, span=Span(path, 1, 1, 1, 5), trace=trace, **fields)
+
+    findings = (at("a.py"), at("b.py", severity=Severity.ERROR, calls=2), at("c.py", severity=Severity.ERROR, calls=1))
+    text = render(Report(findings=findings), "full", color=False, width=100, show_all=False, sources=None, catalogue={})
+    assert re.findall(r"--> (\w)\.py", text) == ["c", "b", "a"]

@@ -370,7 +370,8 @@ def cut(text: str, limit: int) -> str:
 
 def sentence_of(finding: Finding) -> str:
     """The finding in one paragraph of plain text, for formats that have no room for a frame."""
-    told = (f"{name}: {what}." for name, what in effects_of(finding))
+    told = [f"{name}: {what}." for name, what in effects_of(finding)]
+    told += [f"Also at {also(finding)}."] if finding.also else []
     return " ".join([clean(finding.message).rstrip(".") + ".", *told])
 
 

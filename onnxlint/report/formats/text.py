@@ -61,13 +61,13 @@ def text(
 ) -> str:
     """Render `report` at a width of 60 to 200 cells, and a summary of `whole`, hidden findings included.
 
-    The files with the most certain findings come first.
+    The files with the most certain and the worst findings come first, of these the ones that are nearest to an export.
     """
     width = max(60, min(width, 200))
     console = Page(color=color, width=width)
     page = _Page(console, width, sources or (lambda path: []), links=links)
     files = [list(findings) for _, findings in groupby(report.findings, key=lambda finding: finding.span.path)]
-    for findings in sorted(files, key=lambda findings: min(_CERTAINTY.index(f.verdict) for f in findings)):
+    for findings in sorted(files, key=lambda findings: min(map(_urgency, findings))):
         for finding in findings:
             page.finding(finding, catalogue.get(finding.code))
     if not quiet and any(model.status is ModelStatus.PROBED for model in report.models):
@@ -93,6 +93,13 @@ def text(
         fixes = words.fixes(whole, show_all=show_all)
         page.lines([Text(told) for told in (words.reproductions(whole, show_all=show_all), fixes) if told])
     return console.drawn
+
+
+def _urgency(finding: Finding) -> tuple[bool, int, int, int]:
+    """The smaller, the sooner a file with this finding is to be read; a value's way from an input is its trace."""
+    calls = sum(step.message.startswith("passed to ") for step in finding.trace)
+    severity = tuple(Severity).index(finding.severity)
+    return bool(finding.outside), _CERTAINTY.index(finding.verdict), severity, calls
 
 
 class _Page:
