@@ -165,3 +165,21 @@ def test_the_file_with_the_worst_finding_that_is_nearest_to_an_export_comes_firs
     findings = (at("a.py"), at("b.py", severity=Severity.ERROR, calls=2), at("c.py", severity=Severity.ERROR, calls=1))
     text = render(Report(findings=findings), "full", color=False, width=100, show_all=False, sources=None, catalogue={})
     assert re.findall(r"--> (\w)\.py", text) == ["c", "b", "a"]
+
+
+WIDTH = """\
+import torch
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        n, c, h, w = x.shape
+        if h > w:
+            x = x.transpose(2, 3)
+        return x
+"""
+
+
+@pytest.mark.parametrize(("more", "severity"), [("", Severity.WARNING), ("        x = x.numpy()\n", Severity.NOTE)])
+def test_what_only_an_undeclared_axis_decides_is_shown_where_nothing_else_is(check, more, severity):
+    report = check(WIDTH.replace("        return x", f"{more}        return x"))
+    assert {f.severity for f in report.findings if f.code == "ONX106"} == {severity}

@@ -76,7 +76,7 @@ def run_rules(
     found = [pair for path in by_path for pair in told[path].findings]
     broken = tuple(dict.fromkeys(d for path in by_path for d in told[path].broken))
     merged = (_in_its_class(finding, texts[finding.span.path]) for finding in _one_per_cause(found, catalogue))
-    return tuple(sorted(merged, key=_order)), broken
+    return tuple(sorted(_with_something_to_read(list(merged)), key=_order)), broken
 
 
 def _key(path: str, text: str, asked: bytes, observations: Sequence[Observation]) -> bytes:
@@ -131,6 +131,13 @@ def _merged(found: Sequence[Finding], catalogue: Mapping[str, Contract]) -> list
             refused = {e: o for e, o in finding.effects.items() if o is Outcome.EXPORT_ERROR}
             kept[id(host)] = replace(kept[id(host)], effects={**kept[id(host)].effects, **refused})
     return list(kept.values())
+
+
+def _with_something_to_read(findings: list[Finding]) -> list[Finding]:
+    """The findings; if all are notes, those that only an undeclared height, width or length decides are warnings."""
+    if any(finding.severity is not Severity.NOTE for finding in findings):
+        return findings
+    return [replace(f, severity=Severity.WARNING) if f.doubt == "axis" and not f.outside else f for f in findings]
 
 
 def _in_its_class(finding: Finding, text: str) -> Finding:
