@@ -112,6 +112,13 @@ def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, 
     return exporters
 
 
+def _begins_with_self(func: ast.expr) -> bool:
+    """True for `self.layer`, `self.layers[0]` and `self.layers()[0].run`."""
+    while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):
+        func = func.func if isinstance(func, ast.Call) else func.value
+    return isinstance(func, ast.Name) and func.id == "self"
+
+
 class Interpreter(Objects):
     """One run over a project. `observations` is what it saw."""
 
@@ -239,6 +246,10 @@ class Interpreter(Objects):
         finally:
             self._running.pop(key, None)
             self._recursive.discard(key)
+
+    def note_interleaved(self, axis: int, rank: int | None, node: ast.AST, name: str) -> None:
+        """The first `repeat_interleave` over a negative dim of what runs first."""
+        self.interleaved.setdefault((self.frames[0].symbol, axis), Interleaved(rank, self.place(node), name))
 
     def _place(self, unit: FunctionUnit) -> tuple[Any, ...]:
         """Where the summaries of a function are kept: apart for each context that decides what is observed in it."""
@@ -424,26 +435,23 @@ class Interpreter(Objects):
 
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
         """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
+        if not isinstance(node, ast.Call):
+            return UNKNOWN
         first = args[0] if args else UNKNOWN
-        getter = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-        if getter and len(args) == 2 and isinstance(first, Const):
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method == "get" and len(args) == 2 and isinstance(first, Const):
             return unless_told(args[1], UNKNOWN)
-        if isinstance(node, ast.Call) and any(k.arg == "return_tensors" for k in node.keywords):
-            step = self.frames[-1].step("a tokenizer gives tensors", None)
-            return Dict((), Tensor(kind="int", trace=step))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layer_calls.HOOKS:
+        if any(k.arg == "return_tensors" for k in node.keywords):
+            return Dict((), Tensor(kind="int", trace=self.frames[-1].step("a tokenizer gives tensors", None)))
+        if method in layer_calls.HOOKS:
             holder = self.frames[-1].bound
             if isinstance(holder, Instance):
                 implicit_calls.hook_loosely(self, holder, first, node)
-        if isinstance(node, ast.Call) and isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)):
-            func = node.func
-            while isinstance(func, (ast.Attribute, ast.Subscript, ast.Call)):
-                func = func.value if not isinstance(func, ast.Call) else func.func
-            own = isinstance(func, ast.Name) and func.id == "self"
-            frame = self.frames[-1]
-            if own and frame.owner is not None and frame.owner.is_module():
+        if isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)) and _begins_with_self(node.func):
+            owner = self.frames[-1].owner
+            if owner is not None and owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
-                guessed = not frame.owner.extends_library_model()
+                guessed = not owner.extends_library_model()
                 return Tensor(None, lead, first.source, None, None, None, first.trace, guessed)
         return UNKNOWN
 

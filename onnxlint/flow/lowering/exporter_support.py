@@ -11,7 +11,7 @@ from onnxlint.base.records import EXPORTERS
 from onnxlint.flow.lowering.sizes_as_numbers import along
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
-from onnxlint.flow.state.protocols import Engine, Interleaved
+from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none
 from onnxlint.flow.values.equivalent_code import counts
@@ -296,7 +296,7 @@ def _interleaved(engine: Engine, call: Call) -> None:
             emit(engine, before.place, "wrong", before.name, refused, trace=t.trace, sure=sure, detail=f"dim={axis}")
     axis = call.int_arg(2, "dim")
     if call.op == "repeat_interleave" and axis is not None and axis < 0:
-        engine.interleaved.setdefault((root, axis), Interleaved(rank, engine.place(call.node), call.name))
+        engine.note_interleaved(axis, rank, call.node, call.name)
 
 
 def unbatched(engine: Engine, t: Tensor, op: str, name: str, node: ast.AST) -> None:
