@@ -1,0 +1,90 @@
+"""What maintainers would make of the static pass: findings on public repositories, held against labels of a reader.
+
+`labels.jsonl` judges findings: `true` (a hazard on an exported path, at the right line, for the right reason),
+`unhelpful` (literally so, but in training, dead or never exported code, or one cause told again) or `false`.
+`missed.jsonl` lists hazards that were not reported when the labels were made. The repositories, at the commits of
+`repositories.jsonl`, are not kept here: check each out as `FOLDER/NAME`.
+
+    python tests/field/score.py FOLDER [--onnxlint COMMAND]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+NEAR = 3  # lines that a finding may have moved
+LABELS = ("true", "unhelpful", "false")
+Row = dict[str, Any]
+
+
+def rows(name: str) -> list[Row]:
+    """The rows of a file beside this one."""
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def shown(folder: Path, command: Sequence[str]) -> list[Row]:
+    """The findings of a repository that a run shows. Raises ValueError where the run prints no JSON."""
+    asked = [*command, "check", "--static-only", "--isolated", "--output-format", "json", "."]
+    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
+    return [f for f in json.loads(done.stdout)["findings"] if f["severity"] != "note"]
+
+
+def judged(findings: Sequence[Row], labels: Sequence[Row]) -> tuple[Counter[str], list[Row]]:
+    """How many findings have each label, nearest lines first and each label once; and those without one."""
+    pairs = [
+        (abs(f["line"] - label["line"]), i, j)
+        for i, f in enumerate(findings)
+        for j, label in enumerate(labels)
+        if (f["path"], f["code"]) == (label["file"], label["code"]) and abs(f["line"] - label["line"]) <= NEAR
+    ]
+    match: dict[int, int] = {}
+    for _, i, j in sorted(pairs):
+        if i not in match and j not in match.values():
+            match[i] = j
+    return Counter(labels[j]["label"] for j in match.values()), [f for i, f in enumerate(findings) if i not in match]
+
+
+def hit(missed: Row, findings: Iterable[Row]) -> bool:
+    """True where a finding stands at a hazard that was missed."""
+    last = missed.get("end_line", missed["line"])
+    return any(f["path"] == missed["file"] and missed["line"] - NEAR <= f["line"] <= last + NEAR for f in findings)
+
+
+def main() -> None:
+    """Print a row for each repository, and the sums."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--onnxlint", default="onnxlint")
+    asked = parser.parse_args()
+    labels, missed = rows("labels.jsonl"), rows("missed.jsonl")
+    total: Counter[str] = Counter()
+    print(f"{'':36}{'shown':>7}{'true':>6}{'unhelpful':>11}{'false':>7}{'unjudged':>10}   missed, now found")
+    for name in [row["name"] for row in rows("repositories.jsonl")]:
+        if not (asked.folder / name).is_dir():
+            print(f"{name:36} not in {asked.folder}")
+            continue
+        findings = shown(asked.folder / name, shlex.split(asked.onnxlint))
+        count, new = judged(findings, [row for row in labels if row["repo"] == name])
+        hazards = [row for row in missed if row["repo"] == name]
+        count += Counter(shown=len(findings), unjudged=len(new), missed=len(hazards))
+        count["reported"] = sum(hit(row, findings) for row in hazards)
+        total += count
+        _print(name, count)
+    _print("all", total)
+
+
+def _print(name: str, count: Counter[str]) -> None:
+    known = "".join(f"{count[label]:>{width}}" for label, width in zip(LABELS, (6, 11, 7), strict=True))
+    print(f"{name:36}{count['shown']:>7}{known}{count['unjudged']:>10}   {count['reported']} of {count['missed']}")
+
+
+if __name__ == "__main__":
+    main()
