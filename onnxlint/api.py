@@ -29,7 +29,8 @@ from onnxlint.config.settings import FAIL_ON, Settings, unknown_selector
 from onnxlint.probes.live.snapshot_client import Captured, Snapshot
 from onnxlint.report import render
 from onnxlint.report.common import words
-from onnxlint.run.pipeline import DYNAMIC, run_check
+from onnxlint.run.dynamic_pass import DYNAMIC
+from onnxlint.run.pipeline import run_check
 from onnxlint.run.same_cause import one_per_cause
 from onnxlint.run.scopes import Request, Scope, governing, scopes, with_writable_repro_dir
 from onnxlint.run.session import run

@@ -11,7 +11,7 @@ from onnxlint.base.edits import apply_edits
 from onnxlint.base.lifetimes import temporary_folder
 from onnxlint.base.records import Finding, Severity
 from onnxlint.config.settings import Settings
-from onnxlint.run.fix_choice import choose
+from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.run.pipeline import run_check
 
 PRELUDE = """\

@@ -17,8 +17,8 @@ from onnxlint.cli.output import deliver, tell, write_bytes
 from onnxlint.cli.running import conclude
 from onnxlint.report.common.printed import steering
 from onnxlint.report.common.words import fixes, hidden
-from onnxlint.run.fix_writing import Change, unified_diff, write
-from onnxlint.run.repair import Repaired, repair
+from onnxlint.run.fixing.fix_writing import Change, unified_diff, write
+from onnxlint.run.fixing.repair import Repaired, repair
 
 if TYPE_CHECKING:
     from onnxlint.cli.request import Asked

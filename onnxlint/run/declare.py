@@ -17,9 +17,9 @@ from onnxlint.config.config_files import read_text
 from onnxlint.config.settings import Settings
 from onnxlint.probes.schedule.plan import described, remedy
 from onnxlint.probes.schedule.pool import ProbePool
-from onnxlint.run.pipeline import find_candidates
 from onnxlint.run.probing import Probing, Watcher
 from onnxlint.run.scopes import Scope
+from onnxlint.run.static_pass import find_candidates
 
 SURVEY = "onnxlint.probes.guess.synthesise:survey"
 _IN_PYPROJECT = "[[tool.onnxlint.models]]"

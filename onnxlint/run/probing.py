@@ -67,7 +67,7 @@ class Probing:
     """
 
     def __init__(self, pool: ProbePool | Cluster, settings: Settings, store: Store, progress: Watcher | None) -> None:
-        self._pool = pool
+        self.pool = pool
         self._settings = settings
         self._progress = progress
         self._answers = Answers(Store(None) if settings.debug else store, environment(), settings.scheduler or "")
@@ -78,7 +78,7 @@ class Probing:
     def warm(self) -> None:
         """Start what takes seconds before the probes are known, unless it looks as if none of them has to run."""
         if not self._answers.all_there(self._plan()):
-            self._pool.warm()
+            self.pool.warm()
 
     def run(self, probes: Sequence[Probe]) -> list[ProbeResult]:
         """Return the results in the order of the probes, each before the further ways to call its model.
@@ -124,7 +124,7 @@ class Probing:
         numbers = {id(probe): n for n, probe in enumerate(probes) if n not in found}  # two models may share a factory
         kept = True
         try:
-            for probe, result in self._pool.run_each(
+            for probe, result in self.pool.run_each(
                 [probe for probe in probes if id(probe) in numbers],
                 jobs=self._settings.jobs or min(2, os.cpu_count() or 1),
                 on_stage=self._progress.model if self._progress is not None else None,

@@ -17,8 +17,9 @@ from onnxlint.config.settings import TYPED, Settings
 from onnxlint.probes.live.snapshot_client import Captured
 from onnxlint.run import baseline
 from onnxlint.run.changed_lines import Base
+from onnxlint.run.dynamic_pass import UNKNOWN_MODEL, Also, missing_packages
 from onnxlint.run.git import GitError
-from onnxlint.run.pipeline import UNKNOWN_MODEL, UNUSED, Also, missing_packages, run_check
+from onnxlint.run.pipeline import UNUSED, run_check
 from onnxlint.run.probing import Watcher
 from onnxlint.run.scopes import Scope
 from onnxlint.source.parse import SourceFile, read_source

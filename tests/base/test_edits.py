@@ -15,7 +15,7 @@ from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.engine.source_page import Page
 from onnxlint.rules.helpers.call_edits import add_argument, drop_argument, set_argument
-from onnxlint.run.fix_choice import choose
+from onnxlint.run.fixing.fix_choice import choose
 
 
 def finding(*edits: Edit, code: str = "ONX101", text: str = "") -> Finding:

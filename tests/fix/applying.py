@@ -7,7 +7,7 @@ from pathlib import Path
 from onnxlint.base.edits import apply_edits
 from onnxlint.base.records import Finding, Safety
 from onnxlint.config.settings import ModelConfig, Settings
-from onnxlint.run.fix_choice import choose
+from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.run.pipeline import run_check
 
 ROUNDS = 10

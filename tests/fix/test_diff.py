@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.run import fix_writing
-from onnxlint.run.fix_writing import Change, unified_diff
+from onnxlint.run.fixing import fix_writing
+from onnxlint.run.fixing.fix_writing import Change, unified_diff
 
 
 def diff_of(old: str, new: str) -> str:

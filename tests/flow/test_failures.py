@@ -18,7 +18,7 @@ from onnxlint.flow.state import candidates
 from onnxlint.project.classes import ClassInfo
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.onx101_tensor_branch import TensorBranch
-from onnxlint.run import pipeline
+from onnxlint.run import static_pass
 from onnxlint.source.discover import discover
 
 HEAD = PRELUDE.count("\n")
@@ -145,7 +145,7 @@ def test_an_error_about_how_a_model_is_fed_costs_that_model(tmp_path: Path, monk
     assert [candidate.factory for candidate in found.candidates] == ["model:N"]
     (tmp_path / "model.py").write_text(text)
     settings = Settings(tmp_path, cache=False)
-    models, told = pipeline.find_candidates(discover([tmp_path], settings), settings)
+    models, told = static_pass.find_candidates(discover([tmp_path], settings), settings)
     assert [candidate.factory for candidate in models] == ["model:N"]
     assert [(d.level, d.path and Path(d.path).name, d.line) for d in told] == [("error", "model.py", HEAD + 2)]
     assert told[0].message.startswith("internal error in M: ZeroDivisionError")

@@ -44,7 +44,7 @@ def command(
     from onnxlint.config.settings import Settings
     from onnxlint.report.progress import open_progress
     from onnxlint.run.declare import added, declare
-    from onnxlint.run.pipeline import missing_packages
+    from onnxlint.run.dynamic_pass import missing_packages
     from onnxlint.run.scopes import Request, scopes
 
     missing = missing_packages(Settings(Path.cwd()))

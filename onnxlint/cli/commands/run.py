@@ -52,7 +52,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     from onnxlint.report.common.words import hidden
     from onnxlint.report.progress import open_progress
     from onnxlint.run import session
-    from onnxlint.run.pipeline import missing_packages
+    from onnxlint.run.dynamic_pass import missing_packages
     from onnxlint.run.scopes import governing, with_writable_repro_dir
 
     settings, mistakes = governing(Path.cwd() if module else Path(script), asked.request())

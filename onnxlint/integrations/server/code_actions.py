@@ -16,7 +16,7 @@ from onnxlint.integrations.server.convert import Places, diagnostic
 from onnxlint.integrations.server.document_state import lines_of
 from onnxlint.integrations.server.editor_analysis import encoded
 from onnxlint.integrations.server.projects import Document, Project
-from onnxlint.run.fix_choice import choose
+from onnxlint.run.fixing.fix_choice import choose
 from onnxlint.source.annotate import AnnotateError, annotate
 from onnxlint.source.parse import SourceFile, parse_source
 

@@ -51,7 +51,7 @@ def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(rule, "code", "ONX404")
     catalogue = load_catalogue()
     watching = {**catalogue, "ONX404": replace(catalogue["ONX404"], operators=("torch.std",), fix=None)}
-    monkeypatch.setattr("onnxlint.run.pipeline.load_catalogue", lambda: watching)
+    monkeypatch.setattr("onnxlint.run.static_pass.load_catalogue", lambda: watching)
     monkeypatch.setattr("onnxlint.rules.engine.look_through.rules_of", lambda codes: ({"ONX404": rule()}, []))
     return list(run_check([folder], Settings(root=folder, static_only=True, cache=False)).findings)
 

@@ -20,7 +20,7 @@ from onnxlint.cli import main
 from onnxlint.cli.commands import init
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.onx411_data_attribute import DataAttribute
-from onnxlint.run.fix_writing import Change, write
+from onnxlint.run.fixing.fix_writing import Change, write
 
 MODEL = """\
 import torch

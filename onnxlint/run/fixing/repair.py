@@ -15,9 +15,9 @@ from onnxlint.base.records import Diagnostic, Finding, Fix, Report, Safety, Seve
 from onnxlint.rules.engine.source_page import parsed
 from onnxlint.run import session
 from onnxlint.run.changed_lines import Base
-from onnxlint.run.fix_choice import choose
-from onnxlint.run.fix_proof import Proof, unhelpful
-from onnxlint.run.fix_writing import Change, unwritable
+from onnxlint.run.fixing.fix_choice import choose
+from onnxlint.run.fixing.fix_proof import Proof, unhelpful
+from onnxlint.run.fixing.fix_writing import Change, unwritable
 from onnxlint.run.probing import Watcher
 from onnxlint.run.scopes import Scope
 from onnxlint.run.session import Session

@@ -1,0 +1,125 @@
+"""The dynamic half of a run: which models are probed, what their probes say, and what of them could not be tried."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import TypeAlias
+
+from onnxlint.base.cache import Store
+from onnxlint.base.records import SYNTHESISED, Diagnostic, ModelReport, Probe, ProbeResult
+from onnxlint.config.settings import Settings
+from onnxlint.flow.state.candidates import Candidate
+from onnxlint.probes.live.snapshot_client import Captured
+from onnxlint.probes.schedule.plan import Plan, plan, plan_captured
+from onnxlint.probes.schedule.pool import ProbePool
+from onnxlint.run.probing import Probing, recalled
+from onnxlint.run.sources import Sources
+
+DYNAMIC = ("torch", "onnx", "onnxscript", "onnxruntime", "numpy", "psutil")
+UNKNOWN_MODEL = "no model of that name was found"
+
+Also: TypeAlias = Callable[[ProbePool, Sequence[Probe]], None]
+
+
+class Mode(Enum):
+    """What a run does about models: nothing, probe them, or recall what earlier runs know of them."""
+
+    STATIC = "static"
+    PROBE = "probe"
+    RECALL = "recall"
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicResult:
+    """What probes say, the models that were not probed, and what is to be reported of both."""
+
+    results: tuple[ProbeResult, ...] = ()
+    unprobed: tuple[ModelReport, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def missing_packages(settings: Settings) -> list[str]:
+    """Return what the dynamic pass needs and is not installed; nothing where it is not asked for."""
+    return [] if settings.static_only else [m for m in DYNAMIC if importlib.util.find_spec(m) is None]
+
+
+def mode_of(settings: Settings, recall: bool, missing: Sequence[str]) -> Mode:
+    """What this run does about models, with what is installed."""
+    if settings.static_only or missing:
+        return Mode.STATIC
+    return Mode.RECALL if recall else Mode.PROBE
+
+
+def run_dynamic(
+    candidates: tuple[Candidate, ...],
+    sources: Sources,
+    settings: Settings,
+    probing: Probing,
+    captured: Captured | None,
+    overlay: Mapping[Path, bytes],
+    also: Also | None,
+) -> DynamicResult:
+    """Probe the models of a run, or those that were `captured` alone; then call `also` with the probes and the pool."""
+    todo = plan(settings, candidates, sources) if captured is None else plan_captured(settings, captured)
+    text = {str(path): data.decode("latin-1") for path, data in overlay.items()}
+    todo = replace(todo, probes=tuple(replace(probe, overlay=text) for probe in todo.probes))
+    results = probing.run(todo.probes)
+    notices = dict.fromkeys(notice for result in results for notice in result.notices)
+    if also is not None and not probing.interrupted:
+        with nullcontext(probing.pool) if isinstance(probing.pool, ProbePool) else ProbePool() as here:
+            also(here, todo.probes)
+    return DynamicResult(tuple(results), todo.unprobed, (*_unplanned(todo), *_untried(probing.over, todo), *notices))
+
+
+def run_recalled(
+    candidates: tuple[Candidate, ...],
+    sources: Sources,
+    settings: Settings,
+    store: Store,
+    overlay: Mapping[Path, bytes],
+) -> DynamicResult:
+    """What earlier runs know of the models of a run."""
+    return DynamicResult(tuple(recalled(store, settings, plan(settings, candidates, sources).probes, overlay)))
+
+
+def switched_off(missing: Sequence[str]) -> Diagnostic:
+    """What a run without these packages leaves out."""
+    names = ", ".join(missing)
+    return Diagnostic("warning", f"the dynamic pass is off: {names} not installed; pip install 'onnxlint[dynamic]'")
+
+
+def _unplanned(todo: Plan) -> list[Diagnostic]:
+    found = [Diagnostic("error", f"--model {name}: {UNKNOWN_MODEL}") for name in todo.unknown]
+    if todo.over:
+        assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
+        others = f"{todo.over[0]} and {len(todo.over) - 1} more" if len(todo.over) > 1 else todo.over[0]
+        found.append(
+            Diagnostic(
+                "warning",
+                f"{assumed} of {assumed + len(todo.over)} models that nobody declared are probed, without {others}; "
+                f"--max-models {assumed + len(todo.over)} probes all, `--model NAME` one",
+            )
+        )
+    if todo.unnamed:
+        found.append(
+            Diagnostic(
+                "warning",
+                f"{todo.unnamed} more models were found that nothing says how to feed; `onnxlint init` declares them",
+            )
+        )
+    return found
+
+
+def _untried(over: Sequence[str], todo: Plan) -> list[Diagnostic]:
+    """What `max-models` left of the further ways to call models."""
+    if not over or todo.over:  # that it leaves models is told already
+        return []
+    assumed = sum(probe.source == SYNTHESISED for probe in todo.probes)
+    others = f"{over[0]} and {len(over) - 1} more are" if len(over) > 1 else f"{over[0]} is"
+    told = f"further ways to call models are found, and {others} not probed; --max-models {assumed + len(over)}"
+    return [Diagnostic("warning", f"{told} leaves room for them")]

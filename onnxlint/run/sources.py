@@ -1,0 +1,103 @@
+"""The files of a run: what is read, what could not be, and where a statement begins and ends."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+
+from onnxlint.base import workers
+from onnxlint.base.cache import Store
+from onnxlint.base.records import Diagnostic
+from onnxlint.config.settings import Settings
+from onnxlint.probes.schedule.plan import Place
+from onnxlint.project.index import Index
+from onnxlint.project.modules import ModuleInfo
+from onnxlint.run.probing import Watcher
+from onnxlint.source.discover import Discovery
+from onnxlint.source.parse import SourceFile, read_source, source_lines
+from onnxlint.source.statements import statement_at, statement_spans
+
+
+class Sources(Place):
+    """The files of a run: what is read, what could not be, and where a statement begins and ends."""
+
+    def __init__(
+        self,
+        found: Discovery,
+        settings: Settings,
+        progress: Watcher | None,
+        overlay: Mapping[Path, bytes],
+        store: Store,
+    ) -> None:
+        self.count = len(found.files)
+        self.index = Index(store, overlay, workers.processes(settings.jobs))
+        self.found = found
+        self._settings = settings
+        self._files: dict[str, SourceFile] | None = None
+        if progress is not None:
+            progress.stage("reading", self.count)
+        self.index.read(found.files, progress.advance if progress is not None else lambda: None)
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is wrong with the files."""
+        return [*self.found.diagnostics, *self.index.diagnostics]
+
+    def __call__(self, factory: str) -> tuple[str, int]:
+        """Path and line of `module:attribute`; ("", 0) where the source does not show it."""
+        module, _, name = factory.partition(":")
+        info = self.index.parse().module(module) or self._under_roots(module)
+        if info is None:
+            return "", 0
+        head = name.partition(".")[0]
+        unit = info.functions.get(head)
+        cls = info.classes.get(head)
+        found = unit or cls
+        return info.path, found.line if found is not None else 1
+
+    def _under_roots(self, module: str) -> ModuleInfo | None:
+        for root in self._settings.source_roots or (self._settings.root, self._settings.root / "src"):
+            base = root.joinpath(*module.split("."))
+            for path in (base.with_suffix(".py"), base / "__init__.py"):
+                if path.is_file():
+                    source = self.index.load(path)
+                    return self.index.parse().add(source) if source is not None else None
+        return None
+
+    def line(self, path: str, number: int) -> str:
+        """The text of a line."""
+        known = self.files().get(path)
+        if known is not None:
+            return known.line(number)
+        lines = source_lines(path)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def files(self) -> Mapping[str, SourceFile]:
+        """The files read, by the path that findings name."""
+        if self._files is None:
+            self._files = self.index.files()
+        return self._files
+
+    def file(self, path: str) -> SourceFile | None:
+        """A file by the path that findings name: of interest, or imported by one that is."""
+        return self.files().get(path) or (self.index.load(Path(path)) if Path(path).is_file() else None)
+
+    def text(self, path: str) -> str | None:
+        """The text of such a file; None where there is none."""
+        source = self.file(path)
+        return source.text if source is not None else None
+
+    def statement_lines(self, path: str, line: int) -> tuple[int, int]:
+        """First and last line of the statement (of a compound one, its header) that holds a line."""
+        return statement_at(self._spans(path), line)
+
+    def _spans(self, path: str) -> list[tuple[int, int]]:
+        if not hasattr(self, "_by_path"):
+            self._by_path: dict[str, list[tuple[int, int]]] = {}
+        if path not in self._by_path:
+            known = self.files().get(path)
+            source = known or (read_source(Path(path)) if Path(path).is_file() else None)
+            tree = source.tree if isinstance(source, SourceFile) else ast.Module([], [])
+            self._by_path[path] = statement_spans(tree)
+        return self._by_path[path]

@@ -1,0 +1,111 @@
+"""The static half of a run: the dataflow over all files, then the rules over what it observed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from onnxlint.base import workers
+from onnxlint.base.cache import Store, default_folder
+from onnxlint.base.catalogue import Contract, load_catalogue, plugin_faults, watched
+from onnxlint.base.records import Diagnostic, Finding
+from onnxlint.config.settings import Settings
+from onnxlint.flow.analysis import Request, analyse_files
+from onnxlint.flow.part_results import Analysis
+from onnxlint.flow.state.candidates import Candidate
+from onnxlint.flow.state.partitions import Declared
+from onnxlint.flow.state.problems import Problem
+from onnxlint.flow.tables.torch_versions import choose
+from onnxlint.rules.engine.findings import run_rules
+from onnxlint.run.probing import Watcher
+from onnxlint.run.sources import Sources
+from onnxlint.source.discover import Discovery
+
+
+@dataclass(frozen=True, slots=True)
+class StaticResult:
+    """What the static pass says. `failed` are codes of rules that did not run, so that their `noqa` is no mistake."""
+
+    analysis: Analysis
+    findings: tuple[Finding, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    failed: frozenset[str]
+
+
+def run_static(sources: Sources, settings: Settings, store: Store, probing: bool, live: bool) -> StaticResult:
+    """Analyse the files and run the rules. `probing`: models are looked for; `live`: they are in a user's process."""
+    catalogue = load_catalogue()
+    analysis = analyse(sources, settings, store, probing, live)
+    wanted = settings.selection.matches
+    refused = _refused(catalogue, settings, sources.found)
+    findings, broken = run_rules(
+        analysis.observations,
+        catalogue,
+        settings.exporters,
+        lambda code, name: wanted(code, name) and code not in refused,
+        sources.text,
+        store,
+        workers.processes(settings.jobs),
+    )
+    faults = [message for code, message in plugin_faults().items() if wanted(code)]
+    broken = (*(Diagnostic("error", message) for message in (*faults, *refused.values())), *broken)
+    failed = frozenset(code for code in catalogue if any(code in diagnostic.message for diagnostic in broken))
+    return StaticResult(analysis, findings, (*sources.diagnostics, *broken, *problems_of(analysis)), failed)
+
+
+def analyse(sources: Sources, settings: Settings, store: Store, probing: bool, live: bool = False) -> Analysis:
+    """What the dataflow sees in the files; `probing` also looks for models, `live` ones need no torch to be chosen."""
+    declared = tuple(Declared(m.factory, m.inputs, m.dynamic) for m in settings.models)
+    choice = choose(settings.torch, settings.origins.get("torch", ""), None if live else sources.found.folder)
+    request = Request(
+        declared, settings.opset, settings.exporters, choice.torch, probing, settings.debug, watched(load_catalogue())
+    )
+    analysis = analyse_files(sources.index, request, store, workers.processes(settings.jobs))
+    return replace(analysis, problems=(*(Problem("", n) for n in (choice.notice,) if n), *analysis.problems))
+
+
+def find_candidates(
+    found: Discovery, settings: Settings, progress: Watcher | None = None
+) -> tuple[tuple[Candidate, ...], tuple[Diagnostic, ...]]:
+    """Read and analyse the files for the models in them; return these, and what is wrong with the files."""
+    store = Store((settings.cache_dir or default_folder()) if settings.cache else None)
+    with without_collector():
+        sources = Sources(found, settings, progress, MappingProxyType({}), store)
+        analysis = analyse(sources, settings, store, True)
+    store.close()
+    return analysis.candidates, (*sources.diagnostics, *problems_of(analysis))
+
+
+def problems_of(analysis: Analysis) -> list[Diagnostic]:
+    """What kept the analysis from parts of files, as diagnostics."""
+    return [
+        Diagnostic("error" if p.internal else "warning", p.message, p.path or None, p.line) for p in analysis.problems
+    ]
+
+
+def _refused(catalogue: Mapping[str, Contract], settings: Settings, found: Discovery) -> dict[str, str]:
+    """Why rules of packages do not run here, by code: no code of the checked tree is run, be it installed or not."""
+    return {
+        code: f"{rule.plugin} is not run: its installation is editable and leads into the checked tree; "
+        f'install a copy (`pip install .`), or `ignore = ["{code}"]`'
+        for code, rule in catalogue.items()
+        if rule.plugin is not None
+        and settings.selection.matches(code, rule.name)
+        and any(rule.plugin.inside(folder) for folder in (settings.root, found.folder))
+    }
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Trees have no cycles, and the cyclic collector would walk millions of their nodes again and again."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.freeze()  # what is left goes when its last reference does; looking for cycles in it takes a minute
+            gc.enable()
