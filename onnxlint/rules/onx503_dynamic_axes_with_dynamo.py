@@ -32,6 +32,7 @@ class DynamicAxesWithDynamo(Rule):
                 span=call.argument_spans["dynamic_axes"],
                 severity=severity,
                 effects={"dynamo": Outcome.EXPORT_ERROR} if refused else None,
+                about="" if refused else f"the exporter of line {call.statement}",
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -36,6 +36,7 @@ class OpsetOutOfRange(Rule):
                 "ask for opset 18 or later, or for the TorchScript exporter with `dynamo=False`",
                 span=span,
                 effects={"dynamo": Outcome.RUNTIME_ERROR},
+                about=f"the exporter of line {call.statement}",
             )
         elif call.dynamo and opset >= DYNAMO.stop:
             yield Objection(
@@ -43,6 +44,7 @@ class OpsetOutOfRange(Rule):
                 "leave `opset_version` out, or ask for one from 18 to 26",
                 span=span,
                 effects={"dynamo": Outcome.RUNTIME_ERROR},
+                about=f"the exporter of line {call.statement}",
             )
         elif call.dynamo is False and opset >= TORCHSCRIPT.stop:
             yield Objection(

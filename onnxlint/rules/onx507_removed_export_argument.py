@@ -44,7 +44,9 @@ class RemovedExportArgument(Rule):
         if call.api == "torch.export.export" or call.for_a_version:
             return
         if call.api in FUNCTIONS:
-            yield Objection(f"torch no longer has `{call.api}`", f"call {FUNCTIONS[call.api]}")
+            yield Objection(
+                f"torch no longer has `{call.api}`", f"call {FUNCTIONS[call.api]}", about=f"removed {call.api}"
+            )
             return
         for name in call.arguments:
             if name in ARGUMENTS:
@@ -53,6 +55,7 @@ class RemovedExportArgument(Rule):
                     ARGUMENTS[name],
                     span=call.argument_spans.get(name),
                     ends=True,
+                    about=f"removed {name}",
                 )
         if call.positional > BY_POSITION and call.api == "torch.onnx.export":
             name = call.arguments[BY_POSITION] if len(call.arguments) > BY_POSITION else "export_params"

@@ -60,6 +60,7 @@ class DeprecatedExportArgument(Rule):
                     "leave it out, or use the dynamo exporter",
                     span=call.argument_spans.get(name),
                     effects={"torchscript": outcome},
+                    about=f"ignored {name}",
                 )
 
     def fix(self, site: Site) -> Fix | None:

@@ -36,14 +36,13 @@ def _about(finding: Finding) -> str:
     return finding.about
 
 
-def _first(finding: Finding) -> tuple[bool, int, int, bool, int, int]:
+def _first(finding: Finding) -> tuple[bool, int, int, int, int]:
     """A rule's finding comes before an exporter's word, then the most certain, then what the file has first."""
     span = finding.span
     return (
         finding.code.startswith("ONX7"),
         _CERTAINTY.index(finding.verdict),
         _SEVERITIES.index(finding.severity),
-        finding.code == "ONX503",  # beside ONX506, whose opset asks for the other exporter
         span.line,
         span.column,
     )

@@ -381,7 +381,7 @@ class TestParts:
     def test_a_class_that_another_part_runs_is_not_run_on_unknown_inputs(self, tree: Tree) -> None:
         tree.write({
             "inner.py": PRELUDE + "\n\nclass Inner(nn.Module):\n    def forward(self, x):\n"
-            "        if x:\n            return 1\n        return 2\n",
+            "        if x > 0:\n            return 1\n        return 2\n",
             "outer.py": PRELUDE + "from inner import Inner\n\n\nclass Outer(nn.Module):\n    def __init__(self):\n"
             "        super().__init__()\n        self.inner = Inner()\n\n    def forward(self, x):\n"
             "        return x * self.inner(x.dim() > 2)\n",

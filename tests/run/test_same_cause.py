@@ -135,9 +135,9 @@ def test_what_an_exporter_says_of_packing_belongs_to_the_packed_sequence():
     ]
 
 
-def test_the_opset_is_shown_before_the_axes_that_the_same_exporter_ignores():
-    axes, opset = finding(1, "ONX503"), finding(2, "ONX506")
-    (shown,) = one_per_cause(Report(findings=(axes, opset))).findings
+def test_of_two_rules_on_one_cause_the_one_that_stands_first_is_shown():
+    opset, axes = finding(1, "ONX506"), finding(2, "ONX503")
+    (shown,) = one_per_cause(Report(findings=(opset, axes))).findings
     assert (shown.code, shown.also) == ("ONX506", (axes.span,))
 
 

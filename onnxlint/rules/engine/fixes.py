@@ -10,6 +10,7 @@ from dataclasses import replace
 import libcst as cst
 import msgspec
 
+from onnxlint.base.catalogue import is_of_package
 from onnxlint.base.records import Diagnostic, Finding, Fix, Safety, described
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.reparsed_pieces import check
@@ -47,8 +48,8 @@ def with_fixes(
         fix = None
         if rule is not None and page is not None:
             try:
-                written = _written(rule, finding, page)  # that of a package may be of any type
-                fix = msgspec.msgpack.decode(msgspec.msgpack.encode(written), type=Fix | None)
+                written = _written(rule, finding, page)
+                fix = _checked(written) if is_of_package(finding.code) else written
             except LeftOut:
                 left_out[path] += 1
             except Exception as error:
@@ -77,3 +78,8 @@ def _written(rule: Rule, finding: Finding, page: Page) -> Fix | None:
         log.debug("no fix for %s at %s:%s: %s", finding.code, finding.span.path, finding.span.line, error)
         return None
     return fix
+
+
+def _checked(fix: object) -> Fix | None:
+    """What a package's rule wrote, if it is a fix. Raises msgspec.ValidationError where it is not."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(fix), type=Fix | None)

@@ -98,13 +98,13 @@ def _finding(
         hints={**_hints(observation), **objection.hints},
         outside=observation.outside,
         doubt=observation.doubt,
-        about=_about(observation, rule.code, objection.message, effects),
+        about=f"{observation.symbol} {objection.about}" if objection.about else _about(observation),
     )
     # What a package's rule says may be of any type, and has to be found out here rather than in a report.
     return finding if rule.plugin is None else msgspec.msgpack.decode(msgspec.msgpack.encode(finding), type=Finding)
 
 
-def _about(observation: Observation, code: str, message: str, effects: Mapping[str, Outcome]) -> str:
+def _about(observation: Observation) -> str:
     """What all findings of one cause have in common inside a class, or a function; nothing where each is its own."""
     function, about = observation.symbol, ""
     match observation:
@@ -118,10 +118,6 @@ def _about(observation: Observation, code: str, message: str, effects: Mapping[s
             about = "packed sequence"
         case StateWrite(kind="cache"):
             about = "caches"
-        case ExportCall() if code in ("ONX507", "ONX508"):
-            about = message
-        case ExportCall() if code in ("ONX503", "ONX506") and Outcome.EXPORT_ERROR not in effects.values():
-            about = f"the exporter of line {observation.statement}"
     return f"{function} {about}" if about else ""
 
 

@@ -23,7 +23,8 @@ class Objection:
 
     `span`, `severity` and `effects` are given where they differ from the observation's or the contract's. `hints` tell
     the rule's fix what the source text alone does not. `ends` says that what is observed raises before anything else
-    can go wrong there: what other rules object to is a note below it.
+    can go wrong there: what other rules object to is a note below it. Findings of one function `about` the same thing
+    are shown as one.
     """
 
     message: str
@@ -33,6 +34,7 @@ class Objection:
     effects: Mapping[str, Outcome] | None = None
     hints: Mapping[str, str | int] = field(default_factory=dict)
     ends: bool = False
+    about: str = ""
 
 
 Handler = Callable[[Any, cst.CSTNode, Any], Iterator[Objection]]
