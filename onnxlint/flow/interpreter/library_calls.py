@@ -10,6 +10,7 @@ from typing import Any
 
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
+from onnxlint.flow.interpreter import control_flow
 from onnxlint.flow.interpreter.builtin_calls import BUILTINS, TRUTHS, Kwargs, frozen, make_dict, unless_told
 from onnxlint.flow.lowering import exporter_support, layer_calls, sizes_as_numbers, unexportable_calls
 from onnxlint.flow.operators import einops
@@ -110,6 +111,9 @@ def library(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: 
     if name.startswith("builtins."):
         handler = BUILTINS.get(name[9:])
         return handler(engine, args, kwargs, node) if handler is not None else UNKNOWN
+    full = unexportable_calls.CONTROL_FLOW.get(name)
+    if full is not None:
+        return control_flow.run(Call(engine, full[6:], full, args, kwargs, node))
     if name in TRUTHS:
         return Truth(TRUTHS[name])
     if name.startswith("torch."):

@@ -17,6 +17,7 @@ from onnxlint.flow.values.domain import (
     Const,
     Data,
     Dict,
+    Dim,
     External,
     Function,
     Instance,
@@ -30,17 +31,27 @@ from onnxlint.flow.values.domain import (
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
 
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
+_PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
+
+# Every name that control flow is imported by, and the one that the overlay has it under.
+CONTROL_FLOW = {
+    f"{place}.{name}{tail}": f"torch.{name}"
+    for name in ("cond", "while_loop", "scan", "associative_scan", "map")
+    for place in (*_PLACES, f"torch._higher_order_ops.{name}", "functorch.experimental._map")
+    for tail in ("", "_impl")
+}
 
 
 def library(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
-    plain = name.replace("functorch.", "torch.func.")
+    plain = CONTROL_FLOW.get(name) or name.replace("functorch.", "torch.func.")
     hazard = table.calls.get(plain)
     if hazard == "autocast":
         _autocast(engine, name, args, kwargs, node)
     elif hazard is not None:
-        if hazard != "file" or any(_depends(v) for v in values):
+        asked = args[:1] if plain == "torch.cond" and args else values
+        if hazard not in ("file", "unsupported") or any(_depends(v) or isinstance(v, Dim) for v in asked):
             emit(engine, node, hazard, name, table.outcomes(hazard, plain))
     elif _is_kernel(table, name) and any(isinstance(v, Tensor) for v in _flat(values)) and not guarded(engine):
         emit(engine, node, "custom", name)

@@ -64,7 +64,7 @@ class Op:
         return lowest is not None and lowest <= max(opset, WRITES_FROM.get(exporter, 0))
 
 
-_BY_NAME = ("transform", "gradient", "autocast", "packed", "file")
+_BY_NAME = ("unsupported", "transform", "gradient", "autocast", "packed", "file")
 
 
 def _read(name: str) -> Any:

@@ -63,6 +63,31 @@ def forward(body: str) -> str:
 
 
 FOUND = {
+    "a condition as a function, whose branches TorchScript never sees": (
+        "return torch.cond(x.sum() > 0, lambda v: swish(v), lambda v: self.lin(v), (x,))",
+        [
+            "OpCall unsupported: torch.cond(x.sum() > 0, lambda v: swish(v), lambda v: self.lin(v), (x,))",
+        ],
+    ),
+    "a branch of a branch function, and what a scan gives": (
+        """
+        from torch._higher_order_ops import scan
+
+        def step(c, v):
+            return c + (v if v.sum() > 0 else -v), v
+        last, all = scan(step, x[0], x)
+        return last if all.sum() > 0 else -last
+        """,
+        [
+            "Branch ternary data: all.sum() > 0",
+            "Branch ternary data: v.sum() > 0",
+            "OpCall unsupported: scan(step, x[0], x)",
+        ],
+    ),
+    "a map": (
+        "from functorch.experimental import control_flow\nreturn control_flow.map(lambda v: v * 2, x)",
+        ["OpCall unsupported: control_flow.map(lambda v: v * 2, x)"],
+    ),
     "a Fourier transform": ("return torch.fft.rfft(x).abs()", ["OpCall complex: torch.fft.rfft(x)"]),
     "a pair of channels as a complex number, and back": (
         "z = torch.view_as_complex(x)\nreturn torch.view_as_real(z * self.turn)",
