@@ -204,6 +204,17 @@ def _any_item(call: Call) -> Value:
     return Seq(join_all([element(a) for a in call.args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
 
 
+def _same_shape(call: Call) -> Value:
+    """A function of torchvision that leaves an image as large as it is; other images than tensors are not traced."""
+    t = call.arg(0, "tensor", "img", "inpt")
+    return like(call, t.dims, t.lead, t.kind) if isinstance(t, Tensor) else UNKNOWN
+
+
+def _normalization(_call: Call) -> Value:
+    """`torchvision.transforms.Normalize(mean, std)`: it calls the function."""
+    return Partial(External(_VISION + "normalize"), (), (("mean", CONFIG), ("std", CONFIG)))
+
+
 def _constant(_call: Call) -> Value:
     return CONFIG
 
@@ -221,7 +232,15 @@ _PACKAGES: dict[str, Handler] = {
     "operator": _operator_function,
 }
 
+_VISION = "torchvision.transforms.functional."
 _FUNCTIONS: dict[str, Handler] = {
+    **dict.fromkeys(
+        (_VISION + name for name in ("normalize", "gaussian_blur", "hflip", "vflip", "adjust_brightness", "invert")),
+        _same_shape,
+    ),
+    **dict.fromkeys(
+        ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"), _normalization
+    ),
     "os.getenv": lambda call: unless_told(call.args[-1], UNKNOWN) if len(call.args) == 2 else UNKNOWN,
     "importlib.import_module": _module_by_name,
     "functools.partial": _partial,

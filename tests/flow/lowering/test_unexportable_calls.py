@@ -84,6 +84,19 @@ FOUND = {
             "OpCall unsupported: scan(step, x[0], x)",
         ],
     ),
+    "torchvision's normalization, and the size of what it gives": (
+        """
+        from torchvision.transforms import Normalize
+        from torchvision.transforms.functional import normalize
+        y = Normalize((0.5,), (0.2,))(normalize(x, [0.5], [0.2]))
+        return y[: len(y)]
+        """,
+        [
+            "Escape len() dim: len(y)",
+            "OpCall unsupported: Normalize((0.5,), (0.2,))(normalize(x, [0.5], [0.2]))",
+            "OpCall unsupported: normalize(x, [0.5], [0.2])",
+        ],
+    ),
     "a map": (
         "from functorch.experimental import control_flow\nreturn control_flow.map(lambda v: v * 2, x)",
         ["OpCall unsupported: control_flow.map(lambda v: v * 2, x)"],
