@@ -48,9 +48,11 @@ class DimToPython(Rule):
                 effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
             )
         elif escape.source == "dim" and escape.how != "a size after unflatten":
+            extreme = escape.how.removesuffix("()")
+            under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
             yield Objection(
                 f"`{escape.how}` turns a dynamic size into the example's number: `{escape.text}`",
-                "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`; `torch.sym_min` for `min` under dynamo",
+                "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under,
                 effects=_effects(escape.how),
             )
 
