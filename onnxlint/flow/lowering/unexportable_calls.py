@@ -54,7 +54,7 @@ def library(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Valu
         if hazard not in ("file", "unsupported") or any(_depends(v) or isinstance(v, Dim) for v in asked):
             emit(engine, node, hazard, name, table.outcomes(hazard, plain))
     elif _is_kernel(table, name) and any(isinstance(v, Tensor) for v in _flat(values)) and not guarded(engine):
-        emit(engine, node, "custom", name)
+        emit(engine, node, "custom", name, table.outcomes("custom", ".".join(name.split(".")[:3])))
     elif name[: name.find(".", 6)] in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, "sparse", name, table.outcomes("sparse: namespace", name[: name.find(".", 6)]))
 

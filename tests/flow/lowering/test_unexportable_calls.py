@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import told
+from analysing import findings_of, told
 
 MODEL = """\
 import datetime
@@ -468,3 +468,16 @@ STARTS = {
 def test_a_counter_is(start: str, first: str, expected: list[str]) -> None:
     source = COUNTING.format(start=textwrap.indent(start, " " * 8), first=textwrap.indent(first, " " * 8))
     assert [observation.split()[0] for observation in told(source)] == expected
+
+
+@pytest.mark.parametrize(
+    ("operator", "refused"),
+    [
+        ("quantized_decomposed.quantize_per_tensor", ("torchscript",)),
+        ("quantized.add", ("dynamo",)),
+        ("rulebook.soft_sign", ("torchscript", "dynamo")),
+    ],
+)
+def test_who_has_no_translation_for_an_operator(operator: str, refused: tuple[str, ...]) -> None:
+    found = findings_of(forward(f"return torch.ops.{operator}(x, 0.1)"))
+    assert [effects for code, _, effects in found if code == "ONX409"] == [refused]
