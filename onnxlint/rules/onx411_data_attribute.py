@@ -37,14 +37,15 @@ class DataAttribute(Rule):
         """Safe: the same values, cut from the gradient as before.
 
         Nothing is offered where they are written: autograd does not see a write through `.data`, and after one through
-        `.detach()` the backward pass of a training step raises. Unsafe where another function gets them and may write.
+        `.detach()` the backward pass of a training step raises. Nor where they leave torch next, as in
+        `x.data.cpu().numpy()`: no exporter follows them there. Unsafe where another function gets them and may write.
         """
         attributes = (n for n in site.inside(cst.Attribute) if n.attr.value == "data")
         node = site.at_span(cst.Attribute) or next(attributes, None)
         if node is None or node.attr.value != "data" or not is_loaded(site, node):
             return None
         use = _use(site, node)
-        if use is _Use.WRITTEN:
+        if use is _Use.WRITTEN or _leaves_torch(site, node):
             return None
         safety = Safety.SAFE if use is _Use.READ else Safety.UNSAFE
         parent = site.parent(node)
@@ -60,6 +61,15 @@ class _Use(Enum):
     READ = "read"
     WRITTEN = "written"
     HANDED_ON = "handed on"
+
+
+def _leaves_torch(site: Site, node: cst.BaseExpression) -> bool:
+    """True where the methods called on an expression end in one that makes numbers or an array of it."""
+    parent = site.parent(node)
+    call = site.parent(parent) if isinstance(parent, cst.Attribute) else None
+    if not isinstance(parent, cst.Attribute) or not isinstance(call, cst.Call) or call.func is not parent:
+        return False
+    return parent.attr.value in ("numpy", "tolist", "item") or _leaves_torch(site, call)
 
 
 def _use(site: Site, node: cst.BaseExpression) -> _Use:

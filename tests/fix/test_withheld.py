@@ -63,6 +63,11 @@ def test_no_detach_where_data_is_written(body: str, tmp_path: Path) -> None:
     assert not [f for f in found if f.fix is not None and f.fix.edits]
 
 
+def test_no_detach_where_the_values_leave_torch_next(tmp_path: Path) -> None:
+    assert fix_of("ONX411", "return h + torch.from_numpy(h.data.cpu().numpy())", tmp_path) is None
+    assert fix_of("ONX411", "return h + h.data.cpu().abs()", tmp_path) is not None
+
+
 def test_state_that_is_written_through_data_is_one_finding(tmp_path: Path) -> None:
     (found,) = found_in("self.mean.data.copy_(h.mean(0))\nreturn h", tmp_path)
     assert found.code == "ONX304"
