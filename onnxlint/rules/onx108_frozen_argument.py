@@ -16,7 +16,9 @@ class FrozenArgument(Rule):
     code = "ONX108"
 
     def on_frozen_argument(self, node: cst.CSTNode, argument: observations.FrozenArgument) -> Iterator[Objection]:
+        number = argument.value[0] in "-.0123456789"
+        frozen = "dynamo freezes it, TorchScript what Python decides by it" if number else "the export freezes it"
         yield Objection(
-            f"the example passes the Python value {argument.value} for `{argument.parameter}`; the export freezes it",
+            f"the example passes the Python value {argument.value} for `{argument.parameter}`; {frozen}",
             f"make `{argument.parameter}` a constructor argument, or pass a tensor and choose with `torch.where`",
         )
