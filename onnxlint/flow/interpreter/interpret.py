@@ -37,6 +37,7 @@ from onnxlint.flow.values.domain import (
     ClassRef,
     Config,
     Const,
+    Data,
     Dict,
     External,
     Function,
@@ -183,6 +184,9 @@ class Interpreter(Objects):
             opaque = unexportable_calls.function(self, fn, args, node)
             if opaque is not None:
                 return opaque
+            if _exporters_of(fn.unit, self.context.exporters) != self.context.exporters:
+                # A scripted function takes numbers as they are: constants of TorchScript's trace.
+                self.use_all([v for v in (*args, *kwargs.values()) if isinstance(v, Data)], "an argument")
         result = self._call_function(fn, args, kwargs)
         if "default" in kwargs and not self.context.tracing and isinstance(result, (Unknown, Config)):
             return unless_told(kwargs["default"], result)

@@ -36,6 +36,11 @@ def scripted(x):
     return x * torch.sigmoid(x)
 
 
+@torch.jit.script
+def shortened(x, length: int):
+    return x[:length]
+
+
 class M(nn.Module):
     steps = 0
 
@@ -96,6 +101,10 @@ FOUND = {
             "OpCall unsupported: Normalize((0.5,), (0.2,))(normalize(x, [0.5], [0.2]))",
             "OpCall unsupported: normalize(x, [0.5], [0.2])",
         ],
+    ),
+    "a number for a scripted function": (
+        "return shortened(x, int(lengths[-1]) + 1)",
+        ["Escape int() data: int(lengths[-1])"],
     ),
     "a map": (
         "from functorch.experimental import control_flow\nreturn control_flow.map(lambda v: v * 2, x)",
