@@ -193,7 +193,7 @@ class _Run:
         parts.append("declared" if part.declared else "")
         for names in (part.foreign, part.built, part.run, part.only or ()):
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
-        parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers]
+        parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers, *part.exports]
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 

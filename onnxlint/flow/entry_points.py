@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.base.records import EXPORTERS, TensorSpec
@@ -37,14 +37,17 @@ from onnxlint.flow.values.domain import (
     Function,
     Instance,
     Layer,
+    PyModule,
     Scope,
     Seq,
     Tensor,
     Trace,
     Tuple,
+    Unknown,
     Value,
     is_none,
 )
+from onnxlint.flow.values.joins import passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
 from onnxlint.project.modules import ModuleInfo, Project
@@ -85,20 +88,22 @@ class Run:
 def run_part(engine: Interpreter, part: Part) -> Run:
     """Run the entry points of a part; the engine holds what they saw."""
     engine.read_calls(ConstructorCalls(part.modules, part.foreign))
+    passed_over.clear()
     problems: list[Problem] = []
     left: dict[str, list[str]] = {}
     beyond: dict[str, str] = {}  # files that took all their steps, with the first entry point that got none
     sizes = {info.path: info.source.text.count("\n") for info in part.modules}
     guard = Guard(problems, engine.debug)
-    for job in _jobs(engine, part, left, guard):
+    outside = dict(part.outside)
+    for job in _jobs(engine, part, left, guard, outside):
         lines = sizes.get(job.path, 0)
         granted = min(engine.budget.of_file(job.path, lines), ENTRY + LINE * lines)
         if granted <= 0:
             beyond.setdefault(job.path, job.name)
             continue
-        outside = job.outside or part.outside.get(job.definition, "")
+        why = job.outside or outside.get(job.definition, "")
         place = job.path, job.name, job.line, granted
-        with guard.over(*place), engine.entry(job.path, lines), engine.within(outside=outside):
+        with guard.over(*place), engine.entry(job.path, lines), engine.within(outside=why):
             job.run()
     problems += [Problem(path, told, internal, line) for (path, line), (told, internal) in engine.failures.items()]
     problems += [
@@ -142,7 +147,9 @@ class _Job(ABC):
         """Analyse this entry point."""
 
 
-def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Guard) -> Iterator[_Job]:
+def _jobs(
+    engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Guard, outside: dict[str, str]
+) -> Iterator[_Job]:
     classes = [c for info in part.modules for c in info.classes.values()]
     if part.only is not None:
         only = part.only
@@ -153,9 +160,10 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Gu
     scripts = [job for info in part.modules for job in guard.each([info], lambda i: _export_scripts(engine, i, part))]
     turn = {name: n for n, name in enumerate(part.callers, -len(part.callers))}
     yield from sorted(scripts, key=lambda job: (job.definition in part.outside, turn.get(job.definition, 0)))
-    for exported, call, outside in sorted(engine.exported_models, key=lambda e: bool(e[2])):
+    for exported, call, why in sorted(engine.exported_models, key=lambda e: bool(e[2])):
         cls = exported.object.cls
-        yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call, outside)
+        yield _Exported(engine, cls.module.path, f"{cls.qualname}, exported", exported, call, why)
+    exact = _is_exact(engine, part, guard)
     modules = guard.those(classes, lambda c: c.is_module())
     yield from guard.each(modules, lambda c: _mode_switches(engine, c))
     traced = guard.those(modules, lambda c: c.find_method("forward") is not None)
@@ -166,7 +174,40 @@ def _jobs(engine: Interpreter, part: Part, left: dict[str, list[str]], guard: Gu
     traced = [c for c in traced if c not in beside]
     for c in traced:
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
-    yield from _forwards(engine, part, traced, guard.those(classes, _is_autograd), left, guard)
+    autograd = guard.those(classes, _is_autograd)
+    if exact:
+        maybe = {v.object.cls if isinstance(v, Instance) else getattr(v, "info", None) for v in passed_over}
+        unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
+        outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
+    yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
+
+
+def _unit_of(c: ClassInfo) -> Hashable:
+    unit = c.find_method("forward")
+    return unit.key if unit is not None else None
+
+
+def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
+    """True where each export call, from wherever it is called, has a model that ran without a call of anything unknown.
+
+    Another function that a join passed over has to build no model that is not built anyway.
+    """
+    chains = engine.exports
+    whole = {c for c in chains if not any(len(o) > len(c) and o[: len(c)] == c for o in chains)}
+    ran = sum(not why for *_, why in engine.exported_models)
+    if part.declared or not part.exports or not all(chains[c] for c in whole) or not 0 < ran == engine.complete:
+        return False
+    if not {name for c in chains for name, _ in c}.issuperset(part.exports):
+        return False
+    created, others = set(engine.created), [v for v in passed_over if isinstance(v, Function) and v.bound is None]
+    for v in others:
+        info = v.unit.module
+        with (
+            guard.over(info.path, v.unit.qualname, v.unit.line, ENTRY),
+            engine.entry(info.path, len(info.source.lines)),
+        ):
+            _ExportScript(engine, info.path, v.unit.qualname, v.unit).run()
+    return created.issuperset(engine.created) and not any(isinstance(v, (PyModule, Unknown)) for v in passed_over)
 
 
 def _forwards(
@@ -317,7 +358,11 @@ class _Exported(_Job):
                 args[i] = fed if axes else replace(fed, dims=None)
         # A forward is run for any other input too: what one export feeds is not all that the class may meet.
         with engine.reaching_nothing(), engine.within(tracing=True, axes=where, example_batch=example):
+            engine.guessing = False
             engine.call_instance(self.model, args, kwargs, NOWHERE)
+            if not self.without:
+                engine.resolved |= engine.reached
+                engine.complete += not engine.guessing
 
 
 @dataclass(slots=True)

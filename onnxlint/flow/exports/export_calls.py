@@ -66,6 +66,7 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
     if isinstance(model, Instance) and known and axes:
         fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
     exported = candidate(engine, model, inputs, arguments)
+    engine.exports_here(exported is not None)
     if exported is not None and isinstance(model, Instance):
         engine.is_exported(model, exported)
     engine.emit(
@@ -164,6 +165,7 @@ def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], 
     given.update(kwargs)
     given["model"] = given.pop("mod", Unknown())
     model = given["model"]
+    engine.exports_here(False)
     parameters = parameters_of(model)
     engine.emit(
         observations.ExportCall,

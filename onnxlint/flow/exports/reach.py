@@ -271,6 +271,9 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
         known.append(replace(part, outside=own, callers=tuple(name for name in callers if name.startswith(paths))))
+    if len(parts) == 1 and reach.roots:
+        exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
+        return [replace(known[0], exports=exports, origin=reach.origin)]
     return known
 
 

@@ -230,6 +230,8 @@ class Frame(Targets):
     def s_if(self, node: ast.If) -> bool:
         """`if`: decided where the exporters decide it, else both arms."""
         test = self.test(node.test)
+        if not self.engine.context.tracing and self._is_off_by_default(node.test) and _exports(node):
+            test = replace(test, verdict=dict.fromkeys(test.verdict))
         self.report_branch(node.test, test, "if", node.body, node.orelse)
         head = self.line, self.statement_node
 
@@ -265,6 +267,18 @@ class Frame(Targets):
         if asks is not None and left.get(asks, False):
             self.engine.narrow(asked=True)
         return ended
+
+    def _is_off_by_default(self, test: ast.expr) -> bool:
+        """True for a flag of the function that has its default, which is True or False."""
+        test = test.operand if isinstance(test, ast.UnaryOp) else test
+        if self.unit is None or not isinstance(test, ast.Name):
+            return False
+        a = self.unit.args
+        pairs = [*zip(reversed([*a.posonlyargs, *a.args]), reversed(a.defaults), strict=False)]
+        defaults = {p.arg: d for p, d in [*pairs, *zip(a.kwonlyargs, a.kw_defaults, strict=True)]}
+        default = defaults.get(test.id)
+        flag = default.value if isinstance(default, ast.Constant) else None
+        return isinstance(flag, bool) and self.scope.names.get(test.id) == Const(flag)
 
     def s_while(self, node: ast.While) -> bool:
         """`while`: the body runs twice, so that what it changes is seen by itself."""
@@ -484,3 +498,9 @@ _STATEMENTS: dict[type, Callable[..., bool]] = {
     ast.ClassDef: Frame.s_class,
     ast.Match: Frame.s_match,
 }
+
+
+def _exports(node: ast.If) -> bool:
+    """True where an arm calls something that exports, by its name."""
+    calls = (n for n in ast.walk(node) if isinstance(n, ast.Call))
+    return any("export" in (getattr(c.func, "id", "") or getattr(c.func, "attr", "")) for c in calls)

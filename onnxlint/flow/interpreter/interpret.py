@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from onnxlint.base.records import EXPORTERS, Span, described
 from onnxlint.flow.exports import export_calls, never_exported
+from onnxlint.flow.exports.reach import MODULE_LEVEL
 from onnxlint.flow.interpreter import attribute_access, indexing, library_calls, method_calls
 from onnxlint.flow.interpreter.builtin_calls import unless_told
 from onnxlint.flow.interpreter.frame import Frame
@@ -106,6 +107,24 @@ class _Call:
         return isinstance(other, _Call) and self._hash == other._hash and self.parts == other.parts
 
 
+def _makeup(v: object, depth: int = 1) -> Hashable:
+    """What of a value decides which code of a project runs: classes, flags and functions, down to its attributes."""
+    if isinstance(v, Instance):
+        held = v.object.attrs.items() if depth > 1 else ()
+        return v.object.cls, frozenset((name, _makeup(x)) for name, x in held)
+    if isinstance(v, Tuple):
+        return tuple(map(_makeup, v.items))
+    if isinstance(v, Dict):
+        return tuple(_makeup(x) for _, x in v.items)
+    if isinstance(v, Layer):
+        return v.name, _makeup(v.items)
+    if isinstance(v, Seq):
+        return _makeup(v.item)
+    if isinstance(v, Function):
+        return v.unit.key
+    return v.value if isinstance(v, Const) and isinstance(v.literal, (bool, str)) else type(v).__name__
+
+
 def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, ...]:
     """Those that trace through a function: a scripted one keeps its control flow in TorchScript's trace."""
     if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
@@ -171,6 +190,13 @@ class Interpreter(Objects):
         self._class_values: dict[_Name, Value] = {}
         self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []
+        self.exports: dict[
+            tuple[tuple[str, int], ...], bool
+        ] = {}  # by its callers: if the model is known that it exports
+        self.exporting: set[Hashable] = set()  # functions that came to an export call
+        self.guessing = False  # traced code called something of which nothing is known
+        self.resolved: dict[Hashable, FunctionUnit] = {}  # what exported models ran, each from first to last
+        self.complete = 0  # how many of these called nothing unknown
         self.exported_models: list[tuple[Instance, Candidate, str]] = []  # with why the call does not count
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
@@ -205,14 +231,15 @@ class Interpreter(Objects):
         bound = [fn.bound] if fn.bound is not None else []
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
         key: Any = None
-        if fn.scope is None:
+        anew = not at.tracing and unit.key in self.exporting  # with its callers it exports other models
+        if fn.scope is None and not anew:
             key = _Call((unit.key, tuple(scope.values()), at.axes, at.example_batch, at.exporters, at.tracing))
             recalled = self._recalled(unit, key)
             if recalled is not None:
                 return recalled
         elif len(self.frames) >= DEPTH or self._recurs(unit):
             return UNKNOWN
-        if not at.tracing and fn.scope is None:
+        if not at.tracing and fn.scope is None and not anew:
             habit = self.habits.of(unit)
             if habit is not None:
                 if isinstance(fn.bound, Instance):
@@ -277,6 +304,10 @@ class Interpreter(Objects):
             return UNKNOWN
         if len(summaries) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
             return None
+        first = key.parts[1][:1]
+        if isinstance(first[0] if first else None, Instance):  # nothing is known of this object's run
+            own = _makeup(first[0], 2)
+            self.guessing = self.guessing or all(_makeup(o.parts[1][0], 2) != own for o in summaries)
         alike = [result for other, result in summaries.items() if other.flags == key.flags]
         joined = join_returns(alike or list(summaries.values())) or UNKNOWN
         # Other arguments may give a tuple where these gave a tensor.
@@ -442,6 +473,7 @@ class Interpreter(Objects):
         if not isinstance(node, ast.Call):
             return UNKNOWN
         first = args[0] if args else UNKNOWN
+        self.guessing = self.guessing or (self.context.tracing and any(isinstance(a, Tensor) for a in args))
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if method == "get" and len(args) == 2 and isinstance(first, Const):
             return unless_told(args[1], UNKNOWN)
@@ -586,7 +618,7 @@ class Interpreter(Objects):
 
     def failed(self, frame: Running, node: ast.expr | ast.stmt, error: Exception) -> None:
         """Note an error of our own, or a full stack, once for each line. An error is raised where that is debugged."""
-        internal = not isinstance(error, RecursionError)
+        internal, self.guessing = not isinstance(error, RecursionError), True
         if self.debug and internal:
             raise error
         why = f"internal error in {frame.symbol}: {described(error)}" if internal else f"{frame.symbol}: {_DEEP}"
@@ -636,6 +668,16 @@ class Interpreter(Objects):
     def gives_back(self, found: list[Given]) -> None:
         """A `return` of the model that runs first gives this back."""
         self.exits.append(found)
+
+    def exports_here(self, known: bool) -> None:
+        """An export call runs, with a model that is known or not, called by what runs."""
+        self.exporting |= {f.unit.key for f in self.frames if f.unit is not None}
+        if not self.context.outside:
+            chain = (
+                (f"{f.module.source.path}:{f.unit.qualname if f.unit else MODULE_LEVEL}", f.line) for f in self.frames
+            )
+            callers = (*chain,)[::-1]
+            self.exports[callers] = self.exports.get(callers, True) and known
 
     def is_exported(self, model: Instance, call: Candidate) -> None:
         """An export call is given a model of the project."""

@@ -49,7 +49,9 @@ class Observation:
 
     def and_also(self, other: Observation) -> Observation:
         """Both as one observation, whichever came first; what runs outside of every export adds nothing to the rest."""
-        one = other if other.rank < self.rank else self
+        one, two = (other, self) if other.rank < self.rank else (self, other)
+        if isinstance(one, ExportCall) and isinstance(two, ExportCall) and one.opset is None:
+            one = replace(one, opset=two.opset)  # a default, where a caller gives what is not known
         if bool(self.outside) != bool(other.outside):
             return one
         exporters = tuple(e for e in EXPORTERS if e in self.exporters or e in other.exporters)

@@ -36,7 +36,8 @@ class Part:
     Classes and functions are named by path and qualified name. `foreign` are classes of the part that others mention:
     they may be built and called there. `built` and `run` are classes and functions that the declared models built and
     ran before. With `only`, nothing but the forward of these classes runs. `outside` are classes and scripts that no
-    export comes to, with the reason; `callers` are functions that export or call such, what calls another first.
+    export comes to, with the reason; `callers` are functions that export or call such, what calls another first;
+    `exports` those that export, and `origin` names the calls, where the part is all of the project.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -47,6 +48,8 @@ class Part:
     only: tuple[str, ...] | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
     callers: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    origin: str = ""
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

@@ -74,6 +74,9 @@ _PRIORITY: dict[type, int] = {
     )
 }
 
+_MADE_OF_CODE = frozenset((Instance, ClassRef, Function, PyModule))
+passed_over: dict[Value, None] = {}  # what joins took another for: which of them runs is not known
+
 
 def _rank(v: Value) -> int:
     if type(v) is Const and v.value is None:
@@ -90,6 +93,10 @@ def join(a: Value, b: Value) -> Value:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
+        if type(upper) is Instance and type(lower) is Unknown:
+            passed_over[lower] = None
+        if type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, Layer}:
+            passed_over[lower] = None
         if type(upper) is Tensor and upper.given and not is_none(lower):
             return replace(upper, given="")  # what a layer of which nothing is known made of it, say
         if type(upper) in (Const, Truth):
@@ -125,7 +132,12 @@ def join_returns(values: Sequence[Value]) -> Value | None:
 
 def _choose(a: Value, b: Value) -> Value:
     """Of two values that do not join, the same one whatever the order: the one that comes first in the source."""
-    return min(a, b, key=_order)
+    first = min(a, b, key=_order)
+    if type(a) in _MADE_OF_CODE and not (
+        isinstance(a, Instance) and isinstance(b, Instance) and a.object.cls is b.object.cls
+    ):
+        passed_over[b if first is a else a] = None
+    return first
 
 
 def _order(v: Value) -> tuple[str, int, str]:

@@ -62,7 +62,8 @@ def test_a_registered_class_of_an_imported_module_is_reached() -> None:
     """`@REGISTRY.register()` is what a configuration names."""
     model = PRELUDE + "import other\n" + NET.format(name="Net")
     other = PRELUDE + "from registry import REGISTRY\n\n@REGISTRY.register()" + NET.format(name="Other")
-    assert _outside({"export.py": SCRIPT, "model.py": model, "other.py": other}) == {"model.py": "", "other.py": ""}
+    script = SCRIPT.replace("Net()", "Net.named('Other')")
+    assert _outside({"export.py": script, "model.py": model, "other.py": other}) == {"model.py": "", "other.py": ""}
 
 
 def test_without_an_export_everything_but_tests_is_read() -> None:
@@ -118,3 +119,71 @@ def test_what_a_script_merely_calls_is_still_analysed() -> None:
     script = SCRIPT.replace("def main():\n", "def main():\n    for n in range(7):\n        Net()(torch.zeros(n, 3))\n")
     script = script.replace("export(Net()", "export(torch.nn.Linear(3, 3)")
     assert _outside({"export.py": script, "model.py": _net("Net")}) == {"model.py": ""}
+
+
+HOLDER = """
+class Holder(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        return self.net.part(x){more}
+"""
+HELD = PRELUDE + NET.format(name="Part") + NET.format(name="Net").replace("if x.sum() > 0", "if x.mean() > 0")
+HELD += "\n    part = Part()\n"
+WRAPS = "import torch\nfrom model import Net, Holder\n\ndef main({flag}):\n    m = {model}\n"
+WRAPS += "    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
+
+
+def _by_class(script: str, more: str = "") -> dict[str, bool]:
+    """For the branch in each class of a model that another one holds: whether no export comes to it."""
+    files = {"export.py": script, "model.py": HELD + HOLDER.format(more=more)}
+    seen = analysed(project_of(files)).observations
+    return {o.symbol.split(".")[1]: bool(o.outside) for o in seen if isinstance(o, Branch)}
+
+
+def test_what_an_exported_model_holds_and_does_not_run_is_outside() -> None:
+    """Names lead to `Net` from the export call, but the model that is exported runs a part of it alone."""
+    assert _by_class(WRAPS.format(flag="", model="Holder(Net())")) == {"Part": False, "Net": True}
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        ("Holder(Net())", " + self.unknown(x)"),
+        ("make()", ""),
+        ("Holder(Net()) if flag else Net()", ""),
+        ("{'a': Net, 'b': Holder}[flag]()", ""),
+    ],
+)
+def test_where_what_runs_is_not_all_known_names_decide(model: str, more: str) -> None:
+    """A call of something unknown, and a model that may be another, may come to what did not run."""
+    assert not _by_class(WRAPS.format(flag="flag", model=model), more)["Net"]
+
+
+def test_an_arm_that_a_flag_keeps_from_exporting_counts_for_its_callers_too() -> None:
+    """The caller leaves the flag at its default; what the arm exports is known from that caller."""
+    script = "import torch\nfrom model import Net, Holder\n\ndef save(m, full=False):\n    if full:\n"
+    script += "        torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
+    script += "    torch.onnx.export(m.net.part, torch.zeros(1, 3), 'p')\n"
+    script += "\ndef main():\n    save(Holder(Net()))\n"
+    assert _by_class(script) == {"Part": False, "Net": True}
+    assert _by_class(script, " + self.net(x)") == {"Part": False, "Net": False}
+
+
+def test_a_module_imported_by_a_text_that_is_known_is_the_only_one() -> None:
+    """`import_module("nets." + name)` with a constant for the name leads to that module alone."""
+    script = "import torch\nfrom importlib import import_module\nNAME = 'one'\n\ndef main():\n"
+    script += "    m = import_module('nets.' + NAME).Net()\n    torch.onnx.export(m, torch.zeros(1, 3), 'm')\n"
+    files = {"export.py": script, "nets/__init__.py": "", "nets/one.py": _net("Net"), "nets/two.py": _net("Net")}
+    assert _outside(files) == {"nets/one.py": "", "nets/two.py": "not reached from /nowhere/export.py:7"}
+
+
+def test_a_known_caller_leaves_the_opset_that_the_function_has_for_a_default() -> None:
+    """What the caller gives is not known, so the default counts."""
+    script = "import torch\nfrom model import Net\n\ndef write(m, opset):\n"
+    script += "    torch.onnx.export(m, torch.zeros(1, 3), 'm', opset_version=opset)\n\n"
+    script += "def save(m, opset=14):\n    write(m, opset)\n\ndef main(args):\n    save(Net(), args.opset)\n"
+    seen = analysed(project_of({"model.py": _net("Net"), "export.py": script})).observations
+    assert [(o.model, o.opset) for o in seen if isinstance(o, ExportCall)] == [("Net", 14)]
