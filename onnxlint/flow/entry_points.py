@@ -357,12 +357,8 @@ class _Exported(_Job):
                 fed = _from_spec(unit, n, specs[n])
                 args[i] = fed if axes else replace(fed, dims=None)
         # A forward is run for any other input too: what one export feeds is not all that the class may meet.
-        with engine.reaching_nothing(), engine.within(tracing=True, axes=where, example_batch=example):
-            engine.guessing = False
+        with engine.as_exported(not self.without), engine.within(tracing=True, axes=where, example_batch=example):
             engine.call_instance(self.model, args, kwargs, NOWHERE)
-            if not self.without:
-                engine.resolved |= engine.reached
-                engine.complete += not engine.guessing
 
 
 @dataclass(slots=True)

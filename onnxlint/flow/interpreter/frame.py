@@ -13,6 +13,7 @@ from onnxlint.flow.interpreter.assignment_targets import Targets
 from onnxlint.flow.lowering import exporter_support
 from onnxlint.flow.python import implicit_calls, name_lookup
 from onnxlint.flow.python.arithmetic import OPERATORS
+from onnxlint.flow.python.conditions import Test
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import LOOPS, Exhausted
 from onnxlint.flow.state.protocols import Engine, Replaced
@@ -229,9 +230,7 @@ class Frame(Targets):
 
     def s_if(self, node: ast.If) -> bool:
         """`if`: decided where the exporters decide it, else both arms."""
-        test = self.test(node.test)
-        if not self.engine.context.tracing and self._is_off_by_default(node.test) and _exports(node):
-            test = replace(test, verdict=dict.fromkeys(test.verdict))
+        test = self._with_exports(node, self.test(node.test))
         self.report_branch(node.test, test, "if", node.body, node.orelse)
         head = self.line, self.statement_node
 
@@ -268,8 +267,13 @@ class Frame(Targets):
             self.engine.narrow(asked=True)
         return ended
 
-    def _is_off_by_default(self, test: ast.expr) -> bool:
-        """True for a flag of the function that has its default, which is True or False."""
+    def _with_exports(self, node: ast.If, test: Test) -> Test:
+        """The test of an `if`; not decided by a flag that has its default, where an arm exports."""
+        off = not self.engine.context.tracing and self._has_its_default(node.test) and _exports(node)
+        return replace(test, verdict=dict.fromkeys(test.verdict)) if off else test
+
+    def _has_its_default(self, test: ast.expr) -> bool:
+        """True for a flag of the function that is what its default says."""
         test = test.operand if isinstance(test, ast.UnaryOp) else test
         if self.unit is None or not isinstance(test, ast.Name):
             return False

@@ -466,6 +466,7 @@ class Interpreter(Objects):
             return self.apply(callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, node)
         if isinstance(callee, Lambda):
             return self.call_lambda(callee, args, kwargs)
+        self.guessing |= self.context.tracing and any(isinstance(a, Tensor) for a in args)
         return self.call_unknown(UNKNOWN if isinstance(callee, Scripted) else callee, args, node)
 
     def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
@@ -473,7 +474,6 @@ class Interpreter(Objects):
         if not isinstance(node, ast.Call):
             return UNKNOWN
         first = args[0] if args else UNKNOWN
-        self.guessing = self.guessing or (self.context.tracing and any(isinstance(a, Tensor) for a in args))
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if method == "get" and len(args) == 2 and isinstance(first, Const):
             return unless_told(args[1], UNKNOWN)
@@ -694,11 +694,15 @@ class Interpreter(Objects):
             self.decorated.pop()
 
     @contextmanager
-    def reaching_nothing(self) -> Iterator[None]:
-        """What runs meanwhile does not count as reached."""
+    def as_exported(self, counts: bool) -> Iterator[None]:
+        """What runs meanwhile does not count as reached; if the export counts, as what comes of one."""
         held, self.reached = self.reached, dict(self.reached)
+        self.guessing = False
         try:
             yield
+            if counts:
+                self.resolved |= self.reached
+                self.complete += not self.guessing
         finally:
             self.reached = held
 
