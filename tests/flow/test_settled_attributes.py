@@ -78,3 +78,8 @@ def test_what_the_script_does_before_the_export(script: str, expected: str) -> N
 def test_a_forward_that_a_script_runs_before_the_export_is_still_looked_at() -> None:
     source = SOURCE.replace("{script}", "net(torch.rand(1, 4))\n    net = torch.jit.script(net)")
     assert any("x.sum()" in line for line in told(source))
+
+
+def test_what_a_script_sets_after_its_export_comes_too_late_for_that() -> None:
+    source = SOURCE.replace("{script}", "pass") + "    net.head.deployed = True\n"
+    assert any("x.sum()" in line for line in told(source))

@@ -279,6 +279,16 @@ class Objects(Emitter):
             )
 
     attribute_places: dict[tuple[int, str], Place]  # where lists and dicts were put
+    shipped: set[Object]  # what export calls were given, and all that it holds
+
+    def ship(self, obj: Object) -> None:
+        """An export call is given this object: what is assigned to it from now on comes too late for that."""
+        if obj not in self.shipped:
+            self.shipped.add(obj)
+            for v in obj.attrs.values():
+                for held in _held(v):
+                    if isinstance(held, Instance):
+                        self.ship(held.object)
 
     # ------------------------------------------------------------------------------------------- attributes
 
@@ -288,7 +298,10 @@ class Objects(Emitter):
             if isinstance(v, Tensor):
                 v = Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))
-            if id(obj.cls) not in self.building and not self.context.switching:
+            if obj in self.shipped:  # its export met what was there before
+                obj.settled.discard(name)
+                v = CONFIG if isinstance(v, Const) else v
+            elif id(obj.cls) not in self.building and not self.context.switching:
                 obj.settled.add(name)
             if self.replaced:
                 self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))

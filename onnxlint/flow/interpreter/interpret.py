@@ -197,6 +197,7 @@ class Interpreter(Objects):
         self.guessing = False  # traced code called something of which nothing is known
         self.resolved: dict[Hashable, FunctionUnit] = {}  # what exported models ran, each from first to last
         self.complete = 0  # how many of these called nothing unknown
+        self.shipped: set[Object] = set()
         self.exported_models: list[tuple[Instance, Candidate, str]] = []  # with why the call does not count
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
         self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
@@ -683,6 +684,7 @@ class Interpreter(Objects):
         """An export call is given a model of the project."""
         self.exported.append(call)
         self.exported_models.append((model, call, self.context.outside))
+        self.ship(model.object)
 
     @contextmanager
     def decorating(self, result: Value) -> Iterator[None]:
