@@ -122,7 +122,7 @@ def without_landlock(tmp_path, monkeypatch):
     """Have no probe keep its signals to itself, as on systems that cannot see to that."""
     folder = tmp_path / "old system"
     folder.mkdir()
-    code = "import onnxlint.probes.process.child\nonnxlint.probes.child._spare_others = lambda: None\n"
+    code = "import onnxlint.probes.process.child\nonnxlint.probes.process.child._spare_others = lambda: None\n"
     (folder / "sitecustomize.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
