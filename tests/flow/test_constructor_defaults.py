@@ -137,3 +137,13 @@ def test_a_module_is_imported_by_a_name_that_a_default_is_part_of(tmp_path: Path
         """,
     }
     assert "Branch ternary data: x.sum() > 0" in told(written(files, tmp_path))
+
+
+@pytest.mark.parametrize("name", ["onnx_export", "exporting", "dynamic_size"])
+def test_the_default_of_a_flag_that_exports_turn_on_decides_nothing(name: str) -> None:
+    source = (
+        SOURCE.format(parameters="v=False", test="self.v")
+        .replace("v=False", f"{name}=False")
+        .replace("= v", f"= {name}")
+    )
+    assert [line.endswith("?") for line in told(source) if "x.sum()" in line] == [False]

@@ -12,7 +12,7 @@ from onnxlint.flow.interpreter.emission import Emitter
 from onnxlint.flow.lowering import layer_calls
 from onnxlint.flow.python import implicit_calls
 from onnxlint.flow.python.call_arguments import STARRED
-from onnxlint.flow.python.entry_parameters import OTHER_SIZES
+from onnxlint.flow.python.entry_parameters import EXPORT_FLAGS
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Budget, Exhausted
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
@@ -241,7 +241,7 @@ class Objects(Emitter):
             return CONFIG
         if isinstance(default, ast.Constant):
             cls = info or unit.cls
-            if cls is None or not _is_switch(default.value) or OTHER_SIZES.search(parameter.arg):
+            if cls is None or not _is_switch(default.value) or EXPORT_FLAGS.search(parameter.arg):
                 return CONFIG
             names = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]][1:]
             position = names.index(parameter.arg) if parameter.arg in names else -1

@@ -98,7 +98,8 @@ TENSOR_NAMES = frozenset(
 _LABELS = re.compile(
     r"label|labels(?:_\w+)?|targets?|(?:start|end)_positions|(?:next_sentence|sentence_order|mask)_labels?"
 )
-OTHER_SIZES = re.compile(r"interpolat|dynamic|resiz")  # flags that an export with dynamic sizes turns on
+# Flags that an export turns on, or one with dynamic sizes: their default is not what is exported.
+EXPORT_FLAGS = re.compile(r"interpolat|dynamic|resiz|onnx|export")
 _TENSOR_METHODS = (
     *("shape", "size", "ndim", "dim", "dtype", "device", "view", "reshape", "permute", "transpose", "flatten", "mT"),
     *("unsqueeze", "squeeze", "sum", "mean", "max", "min", "amax", "any", "all", "clone", "detach", "contiguous"),
@@ -225,7 +226,7 @@ def _read_by_key(unit: FunctionUnit, name: str) -> bool:
 def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
     """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
     v = entry_value(engine, unit, parameter, default)
-    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or OTHER_SIZES.search(parameter.arg):
+    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
         return v
     named = parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
     off = default.value is False or (default.value is None and named)
