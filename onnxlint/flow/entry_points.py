@@ -26,27 +26,8 @@ from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.partitions import Declared, Part, in_order, name_of
 from onnxlint.flow.state.problems import Guard, Problem, place_of
 from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Const,
-    Dict,
-    Dim,
-    Extent,
-    Function,
-    Instance,
-    Layer,
-    PyModule,
-    Scope,
-    Seq,
-    Tensor,
-    Trace,
-    Tuple,
-    Unknown,
-    Value,
-    is_none,
-)
 from onnxlint.flow.values.joins import passed_over
 from onnxlint.flow.values.node_places import NOWHERE, Body, body_of
 from onnxlint.project.classes import MOST, ClassInfo, FunctionUnit
@@ -176,7 +157,7 @@ def _jobs(
         yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
     autograd = guard.those(classes, _is_autograd)
     if exact:
-        maybe = {v.object.cls if isinstance(v, Instance) else getattr(v, "info", None) for v in passed_over}
+        maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in passed_over}
         unreached = [c for c in (*traced, *autograd) if _unit_of(c) not in engine.resolved and c not in maybe]
         outside.update((name_of(c), f"not reached from {part.origin}") for c in unreached)
     yield from _forwards(engine, replace(part, outside=outside), traced, autograd, left, guard)
@@ -199,7 +180,7 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
         return False
     if not {name for c in chains for name, _ in c}.issuperset(part.exports):
         return False
-    created, others = set(engine.created), [v for v in passed_over if isinstance(v, Function) and v.bound is None]
+    created, others = set(engine.created), [v for v in passed_over if isinstance(v, dom.Function) and v.bound is None]
     for v in others:
         info = v.unit.module
         with (
@@ -207,7 +188,9 @@ def _is_exact(engine: Interpreter, part: Part, guard: Guard) -> bool:
             engine.entry(info.path, len(info.source.lines)),
         ):
             _ExportScript(engine, info.path, v.unit.qualname, v.unit).run()
-    return created.issuperset(engine.created) and not any(isinstance(v, (PyModule, Unknown)) for v in passed_over)
+    return created.issuperset(engine.created) and not any(
+        isinstance(v, (dom.PyModule, dom.Unknown)) for v in passed_over
+    )
 
 
 def _forwards(
@@ -312,7 +295,7 @@ class _Forward(_Job):
         if exported and all("forward" in model.attrs for model in exported):
             return
         args, kwargs = _unknown_arguments(engine, self.unit, self.outermost)
-        instance = Instance(engine.model(self.cls))
+        instance = dom.Instance(engine.model(self.cls))
         own = self.cls.find_method("__call__")
         with engine.within(tracing=True, outermost=self.outermost):
             if own is not None and ("__call__(" in own.text.partition(":")[2] or ".forward(" in own.text):
@@ -324,7 +307,7 @@ class _Forward(_Job):
 
 @dataclass(slots=True)
 class _Exported(_Job):
-    model: Instance
+    model: dom.Instance
     call: Candidate
     without: str = ""
 
@@ -353,7 +336,7 @@ class _Exported(_Job):
         args, kwargs = _unknown_arguments(engine, unit, exported=True, skip=bound)
         names = [p.arg for p in _positional(unit)][bound:]
         for i, (n, v) in enumerate(zip(names, args, strict=False)):
-            if n in specs and (axes or not isinstance(v, Tensor)):  # a tensor, whatever the annotation says
+            if n in specs and (axes or not isinstance(v, dom.Tensor)):  # a tensor, whatever the annotation says
                 fed = _from_spec(unit, n, specs[n])
                 args[i] = fed if axes else replace(fed, dims=None)
         # A forward is run for any other input too: what one export feeds is not all that the class may meet.
@@ -374,17 +357,19 @@ class _Autograd(_Job):
         named = len(args) - (1 if _variadic(self.unit) else 0)
         names = [p.arg for p in positional[len(positional) - named :]] + ["*"] * (len(args) - named)
         args = [
-            replace(v, guessed=True) if isinstance(v, Tensor) and not used_as_tensor(self.unit, n) else v
+            replace(v, guessed=True) if isinstance(v, dom.Tensor) and not used_as_tensor(self.unit, n) else v
             for n, v in zip(names, args, strict=True)
         ]
         with engine.within(tracing=True):
-            engine.call_function(Function(self.unit, UNKNOWN), args, kwargs, None)
+            engine.call_function(dom.Function(self.unit, dom.UNKNOWN), args, kwargs, None)
 
 
-def _given(unit: FunctionUnit, args: list[Value]) -> list[Value]:
+def _given(unit: FunctionUnit, args: list[dom.Value]) -> list[dom.Value]:
     """The arguments of an exported forward; each tensor knows which parameter it came in by."""
     names = [p.arg for p in _positional(unit)][1:]
-    return [replace(v, given=names[i]) if isinstance(v, Tensor) and i < len(names) else v for i, v in enumerate(args)]
+    return [
+        replace(v, given=names[i]) if isinstance(v, dom.Tensor) and i < len(names) else v for i, v in enumerate(args)
+    ]
 
 
 def _positional(unit: FunctionUnit) -> list[ast.arg]:
@@ -397,7 +382,7 @@ def _variadic(unit: FunctionUnit) -> bool:
 
 def _unknown_arguments(
     engine: Interpreter, unit: FunctionUnit, exported: bool = False, skip: int = 1
-) -> tuple[list[Value], dict[str, Value]]:
+) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     """What a function is fed of which no call is known; with `exported`, a flag is as off as its default says."""
     a = unit.args
     positional = [*a.posonlyargs, *a.args]
@@ -409,7 +394,7 @@ def _unknown_arguments(
     args = [entry(engine, unit, p, d) for p, d in zip(positional[skip:], defaults[skip:], strict=True)]
     kwargs = {p.arg: entry(engine, unit, p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)}
     if a.vararg is not None:
-        args.append(Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
+        args.append(dom.Seq(vararg_value(engine, unit, a.vararg), None, STARRED))
     return args, kwargs
 
 
@@ -423,12 +408,12 @@ class _Mode(_Job):
         engine = self.engine
         unit = self.cls.methods[self.method]
         with engine.within(switching=True):
-            instance = Instance(engine.model(self.cls))  # one of its own: what a script called is not run again
-        args: list[Value] = [Const(False)] if self.method == "train" else []
+            instance = dom.Instance(engine.model(self.cls))  # one of its own: what a script called is not run again
+        args: list[dom.Value] = [dom.Const(False)] if self.method == "train" else []
         if len(unit.args.args) < 2:
             args = []
         body = body_of(unit)
-        scope = Scope(bind(engine, unit, [instance, *args], {}))
+        scope = dom.Scope(bind(engine, unit, [instance, *args], {}))
         frame = Frame(engine, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, instance)
         with engine.within(switching=True):
             engine.execute(frame, body.function.body)
@@ -443,22 +428,22 @@ class _ExportScript(_Job):
         engine = self.engine
         args, kwargs = _script_arguments(self.unit)
         # Who calls the method may have put its object in eval mode.
-        bound = Instance(engine.model(self.unit.cls), mode="") if self.unit.cls is not None else None
+        bound = dom.Instance(engine.model(self.unit.cls), mode="") if self.unit.cls is not None else None
         if self.unit.has_decorator("staticmethod", "classmethod"):
             bound = None
-        engine.call_function(Function(self.unit, bound), args, kwargs, None)
+        engine.call_function(dom.Function(self.unit, bound), args, kwargs, None)
 
 
-def _script_arguments(unit: FunctionUnit) -> tuple[list[Value], dict[str, Value]]:
+def _script_arguments(unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     a = unit.args
     names = [p.arg for p in [*a.posonlyargs, *a.args]][1 if unit.cls is not None else 0 :]
     required = len(names) - len(a.defaults)
-    kwargs: dict[str, Value] = {p.arg: CONFIG for p in a.kwonlyargs}
+    kwargs: dict[str, dom.Value] = {p.arg: dom.CONFIG for p in a.kwonlyargs}
     flags = zip(reversed(names), reversed(a.defaults), strict=False)  # in whichever arm it exports, it does
-    kwargs |= {n: CONFIG for n, d in flags if isinstance(d, ast.Constant) and isinstance(d.value, bool)}
+    kwargs |= {n: dom.CONFIG for n, d in flags if isinstance(d, ast.Constant) and isinstance(d.value, bool)}
     if a.kwarg is not None:
-        kwargs["**"] = UNKNOWN
-    return [UNKNOWN for _ in names[: max(required, 0)]], kwargs
+        kwargs["**"] = dom.UNKNOWN
+    return [dom.UNKNOWN for _ in names[: max(required, 0)]], kwargs
 
 
 @dataclass(slots=True)
@@ -476,7 +461,7 @@ class _ModuleScript(_Job):
         if not any(_EXPORTS.search(self.info.text_of(s)) for s in statements):
             return
         body = Body(self.info, "<module>", 1)
-        frame = Frame(engine, self.info, body, Scope({}), self.info.name)
+        frame = Frame(engine, self.info, body, dom.Scope({}), self.info.name)
         engine.execute(frame, self.info.file.tree.body)
 
 
@@ -489,27 +474,27 @@ class _DeclaredModel(_Job):
         """Build a declared model by its factory, feed it its example, and run its forward."""
         engine = self.engine
         factory = _find(engine, self.model.factory)
-        if factory == UNKNOWN:
+        if factory == dom.UNKNOWN:
             return
         built, switched = engine.build(factory)
-        if not isinstance(built, Instance):
-            if isinstance(built, Layer):
+        if not isinstance(built, dom.Instance):
+            if isinstance(built, dom.Layer):
                 self._feed_layer(built)
             return
-        if switched is not None and isinstance(factory, Function) and switched.body.name == factory.unit.qualname:
+        if switched is not None and isinstance(factory, dom.Function) and switched.body.name == factory.unit.qualname:
             engine.emit(observations.ModeSwitch, switched, always=True, where="build")
         unit = built.object.cls.find_method("forward")
         if unit is None:
             return
         args, kwargs, axes = self._inputs(unit)
-        named = {n: replace(v, given=n) if isinstance(v, Tensor) else v for n, v in kwargs.items()}
+        named = {n: replace(v, given=n) if isinstance(v, dom.Tensor) else v for n, v in kwargs.items()}
         with engine.within(tracing=True, outermost=True, axes=axes, example_batch=self.example):
             engine.apply(built, _given(unit, args), named, NOWHERE)
             forward_outputs.report(engine)
 
-    def _feed_layer(self, built: Layer) -> None:
+    def _feed_layer(self, built: dom.Layer) -> None:
         with self.engine.within(tracing=True, axes=shapes.Axes(self._declared_axes())):
-            self.engine.apply(built, [Tensor()], {}, NOWHERE)
+            self.engine.apply(built, [dom.Tensor()], {}, NOWHERE)
 
     def _declared_axes(self) -> tuple[tuple[int, str], ...]:
         axes: dict[int, str] = {}
@@ -519,13 +504,13 @@ class _DeclaredModel(_Job):
                 axes.setdefault(axis, name)
         return tuple(sorted(axes.items()))
 
-    def _inputs(self, unit: FunctionUnit) -> tuple[list[Value], dict[str, Value], shapes.Axes]:
+    def _inputs(self, unit: FunctionUnit) -> tuple[list[dom.Value], dict[str, dom.Value], shapes.Axes]:
         engine = self.engine
         a = unit.args
         names = [p.arg for p in [*a.posonlyargs, *a.args]][1:]
         spec = self.model.inputs
         if isinstance(spec, Mapping):
-            values: dict[str, Value] = {n: _from_spec(unit, n, s) for n, s in spec.items()}
+            values: dict[str, dom.Value] = {n: _from_spec(unit, n, s) for n, s in spec.items()}
             axes: dict[int, str] = {}
             for s in spec.values():
                 for i, d in enumerate(s.dims):
@@ -534,17 +519,17 @@ class _DeclaredModel(_Job):
                 if s.dims and s.dims[0].name is not None and self.example is None:
                     self.example = s.dims[0].size
             return [], values, shapes.Axes(tuple(sorted(axes.items())))
-        given: Value = UNKNOWN
+        given: dom.Value = dom.UNKNOWN
         if isinstance(spec, str):
             source = _find(engine, spec)
-            given = engine.apply(source, [], {}, NOWHERE) if source != UNKNOWN else UNKNOWN
-        if isinstance(given, Dict):
+            given = engine.apply(source, [], {}, NOWHERE) if source != dom.UNKNOWN else dom.UNKNOWN
+        if isinstance(given, dom.Dict):
             kwargs = {str(k): self._feed(unit, str(k), v) for k, v in given.items}
             return [], kwargs, shapes.Axes(self._declared_axes())
-        items: list[Value]
-        if isinstance(given, Tuple):
+        items: list[dom.Value]
+        if isinstance(given, dom.Tuple):
             items = list(given.items)
-        elif isinstance(given, Tensor):
+        elif isinstance(given, dom.Tensor):
             items = [given]
         else:
             items, rest = _unknown_arguments(engine, unit)
@@ -556,49 +541,49 @@ class _DeclaredModel(_Job):
         fed = [self._feed(unit, n, v) for n, v in zip(names, items, strict=False)]
         return fed, {}, shapes.Axes(self._declared_axes())
 
-    def _feed(self, unit: FunctionUnit, name: str, v: Value) -> Value:
+    def _feed(self, unit: FunctionUnit, name: str, v: dom.Value) -> dom.Value:
         engine = self.engine
-        trace = Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
+        trace = dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
         wanted = self.model.dynamic.get(name, {})
-        if isinstance(v, Tensor):
+        if isinstance(v, dom.Tensor):
             if v.dims is None:
-                return Tensor(None, None, "input", v.kind, None, None, trace)
-            dims: list[Extent] = []
+                return dom.Tensor(None, None, "input", v.kind, None, None, trace)
+            dims: list[dom.Extent] = []
             for i, d in enumerate(v.dims):
                 axis = wanted.get(i, wanted.get(i - len(v.dims)))
-                example = d.literal if isinstance(d, Const) else None
-                dims.append(Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
+                example = d.literal if isinstance(d, dom.Const) else None
+                dims.append(dom.Dim(frozenset((axis,)), example, trace=trace) if axis is not None else d)
                 if i == 0 and axis is not None and self.example is None:
                     self.example = example
-            return Tensor(tuple(dims), None, "input", v.kind, None, None, trace)
-        if isinstance(v, Dict):
-            return Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)
-        if isinstance(v, Tuple):
-            return Tuple(tuple(self._feed(unit, name, x) for x in v.items), v.kind)
-        if isinstance(v, Const) and isinstance(v.literal, str):
+            return dom.Tensor(tuple(dims), None, "input", v.kind, None, None, trace)
+        if isinstance(v, dom.Dict):
+            return dom.Dict(tuple((k, self._feed(unit, f"{name}", x)) for k, x in v.items), v.rest)
+        if isinstance(v, dom.Tuple):
+            return dom.Tuple(tuple(self._feed(unit, name, x) for x in v.items), v.kind)
+        if isinstance(v, dom.Const) and isinstance(v.literal, str):
             try:
                 return _from_spec(unit, name, parse_spec(v.literal))
             except SpecError:
                 return v
-        if isinstance(v, Const) and not is_none(v) and isinstance(v.literal, (bool, int, float)):
+        if isinstance(v, dom.Const) and not dom.is_none(v) and isinstance(v.literal, (bool, int, float)):
             engine.emit_argument(unit, name, v)
-            return CONFIG
+            return dom.CONFIG
         return v
 
 
-def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> Tensor:
-    trace = Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
-    dims: list[Extent] = []
+def _from_spec(unit: FunctionUnit, name: str, spec: TensorSpec) -> dom.Tensor:
+    trace = dom.Trace(unit.module.path, unit.line, f"`{name}` is an input of `{unit.qualname}`")
+    dims: list[dom.Extent] = []
     for d in spec.dims:
         if d.name is not None:
-            dims.append(Dim(frozenset((d.name,)), d.size, trace=trace))
+            dims.append(dom.Dim(frozenset((d.name,)), d.size, trace=trace))
         else:
-            dims.append(Const(d.size) if d.size is not None else CONFIG)
+            dims.append(dom.Const(d.size) if d.size is not None else dom.CONFIG)
     kind = "bool" if spec.dtype == "bool" else "int" if spec.dtype.startswith(("int", "uint", "long")) else "float"
-    return Tensor(tuple(dims), None, "input", kind, None, None, trace)
+    return dom.Tensor(tuple(dims), None, "input", kind, None, None, trace)
 
 
-def _find(engine: Interpreter, reference: str) -> Value:
+def _find(engine: Interpreter, reference: str) -> dom.Value:
     """The value that `module:attribute` names."""
     name, _, attribute = reference.partition(":")
     info = engine.project.module(name)
@@ -606,8 +591,8 @@ def _find(engine: Interpreter, reference: str) -> Value:
         modules = in_order(engine.project.modules.values())
         info = next((m for m in modules if f".{m.name}".endswith(f".{name}")), None)
     if info is None:
-        return UNKNOWN
-    v: Value = UNKNOWN
+        return dom.UNKNOWN
+    v: dom.Value = dom.UNKNOWN
     for i, part in enumerate(attribute.split(".")):
         v = engine.global_value(info, part, strict=True) if i == 0 else engine.attribute(v, part, NOWHERE)
     return v

@@ -12,24 +12,7 @@ from onnxlint.flow.exports.export_scopes import dicts_by_keys
 from onnxlint.flow.exports.train_modes import heeds_mode
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import (
-    NONE,
-    Config,
-    Const,
-    Dict,
-    Dim,
-    External,
-    Function,
-    Instance,
-    Layer,
-    Method,
-    Seq,
-    Tensor,
-    Tuple,
-    Unknown,
-    Value,
-    is_none,
-)
+from onnxlint.flow.values import domain as dom
 
 # torch 2.13: export(model, args=(), f=None, *, kwargs=None, …); older versions took these by position too.
 _POSITIONS = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
@@ -47,27 +30,27 @@ APIS = frozenset(
 )
 
 
-def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """Emit an ExportCall for one call."""
-    arguments: dict[str, Value] = dict(zip(_POSITIONS, args, strict=False))
+    arguments: dict[str, dom.Value] = dict(zip(_POSITIONS, args, strict=False))
     arguments.update(kwargs)
     unknown = "**" in arguments or _spreads_nothing(node, kwargs)
     if name == "torch.onnx.dynamo_export":
         unknown, arguments = unknown or "export_options" in kwargs, _of_dynamo_export(args, kwargs)
-    model, inputs = arguments.get("model", Unknown()), arguments.get("args", arguments.get("kwargs", Unknown()))
+    model, inputs = arguments.get("model", dom.Unknown()), arguments.get("args", arguments.get("kwargs", dom.Unknown()))
     dynamo = _dynamo(name, arguments.get("dynamo"), unknown)
-    axes_value = arguments.get("dynamic_axes", NONE)
-    shapes_value = arguments.get("dynamic_shapes", NONE)
-    axes, known = _axes(shapes_value if is_none(axes_value) else axes_value)
+    axes_value = arguments.get("dynamic_axes", dom.NONE)
+    shapes_value = arguments.get("dynamic_shapes", dom.NONE)
+    axes, known = _axes(shapes_value if dom.is_none(axes_value) else axes_value)
     parameters = parameters_of(model)
     opset = _number(arguments.get("opset_version")) or _option_default(engine, node, "opset_version")
     training = arguments.get("training")
     fixed: tuple[tuple[str, int, str], ...] = ()
-    if isinstance(model, Instance) and known and axes:
+    if isinstance(model, dom.Instance) and known and axes:
         fixed = fixed_axes(engine, model, inputs, axes, names_of(arguments.get("input_names")), parameters)
     exported = candidate(engine, model, inputs, arguments)
     engine.exports_here(exported is not None)
-    if exported is not None and isinstance(model, Instance):
+    if exported is not None and isinstance(model, dom.Instance):
         engine.is_exported(model, exported)
     engine.emit(
         observations.ExportCall,
@@ -80,8 +63,8 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
         mode=_mode(model),
         mode_matters=_mode(model) != "train" or heeds_mode(model),
         model=_label(model),
-        has_dynamic_axes=unknown or not is_none(axes_value),
-        has_dynamic_shapes=not is_none(shapes_value),
+        has_dynamic_axes=unknown or not dom.is_none(axes_value),
+        has_dynamic_shapes=not dom.is_none(shapes_value),
         axes_known=known,
         axes=axes,
         input_names=names_of(arguments.get("input_names")),
@@ -106,15 +89,15 @@ def record(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value
     )
 
 
-def _of_dynamo_export(args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+def _of_dynamo_export(args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dict[str, dom.Value]:
     """The arguments of `torch.onnx.dynamo_export`, where the inputs stand behind the model, as `export` takes them."""
     named = {n: v for n, v in kwargs.items() if n in ("model", "export_options")}
     model = dict(zip(("model",), args, strict=False))
-    return {**model, "args": Tuple(tuple(args[1:])), **named, "dynamo": Const(True)}
+    return {**model, "args": dom.Tuple(tuple(args[1:])), **named, "dynamo": dom.Const(True)}
 
 
-def _number(v: Value | None) -> int | None:
-    return v.literal if isinstance(v, Const) and type(v.literal) is int else None
+def _number(v: dom.Value | None) -> int | None:
+    return v.literal if isinstance(v, dom.Const) and type(v.literal) is int else None
 
 
 def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
@@ -134,17 +117,17 @@ def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
     return None
 
 
-def _too_new(engine: Engine, model: Value, inputs: Value, opset: int | None) -> tuple[observations.OpCall, ...]:
+def _too_new(engine: Engine, model: dom.Value, inputs: dom.Value, opset: int | None) -> tuple[observations.OpCall, ...]:
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
-    if opset is None or not isinstance(model, Instance) or not OLDEST <= opset < LATEST:
+    if opset is None or not isinstance(model, dom.Instance) or not OLDEST <= opset < LATEST:
         return ()
-    fed: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    fed: list[dom.Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
     _, _, found = engine.rehearse(model, fed, opset)
     new = [f for f in found if isinstance(f, observations.OpCall) and f.since > opset and f.sure and f.certain]
     return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
 
 
-def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
+def _spreads_nothing(node: ast.AST, kwargs: dict[str, dom.Value]) -> bool:
     """Whether `**options` gave no argument: nobody writes that for nothing, so who fills the dict is not seen here."""
     if not isinstance(node, ast.Call):
         return False
@@ -152,18 +135,18 @@ def _spreads_nothing(node: ast.AST, kwargs: dict[str, Value]) -> bool:
     return None in named and kwargs.keys() <= named
 
 
-def _dynamo(name: str, flag: Value | None, unknown: bool) -> bool | None:
+def _dynamo(name: str, flag: dom.Value | None, unknown: bool) -> bool | None:
     """Whether a call exports with dynamo; None where that is not known."""
     if flag is None and not unknown:
         return not name.startswith("torch.onnx.utils.")
-    return bool(flag.literal) if isinstance(flag, Const) else None
+    return bool(flag.literal) if isinstance(flag, dom.Const) else None
 
 
-def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def record_program(engine: Engine, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """Emit an ExportCall for a call of torch.export.export."""
-    given: dict[str, Value] = dict(zip(_PROGRAM_POSITIONS, args, strict=False))
+    given: dict[str, dom.Value] = dict(zip(_PROGRAM_POSITIONS, args, strict=False))
     given.update(kwargs)
-    given["model"] = given.pop("mod", Unknown())
+    given["model"] = given.pop("mod", dom.Unknown())
     model = given["model"]
     engine.exports_here(False)
     parameters = parameters_of(model)
@@ -176,7 +159,7 @@ def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], 
         api="torch.export.export",
         mode=_mode(model),
         model=_label(model),
-        has_dynamic_shapes=not is_none(given.get("dynamic_shapes", NONE)),
+        has_dynamic_shapes=not dom.is_none(given.get("dynamic_shapes", dom.NONE)),
         parameters=parameters,
         argument_spans=_spans(engine, node, _PROGRAM_POSITIONS),
         arguments=tuple(n for n in given if n != "**"),
@@ -187,7 +170,7 @@ def record_program(engine: Engine, args: list[Value], kwargs: dict[str, Value], 
 
 
 def record_lightning(
-    engine: Engine, model: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+    engine: Engine, model: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
 ) -> None:
     """Emit an ExportCall for `model.to_onnx(file_path, input_sample, **options)`, which exports in eval mode."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -201,14 +184,14 @@ def record_lightning(
     for k in keywords:
         ast.copy_location(k, k.value)
     given = {**sample, **dict(zip(names.values(), args, strict=False)), **options}
-    record(engine, "torch.onnx.export", [Instance(model.object, model.trace, "eval")], given, call)
+    record(engine, "torch.onnx.export", [dom.Instance(model.object, model.trace, "eval")], given, call)
 
 
-def _setting(v: Value) -> object:
+def _setting(v: dom.Value) -> object:
     """The literal, or the name of the enum member, that an argument is."""
-    if isinstance(v, Const):
+    if isinstance(v, dom.Const):
         return v.literal
-    return v.name.rpartition(".")[2] if isinstance(v, External) and v.name.startswith("torch.") else None
+    return v.name.rpartition(".")[2] if isinstance(v, dom.External) and v.name.startswith("torch.") else None
 
 
 def _spans(engine: Engine, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
@@ -243,45 +226,45 @@ def _axes_spans(engine: Engine, axes: tuple[tuple[str, tuple[int, ...]], ...]) -
     }
 
 
-def _mode(model: Value) -> str | None:
-    return model.mode or None if isinstance(model, Instance) else None
+def _mode(model: dom.Value) -> str | None:
+    return model.mode or None if isinstance(model, dom.Instance) else None
 
 
-def _label(model: Value) -> str:
-    if isinstance(model, Instance):
+def _label(model: dom.Value) -> str:
+    if isinstance(model, dom.Instance):
         return model.object.cls.qualname
-    return model.name if isinstance(model, (Layer, External)) else ""
+    return model.name if isinstance(model, (dom.Layer, dom.External)) else ""
 
 
-def _training(v: Value | None) -> str | None:
-    if isinstance(v, External):
+def _training(v: dom.Value | None) -> str | None:
+    if isinstance(v, dom.External):
         return v.name.rpartition(".")[2]
-    return str(v.literal) if isinstance(v, Const) and v.literal is not None else None
+    return str(v.literal) if isinstance(v, dom.Const) and v.literal is not None else None
 
 
-def _dict_argument(args: Value | None, parameters: tuple[str, ...] | None) -> bool:
+def _dict_argument(args: dom.Value | None, parameters: tuple[str, ...] | None) -> bool:
     """True for a dict in the place of the last argument, unless its keys are keyword arguments of forward."""
-    last = args.items[-1] if isinstance(args, Tuple) and args.items else args
-    if not isinstance(last, Dict):
+    last = args.items[-1] if isinstance(args, dom.Tuple) and args.items else args
+    if not isinstance(last, dom.Dict):
         return False
     if parameters is None or last.rest is not None:
-        return isinstance(args, Dict) and parameters is None
+        return isinstance(args, dom.Dict) and parameters is None
     return not {k for k, _ in last.items} <= set(parameters)
 
 
-def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
+def _axes(v: dom.Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], bool]:
     """`{"x": {0: "batch"}}` or `{"x": [0, 2]}` as pairs; False where a key or value is not known."""
-    if not isinstance(v, Dict) or v.rest is not None or v.merged:
+    if not isinstance(v, dom.Dict) or v.rest is not None or v.merged:
         return (), False
     found: list[tuple[str, tuple[int, ...]]] = []
     for key, axes in v.items:
         if not isinstance(key, str):
             return (), False
-        if isinstance(axes, Dict):
+        if isinstance(axes, dom.Dict):
             numbers = [k for k, _ in axes.items if isinstance(k, int)]
-        elif isinstance(axes, Tuple):
-            numbers = [i.literal for i in axes.items if isinstance(i, Const) and isinstance(i.literal, int)]
-        elif is_none(axes):
+        elif isinstance(axes, dom.Tuple):
+            numbers = [i.literal for i in axes.items if isinstance(i, dom.Const) and isinstance(i.literal, int)]
+        elif dom.is_none(axes):
             numbers = []
         else:
             return (), False
@@ -289,37 +272,38 @@ def _axes(v: Value | None) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], boo
     return tuple(found), True
 
 
-def _feeds_tensors(v: Value) -> bool:
-    if isinstance(v, Tensor):
+def _feeds_tensors(v: dom.Value) -> bool:
+    if isinstance(v, dom.Tensor):
         return True
-    if isinstance(v, (Tuple, Seq, Dict, Unknown, Config, Method, Function)):
+    if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict, dom.Unknown, dom.Config, dom.Method, dom.Function)):
         return True
-    return not is_none(v)
+    return not dom.is_none(v)
 
 
 def fixed_axes(
     engine: Engine,
-    model: Instance,
-    inputs: Value,
+    model: dom.Instance,
+    inputs: dom.Value,
     axes: tuple[tuple[str, tuple[int, ...]], ...],
     input_names: tuple[str, ...] | None,
     parameters: tuple[str, ...] | None,
 ) -> tuple[tuple[str, int, str], ...]:
     """Axes asked for as dynamic that a layer of the model takes at one size only: (input, axis, why)."""
-    args = list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else []
+    args = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs] if isinstance(inputs, dom.Tensor) else []
     names = input_names or parameters
-    if not args or names is None or not all(isinstance(a, Tensor) and a.dims is not None for a in args):
+    if not args or names is None or not all(isinstance(a, dom.Tensor) and a.dims is not None for a in args):
         return ()
     wanted = dict(axes)
-    fed: list[Value] = []
+    fed: list[dom.Value] = []
     for i, a in enumerate(args):
-        assert isinstance(a, Tensor)
+        assert isinstance(a, dom.Tensor)
         assert a.dims is not None
         name = names[i] if i < len(names) else ""
         dims = tuple(
-            Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d for axis, d in enumerate(a.dims)
+            dom.Dim(frozenset((f"{name}\0{axis}",))) if axis in wanted.get(name, ()) else d
+            for axis, d in enumerate(a.dims)
         )
-        fed.append(Tensor(dims, None, "input", a.kind))
+        fed.append(dom.Tensor(dims, None, "input", a.kind))
     found, _, _ = engine.rehearse(model, fed)
     result = []
     for key, why in found.items():

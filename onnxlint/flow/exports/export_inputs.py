@@ -9,37 +9,24 @@ from typing import Any
 from onnxlint.flow.exports.call_sites import CallSite
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import (
-    Const,
-    Dict,
-    Function,
-    Instance,
-    Layer,
-    Scripted,
-    Tensor,
-    Tuple,
-    Unknown,
-    Value,
-    as_int,
-    is_none,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import FunctionUnit, dotted
 
 _CASTS = re.compile(r"\.(to|type|float|half|double|bfloat16|type_as)\(|autocast|dtype")
 
 
-def forward_of(model: Value) -> tuple[FunctionUnit, int] | None:
+def forward_of(model: dom.Value) -> tuple[FunctionUnit, int] | None:
     """What an exported model runs, which a script may have replaced, and how many parameters `self` takes of it."""
-    if not isinstance(model, Instance):
+    if not isinstance(model, dom.Instance):
         return None
     own = model.object.attrs.get("forward")
     if own is not None:
-        return (own.unit, int(own.bound is not None)) if isinstance(own, Function) else None
+        return (own.unit, int(own.bound is not None)) if isinstance(own, dom.Function) else None
     unit = model.object.cls.find_method("forward")
     return (unit, 1) if unit is not None else None
 
 
-def parameters_of(model: Value) -> tuple[str, ...] | None:
+def parameters_of(model: dom.Value) -> tuple[str, ...] | None:
     """Names of forward's parameters."""
     forward = forward_of(model)
     if forward is None or forward[0].args.vararg is not None or forward[0].args.kwarg is not None:
@@ -48,7 +35,7 @@ def parameters_of(model: Value) -> tuple[str, ...] | None:
     return tuple(p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs][forward[1] :])
 
 
-def signature(model: Value) -> dict[str, Any]:
+def signature(model: dom.Value) -> dict[str, Any]:
     """How many parameters of forward have no default, and whether it takes any number of them."""
     forward = forward_of(model)
     if forward is None or forward[0].node.decorator_list:
@@ -59,35 +46,35 @@ def signature(model: Value) -> dict[str, Any]:
 
 
 def fed(
-    engine: Engine, arguments: dict[str, Value], node: ast.AST, parameters: tuple[str, ...] | None
+    engine: Engine, arguments: dict[str, dom.Value], node: ast.AST, parameters: tuple[str, ...] | None
 ) -> dict[str, Any]:
     """The example inputs: by position, with what is known of each, and by name."""
     inputs, by_name = arguments.get("args"), arguments.get("kwargs")
     site = _site(engine, node)
     keywords: tuple[str, ...] | None = ()
-    if by_name is not None and not is_none(by_name):
+    if by_name is not None and not dom.is_none(by_name):
         written = site.resolve(_argument(node, "kwargs", 2)) if site is not None else None
         # A variable may hold one dict or another.
         keywords = _keys(by_name) if isinstance(written, (ast.Dict, ast.Call)) else None
-    items: list[Value] | None = (
-        list(inputs.items) if isinstance(inputs, Tuple) else [inputs] if isinstance(inputs, Tensor) else None
+    items: list[dom.Value] | None = (
+        list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs] if isinstance(inputs, dom.Tensor) else None
     )
     if inputs is None and by_name is not None:
         items = []
-    if items is not None and items and isinstance(items[-1], Dict) and by_name is None:
+    if items is not None and items and isinstance(items[-1], dom.Dict) and by_name is None:
         keywords = _keys(items.pop())
     if items is None:
         return {"examples": None, "keywords": keywords}
-    listed = isinstance(inputs, Tuple) and inputs.kind == "list"
+    listed = isinstance(inputs, dom.Tuple) and inputs.kind == "list"
     return {
         "examples": _examples(engine, items, node, site, parameters),
         "keywords": keywords,
         "listed": listed,
-        "tensor_defaults": _tensor_defaults(engine, arguments.get("model", Unknown()), len(items), keywords),
+        "tensor_defaults": _tensor_defaults(engine, arguments.get("model", dom.Unknown()), len(items), keywords),
     }
 
 
-def _tensor_defaults(engine: Engine, model: Value, fed: int, keywords: tuple[str, ...] | None) -> tuple[str, ...]:
+def _tensor_defaults(engine: Engine, model: dom.Value, fed: int, keywords: tuple[str, ...] | None) -> tuple[str, ...]:
     forward = forward_of(model)
     if forward is None or keywords is None or not forward[0].args.defaults:
         return ()
@@ -100,17 +87,17 @@ def _tensor_defaults(engine: Engine, model: Value, fed: int, keywords: tuple[str
         if positional.index(name) >= fed + bound
         and name not in keywords
         and not isinstance(default, ast.Constant)
-        and isinstance(engine.evaluate_default(unit, default), Tensor)
+        and isinstance(engine.evaluate_default(unit, default), dom.Tensor)
         and any(isinstance(n, ast.Name) and n.id == name for s in unit.node.body for n in ast.walk(s))
     )
 
 
-def _keys(v: Value) -> tuple[str, ...] | None:
-    return tuple(str(k) for k, _ in v.items) if isinstance(v, Dict) and v.rest is None else None
+def _keys(v: dom.Value) -> tuple[str, ...] | None:
+    return tuple(str(k) for k, _ in v.items) if isinstance(v, dom.Dict) and v.rest is None else None
 
 
 def _examples(
-    engine: Engine, items: list[Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
+    engine: Engine, items: list[dom.Value], node: ast.AST, site: CallSite | None, parameters: tuple[str, ...] | None
 ) -> tuple[observations.Example, ...]:
     """What is known of each input that is fed by position."""
     argument = _argument(node, "args", 1)
@@ -119,13 +106,13 @@ def _examples(
     examples = []
     for i, v in enumerate(items):
         expression = written[i] if len(written) >= len(items) else None
-        sizes = tuple(as_int(d) for d in v.dims) if isinstance(v, Tensor) and v.dims is not None else None
+        sizes = tuple(dom.as_int(d) for d in v.dims) if isinstance(v, dom.Tensor) and v.dims is not None else None
         examples.append(
             observations.Example(
                 parameters[i] if parameters is not None and i < len(parameters) else None,
                 sizes,
                 site.precision(expression) if site is not None and expression is not None else None,
-                i in again and isinstance(v, Tensor),
+                i in again and isinstance(v, dom.Tensor),
                 engine.place(expression).span if expression is not None else None,
                 _kind(v),
             )
@@ -133,34 +120,35 @@ def _examples(
     return tuple(examples)
 
 
-def _kind(v: Value) -> str:
-    if isinstance(v, Tensor):
+def _kind(v: dom.Value) -> str:
+    if isinstance(v, dom.Tensor):
         return "tensor" if not v.guessed else ""
-    if isinstance(v, Const):
-        return "none" if is_none(v) else "number" if isinstance(v.literal, (int, float)) else ""
-    return "numbered" if isinstance(v, Dict) and any(isinstance(k, int) for k, _ in v.items) else ""
+    if isinstance(v, dom.Const):
+        return "none" if dom.is_none(v) else "number" if isinstance(v.literal, (int, float)) else ""
+    return "numbered" if isinstance(v, dom.Dict) and any(isinstance(k, int) for k, _ in v.items) else ""
 
 
-def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, Any]:
+def around(engine: Engine, given: dict[str, dom.Value], node: ast.AST) -> dict[str, Any]:
     """What the function says of the model and of its shapes, and what it does after the call."""
     site = _site(engine, node)
     if site is None:
         return {}
-    model = given.get("model", Unknown())
+    model = given.get("model", dom.Unknown())
     written = _argument(node, "model", 0) or _argument(node, "mod", 0)
     shapes = given.get("dynamic_shapes")
     form, size = "", 0
     keys: tuple[str, ...] = ()
-    if isinstance(shapes, Dict) and shapes.rest is None:
+    if isinstance(shapes, dom.Dict) and shapes.rest is None:
         form, keys, size = "dict", tuple(str(k) for k, _ in shapes.items), len(shapes.items)
-    elif isinstance(shapes, Tuple):
+    elif isinstance(shapes, dom.Tuple):
         form, size = "tuple", len(shapes.items)
-    plain = isinstance(model, Layer) or (isinstance(model, Instance) and not _casts(model))
+    plain = isinstance(model, dom.Layer) or (isinstance(model, dom.Instance) and not _casts(model))
     precision = site.precision(written, "float32" if plain else None)
     outer = engine.frames[-2] if len(engine.frames) > 1 else None
     return {
         "caller": f"{outer.symbol}:{outer.line - outer.body.first}" if outer is not None else "",
-        "wrapping": site.wrapping(written) or (model.wrapping if isinstance(model, (Instance, Scripted)) else ""),
+        "wrapping": site.wrapping(written)
+        or (model.wrapping if isinstance(model, (dom.Instance, dom.Scripted)) else ""),
         "precision": precision if plain or precision != "float32" else None,
         "autocast": site.autocast(),
         "asked": site.asked_dims(_argument(node, "dynamic_shapes", 99)),
@@ -172,7 +160,7 @@ def around(engine: Engine, given: dict[str, Value], node: ast.AST) -> dict[str, 
     }
 
 
-def _casts(model: Instance) -> bool:
+def _casts(model: dom.Instance) -> bool:
     """True for a model that converts what it is fed, or is not made in single precision."""
     return any(_CASTS.search(unit.text) for cls in model.object.cls.mro() for unit in cls.methods.values())
 
@@ -195,12 +183,12 @@ def _argument(node: ast.AST, name: str, position: int) -> ast.expr | None:
     return named if named is not None else node.args[position] if position < len(node.args) else None
 
 
-def outputs(engine: Engine, model: Value, inputs: Value) -> int | None:
+def outputs(engine: Engine, model: dom.Value, inputs: dom.Value) -> int | None:
     """How many tensors forward gives for the example inputs."""
-    args: list[Value] = list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
-    if not isinstance(model, Instance) or not all(isinstance(a, Tensor) for a in args):
+    args: list[dom.Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
+    if not isinstance(model, dom.Instance) or not all(isinstance(a, dom.Tensor) for a in args):
         return None
     _, result, _ = engine.rehearse(model, args)
-    if isinstance(result, Tuple) and all(isinstance(i, Tensor) and not i.guessed for i in result.items):
+    if isinstance(result, dom.Tuple) and all(isinstance(i, dom.Tensor) and not i.guessed for i in result.items):
         return len(result.items)
-    return 1 if isinstance(result, Tensor) and not result.guessed else None
+    return 1 if isinstance(result, dom.Tensor) and not result.guessed else None

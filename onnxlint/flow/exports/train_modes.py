@@ -7,16 +7,7 @@ import re
 from collections.abc import Sequence
 
 from onnxlint.flow.state.protocols import Running
-from onnxlint.flow.values.domain import (
-    Const,
-    Dict,
-    Instance,
-    Layer,
-    Object,
-    Seq,
-    Tuple,
-    Value,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place
 
 _ASKS = re.compile(r"\bself\.training\b")
@@ -25,36 +16,36 @@ _RECURRENT = ("RNN", "LSTM", "GRU")
 _DROPPING = ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")  # dropout=0.1
 
 
-def heeds_mode(model: Value) -> bool:
+def heeds_mode(model: dom.Value) -> bool:
     """True where something that the model is made of is known to differ in training mode, and is in that mode."""
     return _heeds(model, set())
 
 
-def _heeds(v: Value, seen: set[Object]) -> bool:
-    if isinstance(v, Instance):
+def _heeds(v: dom.Value, seen: set[dom.Object]) -> bool:
+    if isinstance(v, dom.Instance):
         if v.object in seen or v.mode == "eval":
             return False
         seen.add(v.object)
         asks = any(_ASKS.search(c.text) for c in v.object.cls.mro())
         return asks or any(_heeds(inner, seen) for inner in v.object.attrs.values())
-    if isinstance(v, Layer):
+    if isinstance(v, dom.Layer):
         inner = [v.items] if v.items is not None else [value for _, value in v.args]
         return _layer_heeds(v) or any(_heeds(i, seen) for i in inner)
-    if isinstance(v, Tuple):
+    if isinstance(v, dom.Tuple):
         return any(_heeds(i, seen) for i in v.items)
-    if isinstance(v, Dict):
+    if isinstance(v, dom.Dict):
         return any(_heeds(i, seen) for i in (*(i for _, i in v.items), v.rest) if i is not None)
-    return isinstance(v, Seq) and _heeds(v.item, seen)
+    return isinstance(v, dom.Seq) and _heeds(v.item, seen)
 
 
-def _layer_heeds(layer: Layer) -> bool:
+def _layer_heeds(layer: dom.Layer) -> bool:
     """Whether a layer of torch.nn drops at random, or keeps statistics of the batches that it sees."""
     match = _NAME.match(layer.name)
     name, args = match[1] if match else "", dict(layer.args)
 
     def number(default: float, *keys: str | int) -> object:
-        v = next((args[k] for k in keys if k in args), Const(default))
-        return v.literal if isinstance(v, Const) else None  # a setting
+        v = next((args[k] for k in keys if k in args), dom.Const(default))
+        return v.literal if isinstance(v, dom.Const) else None  # a setting
 
     if name in ("BatchNorm", "SyncBatchNorm"):
         return number(True, 4, "track_running_stats") is not False

@@ -9,23 +9,7 @@ from dataclasses import replace
 from onnxlint.flow.interpreter.expressions import Expressions
 from onnxlint.flow.lowering import index_lowering, sizes_as_numbers
 from onnxlint.flow.python import outside_state
-from onnxlint.flow.values.domain import (
-    UNKNOWN,
-    Array,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Instance,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-    is_none,
-    traced,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join, join_all, updated
 
 _CLEARS = re.compile(r"clear|empty|reset|flush")
@@ -36,11 +20,11 @@ KEYS = 500  # of a dict that grows write by write, so many are told apart
 class Targets(Expressions):
     """The part of a frame that binds what an assignment, a loop or a `with` gives."""
 
-    def assign(self, target: ast.expr, v: Value, augmented: bool = False) -> None:
+    def assign(self, target: ast.expr, v: dom.Value, augmented: bool = False) -> None:
         """Bind a target: a name, an attribute, an item, or several of them."""
         self.engine.budget.carry(v.weight)
         if isinstance(target, ast.Name):
-            if target.id in self.globals and isinstance(v, (Tensor, Dim, Data)):
+            if target.id in self.globals and isinstance(v, (dom.Tensor, dom.Dim, dom.Data)):
                 self.engine.global_write(target, v)
             self.scope.names[target.id] = self.named(target.id, v)
             if target.id in self.nonlocals:
@@ -54,7 +38,7 @@ class Targets(Expressions):
         elif isinstance(target, ast.Starred):
             self.assign(target.value, v)
 
-    def _write_outside(self, name: str, v: Value) -> None:
+    def _write_outside(self, name: str, v: dom.Value) -> None:
         """Give a variable of an enclosing function the value as well as the one it has."""
         scope = self.scope.outer
         while scope is not None and name not in scope.names:
@@ -62,96 +46,101 @@ class Targets(Expressions):
         if scope is not None:
             scope.names[name] = join(scope.names[name], v)
 
-    def named(self, name: str, v: Value) -> Value:
+    def named(self, name: str, v: dom.Value) -> dom.Value:
         """The value with a step that says which name it got, and where."""
-        if isinstance(v, (Tensor, Dim, Data)) and (
+        if isinstance(v, (dom.Tensor, dom.Dim, dom.Data)) and (
             v.trace is None or v.trace.line != self.line or v.trace.path != self.module.path
         ):
-            return traced(v, self.step(f"`{name}` is assigned", v.trace))
+            return dom.traced(v, self.step(f"`{name}` is assigned", v.trace))
         return v
 
-    def unpack(self, target: ast.Tuple | ast.List, v: Value) -> None:
+    def unpack(self, target: ast.Tuple | ast.List, v: dom.Value) -> None:
         """`a, b = value`."""
         count = len(target.elts)
         starred = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
         names = [e.id if isinstance(e, ast.Name) else "" for e in target.elts]
-        if isinstance(v, Instance):
+        if isinstance(v, dom.Instance):
             v = self.engine.record_items(v)
-        if isinstance(v, Shape):
+        if isinstance(v, dom.Shape):
             parts = self.engine.unpack_shape(v, count, starred, names)
-        elif isinstance(v, Tensor):
+        elif isinstance(v, dom.Tensor):
             if starred is not None:  # without a star, eager itself takes one length only
                 self.engine.report_loop(target, v)
             item = self.engine.item_of(v, 0)
-            parts = [Seq(item) if i == starred else item for i in range(count)]
-        elif isinstance(v, Tuple) and starred is None and len(v.items) == count:
+            parts = [dom.Seq(item) if i == starred else item for i in range(count)]
+        elif isinstance(v, dom.Tuple) and starred is None and len(v.items) == count:
             parts = list(v.items)
-        elif isinstance(v, Tuple) and starred is not None and len(v.items) >= count - 1:
+        elif isinstance(v, dom.Tuple) and starred is not None and len(v.items) >= count - 1:
             tail = count - 1 - starred
             middle = v.items[starred : len(v.items) - tail]
-            parts = [*v.items[:starred], Tuple(middle, "list"), *v.items[len(v.items) - tail :]]
-        elif isinstance(v, Seq):
-            parts = [Seq(v.item) if i == starred else v.item for i in range(count)]
-        elif isinstance(v, Tuple):
-            parts = [join_all(v.items) or UNKNOWN] * count
+            parts = [*v.items[:starred], dom.Tuple(middle, "list"), *v.items[len(v.items) - tail :]]
+        elif isinstance(v, dom.Seq):
+            parts = [dom.Seq(v.item) if i == starred else v.item for i in range(count)]
+        elif isinstance(v, dom.Tuple):
+            parts = [join_all(v.items) or dom.UNKNOWN] * count
         else:
-            parts = [v if isinstance(v, (Config, Data, Array)) else UNKNOWN] * count
+            parts = [v if isinstance(v, (dom.Config, dom.Data, dom.Array)) else dom.UNKNOWN] * count
         for element, part in zip(target.elts, parts, strict=False):
             self.assign(element, part)
 
-    def assign_attribute(self, target: ast.Attribute, v: Value, augmented: bool) -> None:
+    def assign_attribute(self, target: ast.Attribute, v: dom.Value, augmented: bool) -> None:
         """`obj.name = value`."""
         owner = self.eval(target.value)
-        if not isinstance(owner, Instance):
+        if not isinstance(owner, dom.Instance):
             outside_state.on_class(self, target)
         else:
-            if self.engine.context.tracing and is_none(v) and self.unit is not None and _CLEARS.search(self.unit.name):
+            if (
+                self.engine.context.tracing
+                and dom.is_none(v)
+                and self.unit is not None
+                and _CLEARS.search(self.unit.name)
+            ):
                 self.engine.is_emptied(owner.object, target.attr)
             if not augmented:
                 self.engine.state_write(self, target, v, augmented=False)
             self.engine.set_attribute(owner.object, target.attr, v)
 
-    def assign_item(self, target: ast.Subscript, v: Value) -> None:
+    def assign_item(self, target: ast.Subscript, v: dom.Value) -> None:
         """`obj[index] = value`."""
         owner = self.eval(target.value)
         index = self.index_values(target)
-        if isinstance(owner, Tensor):
+        if isinstance(owner, dom.Tensor):
             self.engine.use_all([v, *index], "an item assignment")
             self.engine.item_written(self, owner, target)
             index_lowering.write(self.engine, owner, index, target)
             if isinstance(target.value, ast.Name):
-                fed = owner.source != "input" and isinstance(v, Tensor) and v.source == "input"
+                fed = owner.source != "input" and isinstance(v, dom.Tensor) and v.source == "input"
                 if fed:
                     owner = replace(owner, source="input", trace=owner.trace or v.trace)
                 if fed or owner.given:  # written to, it is no longer what was passed in
                     self.scope.names[target.value.id] = replace(owner, given="")
             return
-        key = index[0] if len(index) == 1 else UNKNOWN
-        if isinstance(owner, Dict) and isinstance(key, (Dim, Tuple)):
+        key = index[0] if len(index) == 1 else dom.UNKNOWN
+        if isinstance(owner, dom.Dict) and isinstance(key, (dom.Dim, dom.Tuple)):
             sizes_as_numbers.looked_up(self.engine, owner, key, target, "=")
-        if isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
+        if isinstance(owner, (dom.Dict, dom.Tuple, dom.Seq)) and isinstance(target.value, (ast.Name, ast.Attribute)):
             outside_state.stored(self, target.value, v)
             self.rebind(target.value, _stored(owner, key, v))
-        elif isinstance(owner, (Dict, Tuple, Seq)) and isinstance(target.value, ast.Subscript):
+        elif isinstance(owner, (dom.Dict, dom.Tuple, dom.Seq)) and isinstance(target.value, ast.Subscript):
             self.assign_item(target.value, _stored(owner, key, v))
 
-    def rebind(self, node: ast.Name | ast.Attribute, v: Value) -> None:
+    def rebind(self, node: ast.Name | ast.Attribute, v: dom.Value) -> None:
         """Give a container that was changed in place back to the name or attribute that holds it."""
         if isinstance(node, ast.Name):
             self.scope.names[node.id] = v
         else:
             owner = self.eval(node.value)
-            if isinstance(owner, Instance):
+            if isinstance(owner, dom.Instance):
                 self.engine.set_attribute(owner.object, node.attr, v, replace_old=True)
 
 
-def _stored(owner: Value, key: Value, v: Value) -> Value:
-    if isinstance(owner, Dict):
-        if isinstance(key, Const) and len(owner.items) < KEYS:
-            return updated(owner, Dict(((key.literal, v),)))
-        return Dict(owner.items, join(owner.rest, v) if owner.rest is not None else v, owner.trace)
-    if isinstance(owner, Tuple):
-        return Tuple(tuple(join(i, v) for i in owner.items), owner.kind, owner.trace)
-    if isinstance(owner, Seq):
-        return Seq(join(owner.item, v), owner.size, owner.trace)
+def _stored(owner: dom.Value, key: dom.Value, v: dom.Value) -> dom.Value:
+    if isinstance(owner, dom.Dict):
+        if isinstance(key, dom.Const) and len(owner.items) < KEYS:
+            return updated(owner, dom.Dict(((key.literal, v),)))
+        return dom.Dict(owner.items, join(owner.rest, v) if owner.rest is not None else v, owner.trace)
+    if isinstance(owner, dom.Tuple):
+        return dom.Tuple(tuple(join(i, v) for i in owner.items), owner.kind, owner.trace)
+    if isinstance(owner, dom.Seq):
+        return dom.Seq(join(owner.item, v), owner.size, owner.trace)
     return owner

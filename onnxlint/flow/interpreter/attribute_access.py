@@ -12,33 +12,8 @@ from onnxlint.flow.lowering.unexportable_calls import clock
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.python import name_lookup
 from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Array,
-    ClassRef,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Extent,
-    External,
-    Instance,
-    Lambda,
-    Layer,
-    Method,
-    PyModule,
-    Scripted,
-    Seq,
-    Shape,
-    Super,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-)
 from onnxlint.flow.values.joins import element
 
 _STATIC_ATTRIBUTES = frozenset(
@@ -121,13 +96,13 @@ _STATIC_NAMES = frozenset(
 )
 
 
-def attribute(engine: Engine, owner: Value, name: str, node: ast.AST) -> Value:
+def attribute(engine: Engine, owner: dom.Value, name: str, node: ast.AST) -> dom.Value:
     """`owner.name`."""
     handler = _ATTRIBUTES.get(type(owner))
-    return handler(engine, owner, name, node) if handler is not None else UNKNOWN
+    return handler(engine, owner, name, node) if handler is not None else dom.UNKNOWN
 
 
-def _of_tensor(engine: Engine, owner: Tensor, name: str, node: ast.AST) -> Value:
+def _of_tensor(engine: Engine, owner: dom.Tensor, name: str, node: ast.AST) -> dom.Value:
     if name == "data":
         exporter_support.data_attribute(engine, owner, node)
     if name in ("mT", "mH", "H"):
@@ -137,50 +112,51 @@ def _of_tensor(engine: Engine, owner: Tensor, name: str, node: ast.AST) -> Value
     return _tensor_attribute(owner, name)
 
 
-def _of_layer(_engine: Engine, owner: Layer, name: str, _node: ast.AST) -> Value:
-    if isinstance(owner.items, Dict) and any(k == name for k, _ in owner.items.items):
-        return owner.items.get(name) or UNKNOWN
-    return Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
+def _of_layer(_engine: Engine, owner: dom.Layer, name: str, _node: ast.AST) -> dom.Value:
+    if isinstance(owner.items, dom.Dict) and any(k == name for k, _ in owner.items.items):
+        return owner.items.get(name) or dom.UNKNOWN
+    return dom.Method(owner, name) if name in _LAYER_METHODS else layer_calls.attribute(owner, name)
 
 
-def _of_super(engine: Engine, owner: Super, name: str, _node: ast.AST) -> Value:
+def _of_super(engine: Engine, owner: dom.Super, name: str, _node: ast.AST) -> dom.Value:
     unit = engine.super_method(owner, name)
-    return unit if unit is not None else Method(owner, name)
+    return unit if unit is not None else dom.Method(owner, name)
 
 
-def _of_config(_engine: Engine, owner: Config, name: str, _node: ast.AST) -> Value:
-    return Method(owner, name) if name in _STRING_METHODS else Config(owner.trace)
+def _of_config(_engine: Engine, owner: dom.Config, name: str, _node: ast.AST) -> dom.Value:
+    return dom.Method(owner, name) if name in _STRING_METHODS else dom.Config(owner.trace)
 
 
-def _of_tuple(_engine: Engine, owner: Tuple, name: str, _node: ast.AST) -> Value:
-    if name in _FIELDS and all(isinstance(i, Tensor) for i in owner.items):
+def _of_tuple(_engine: Engine, owner: dom.Tuple, name: str, _node: ast.AST) -> dom.Value:
+    if name in _FIELDS and all(isinstance(i, dom.Tensor) for i in owner.items):
         at = _FIELDS.index(name)
-        return owner.items[at] if at < len(owner.items) else Method(owner, name)
-    return Method(owner, name)
+        return owner.items[at] if at < len(owner.items) else dom.Method(owner, name)
+    return dom.Method(owner, name)
 
 
-def _of_data(engine: Engine, owner: Data, name: str, _node: ast.AST) -> Value:
-    return owner if clock(engine.table, owner) else Method(owner, name)
+def _of_data(engine: Engine, owner: dom.Data, name: str, _node: ast.AST) -> dom.Value:
+    return owner if clock(engine.table, owner) else dom.Method(owner, name)
 
 
-def _of_array(_engine: Engine, owner: Array, name: str, _node: ast.AST) -> Value:
-    return CONFIG if name in ("shape", "size", "ndim", "dtype") else Method(owner, name)
+def _of_array(_engine: Engine, owner: dom.Array, name: str, _node: ast.AST) -> dom.Value:
+    return dom.CONFIG if name in ("shape", "size", "ndim", "dtype") else dom.Method(owner, name)
 
 
-_ATTRIBUTES: dict[type, Callable[..., Value]] = {
-    Tensor: _of_tensor,
-    External: lambda engine, owner, name, node: name_lookup.of_a_library(engine, f"{owner.name}.{name}"),
-    Instance: lambda engine, owner, name, node: engine.object_attribute(owner, name, node),
-    PyModule: lambda engine, owner, name, node: engine.global_value(owner.info, name, strict=True),
-    ClassRef: lambda engine, owner, name, node: engine.class_attribute(owner.info, name, owner),
-    Layer: _of_layer,
-    Super: _of_super,
-    Config: _of_config,
-    Tuple: _of_tuple,
-    Data: _of_data,
-    Array: _of_array,
+_ATTRIBUTES: dict[type, Callable[..., dom.Value]] = {
+    dom.Tensor: _of_tensor,
+    dom.External: lambda engine, owner, name, node: name_lookup.of_a_library(engine, f"{owner.name}.{name}"),
+    dom.Instance: lambda engine, owner, name, node: engine.object_attribute(owner, name, node),
+    dom.PyModule: lambda engine, owner, name, node: engine.global_value(owner.info, name, strict=True),
+    dom.ClassRef: lambda engine, owner, name, node: engine.class_attribute(owner.info, name, owner),
+    dom.Layer: _of_layer,
+    dom.Super: _of_super,
+    dom.Config: _of_config,
+    dom.Tuple: _of_tuple,
+    dom.Data: _of_data,
+    dom.Array: _of_array,
     **dict.fromkeys(
-        (Shape, Seq, Dict, Const, Dim, Lambda, Scripted), lambda engine, owner, name, node: Method(owner, name)
+        (dom.Shape, dom.Seq, dom.Dict, dom.Const, dom.Dim, dom.Lambda, dom.Scripted),
+        lambda engine, owner, name, node: dom.Method(owner, name),
     ),
 }
 
@@ -245,13 +221,13 @@ _STRING_METHODS = frozenset(
 )
 
 
-def _tensor_attribute(t: Tensor, name: str) -> Value:
+def _tensor_attribute(t: dom.Tensor, name: str) -> dom.Value:
     if name == "shape":
-        return Shape(t, t.trace)
+        return dom.Shape(t, t.trace)
     if name in _STATIC_ATTRIBUTES:
-        return CONFIG
+        return dom.CONFIG
     if name == "ndim":
-        return Const(len(t.dims)) if t.dims is not None else CONFIG
+        return dom.Const(len(t.dims)) if t.dims is not None else dom.CONFIG
     if name in ("data", "grad"):
         return replace(t, view=None, given="")
     if name in ("T", "mT", "H", "mH"):
@@ -261,18 +237,18 @@ def _tensor_attribute(t: Tensor, name: str) -> Value:
         return replace(t, dims=dims, lead=None, view="transpose", given="")
     if name in ("real", "imag"):
         return replace(t, kind="float", view=name, given="")
-    return Method(t, name)
+    return dom.Method(t, name)
 
 
-def read_dim(engine: Engine, t: Tensor, axis: Value, trace_name: str = "") -> Value:
+def read_dim(engine: Engine, t: dom.Tensor, axis: dom.Value, trace_name: str = "") -> dom.Value:
     """`t.shape[axis]` or `t.size(axis)`."""
     del trace_name
-    number = as_int(axis)
+    number = dom.as_int(axis)
     if number is None:
-        return CONFIG if not t.axes else Dim(t.axes, plain=False, trace=t.trace)
+        return dom.CONFIG if not t.axes else dom.Dim(t.axes, plain=False, trace=t.trace)
     extent = shapes.extent_of(t, number, engine.context.axes)
-    if extent == CONFIG and number == -1 and t.dims is None and t.source == "input" and _named_length(engine):
-        extent = Dim(frozenset(("length",)))
+    if extent == dom.CONFIG and number == -1 and t.dims is None and t.source == "input" and _named_length(engine):
+        extent = dom.Dim(frozenset(("length",)))
     return with_trace(extent, t)
 
 
@@ -285,14 +261,16 @@ def _named_length(engine: Engine) -> bool:
     return isinstance(asked, ast.Attribute) and asked.attr in ("shape", "size")
 
 
-def with_trace(extent: Extent, t: Tensor) -> Extent:
+def with_trace(extent: dom.Extent, t: dom.Tensor) -> dom.Extent:
     """A size that knows how its tensor came to be."""
-    if isinstance(extent, Dim) and extent.trace is None:
+    if isinstance(extent, dom.Dim) and extent.trace is None:
         return replace(extent, trace=t.trace)
     return extent
 
 
-def unpack_shape(engine: Engine, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
+def unpack_shape(
+    engine: Engine, shape: dom.Shape, count: int, starred: int | None, names: Sequence[str]
+) -> list[dom.Value]:
     """`b, n, c = x.shape`: the number of names is the rank."""
     t = shape.tensor
     if t.dims is not None and t.dims == shapes.unknown(replace(t, dims=None), count, engine.context.axes):
@@ -300,17 +278,17 @@ def unpack_shape(engine: Engine, shape: Shape, count: int, starred: int | None, 
     if t.dims is not None and starred is None and len(t.dims) == count:
         return [with_trace(d, t) for d in t.dims]
     if starred is not None:
-        parts: list[Value] = []
+        parts: list[dom.Value] = []
         for i in range(count):
             if i < starred:
                 parts.append(with_trace(shapes.extent_of(t, i, engine.context.axes), t))
             elif i == starred:
                 known = t.dims[starred : len(t.dims) - (count - 1 - starred)] if t.dims is not None else None
-                parts.append(Tuple(tuple(known), "list") if known is not None else Seq(CONFIG))
+                parts.append(dom.Tuple(tuple(known), "list") if known is not None else dom.Seq(dom.CONFIG))
             else:
                 parts.append(with_trace(shapes.extent_of(t, i - count, engine.context.axes), t))
         return parts
-    found: list[Value] = []
+    found: list[dom.Value] = []
     for i, name in enumerate(names):
         extent = with_trace(shapes.extent_of(t, i, engine.context.axes), t)
         if engine.context.axes.declared is None and t.dims is None:
@@ -319,18 +297,18 @@ def unpack_shape(engine: Engine, shape: Shape, count: int, starred: int | None, 
     return found
 
 
-def _by_name(extent: Extent, name: str, axis: int, rank: int) -> Extent:
+def _by_name(extent: dom.Extent, name: str, axis: int, rank: int) -> dom.Extent:
     """What an undeclared axis is taken for: by the name that the code gives it, or static if it is the last."""
-    if axis == 0 and isinstance(extent, Dim):
+    if axis == 0 and isinstance(extent, dom.Dim):
         return extent
-    if name in _LENGTH_NAMES and rank <= 4 and isinstance(extent, Dim):
+    if name in _LENGTH_NAMES and rank <= 4 and isinstance(extent, dom.Dim):
         return replace(extent, axes=frozenset(("length",)))
     if axis == rank - 1 or name in _STATIC_NAMES:
-        return CONFIG
+        return dom.CONFIG
     return extent
 
 
-def item_of(engine: Engine, t: Tensor, axis: int) -> Tensor:
+def item_of(engine: Engine, t: dom.Tensor, axis: int) -> dom.Tensor:
     """`t[i]`."""
     if t.dims:
         return replace(t, dims=t.dims[1:], view="index", given="")
@@ -338,28 +316,28 @@ def item_of(engine: Engine, t: Tensor, axis: int) -> Tensor:
     return replace(t, dims=None, lead=None, view="index", given="")
 
 
-def items_of(engine: Engine, v: Value, node: ast.AST) -> list[Value]:
+def items_of(engine: Engine, v: dom.Value, node: ast.AST) -> list[dom.Value]:
     """The items that a loop over `v` binds: each of a short literal sequence, one joined item of anything else."""
-    if isinstance(v, Layer):
-        if isinstance(v.items, Tuple):
+    if isinstance(v, dom.Layer):
+        if isinstance(v.items, dom.Tuple):
             return items_of(engine, v.items, node)
         return [layer_calls.iterate(v)]
-    if isinstance(v, Tuple):
+    if isinstance(v, dom.Tuple):
         if len(v.items) <= UNROLL:
             return list(v.items)
         return [element(v)]
-    if isinstance(v, Seq):
+    if isinstance(v, dom.Seq):
         return [v.item]
-    if isinstance(v, Tensor):
+    if isinstance(v, dom.Tensor):
         return [item_of(engine, v, 0)]
-    if isinstance(v, Shape):
-        return list(v.tensor.dims) if v.tensor.dims is not None else [CONFIG]
-    if isinstance(v, Dict):
-        return [CONFIG]
-    if isinstance(v, (Config, Const, External)):
-        return [CONFIG]
-    if isinstance(v, (Data, Array)):
-        return [Data(v.site, v.fixed, False, v.trace)]
-    if isinstance(v, Dim):
-        return [CONFIG]
-    return [UNKNOWN]
+    if isinstance(v, dom.Shape):
+        return list(v.tensor.dims) if v.tensor.dims is not None else [dom.CONFIG]
+    if isinstance(v, dom.Dict):
+        return [dom.CONFIG]
+    if isinstance(v, (dom.Config, dom.Const, dom.External)):
+        return [dom.CONFIG]
+    if isinstance(v, (dom.Data, dom.Array)):
+        return [dom.Data(v.site, v.fixed, False, v.trace)]
+    if isinstance(v, dom.Dim):
+        return [dom.CONFIG]
+    return [dom.UNKNOWN]

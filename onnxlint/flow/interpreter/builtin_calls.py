@@ -10,40 +10,14 @@ from typing import Any
 from onnxlint.flow.interpreter.attribute_access import items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    COUNT,
-    NONE,
-    REST,
-    SHARE,
-    UNKNOWN,
-    Array,
-    ClassRef,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    External,
-    Instance,
-    Layer,
-    Seq,
-    Shape,
-    Super,
-    Tensor,
-    Truth,
-    Tuple,
-    Unknown,
-    Value,
-    as_int,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import holds_outputs
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import may_be_list
 
-Args = Sequence[Value]
-Kwargs = dict[str, Value]
-Builtin = Callable[["Engine", list[Value], Kwargs, ast.AST], Value]
+Args = Sequence[dom.Value]
+Kwargs = dict[str, dom.Value]
+Builtin = Callable[["Engine", list[dom.Value], Kwargs, ast.AST], dom.Value]
 
 
 # What exporters make of the question whether they are at work.
@@ -66,27 +40,27 @@ TRUTHS: dict[str, frozenset[str]] = {
 _KEEPS_SYMBOLS = frozenset({"math.ceil()", "math.floor()", "float()", "len()"})
 
 
-def frozen(engine: Engine, args: Args, node: ast.AST, how: str) -> Value:
+def frozen(engine: Engine, args: Args, node: ast.AST, how: str) -> dom.Value:
     """A Python number made from the arguments: tensors are read, symbolic dims are frozen."""
     for v in args:
-        if isinstance(v, Tensor):
+        if isinstance(v, dom.Tensor):
             if v.source == "made" and not v.axes:
-                return CONFIG
+                return dom.CONFIG
             if v.source == "weight" and not engine.context.tracing and not v.guessed:
-                return CONFIG  # a number already when the model is built
-            return Data(engine.site(node, how), v.fixed, False, v.trace)
-        if isinstance(v, Data):
+                return dom.CONFIG  # a number already when the model is built
+            return dom.Data(engine.site(node, how), v.fixed, False, v.trace)
+        if isinstance(v, dom.Data):
             if not v.site.how:  # a size that depends on data, and was a symbol until here
-                return Data(engine.site(node, how), v.fixed, True, v.trace)
+                return dom.Data(engine.site(node, how), v.fixed, True, v.trace)
             return v
-        if isinstance(v, Array):
-            return Data(v.site, v.fixed, False, v.trace)
+        if isinstance(v, dom.Array):
+            return dom.Data(v.site, v.fixed, False, v.trace)
     for v in args:
-        if isinstance(v, Dim):
+        if isinstance(v, dom.Dim):
             soft = v.site is not None and how == "int()" and v.site.how in _KEEPS_SYMBOLS
             site = v.site if v.site is not None and not soft else engine.site(node, how)
-            return Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
-    return CONFIG
+            return dom.Dim(v.axes, None, site, False, v.trace, least=_least(how, args))
+    return dom.CONFIG
 
 
 # What stays more than zero in these, and what they round up.
@@ -95,398 +69,408 @@ _KEEPS_SIGN = frozenset({"float()", "len()", "min()", "max()", "math.log1p()", "
 
 def _least(how: str, args: Args) -> int:
     """What a number made from sizes is at least: rounding a share down may leave nothing."""
-    least = max(v.least for v in args if isinstance(v, Dim))
+    least = max(v.least for v in args if isinstance(v, dom.Dim))
     if how == "math.ceil()":
-        return COUNT if least == SHARE else least
+        return dom.COUNT if least == dom.SHARE else least
     if how == "int()":
-        return least if least == COUNT else REST
+        return least if least == dom.COUNT else dom.REST
     if how in _KEEPS_SIGN:
-        return least if how in ("len()", "min()", "max()", "float()") else max(least, SHARE)
-    return REST
+        return least if how in ("len()", "min()", "max()", "float()") else max(least, dom.SHARE)
+    return dom.REST
 
 
 def _number(how: str, convert: Callable[[float], float]) -> Builtin:
-    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
         del kwargs
-        first = args[0] if args else Const(0)
-        if isinstance(first, Const) and isinstance(first.literal, (int, float)):
+        first = args[0] if args else dom.Const(0)
+        if isinstance(first, dom.Const) and isinstance(first.literal, (int, float)):
             try:
-                return Const(convert(first.literal))
+                return dom.Const(convert(first.literal))
             except (OverflowError, ValueError):  # of an infinite number, or of none
-                return CONFIG
+                return dom.CONFIG
         result = frozen(engine, args, node, how)
-        if isinstance(result, Dim) and isinstance(first, Dim) and how == "int()":
+        if isinstance(result, dom.Dim) and isinstance(first, dom.Dim) and how == "int()":
             return replace(result, example=first.example)
         return result
 
     return build
 
 
-def _bool(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _bool(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    first = args[0] if args else Const(False)
-    if isinstance(first, Const):
-        return Const(bool(first.literal))
-    if isinstance(first, Truth):
+    first = args[0] if args else dom.Const(False)
+    if isinstance(first, dom.Const):
+        return dom.Const(bool(first.literal))
+    if isinstance(first, dom.Truth):
         return first
     return frozen(engine, args, node, "bool()")
 
 
-def _len(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _len(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    v = args[0] if args else UNKNOWN
-    if isinstance(v, Tensor):
+    v = args[0] if args else dom.UNKNOWN
+    if isinstance(v, dom.Tensor):
         frame = engine.frames[-1]
         if v.guessed or holds_outputs(node) or (frame.unit is not None and may_be_list(node, frame.body.function)):
-            return CONFIG
-        extent = read_dim(engine, v, Const(0))
-        return frozen(engine, [extent], node, "len()") if isinstance(extent, (Dim, Data)) else extent
-    if isinstance(v, Tuple):
-        return Const(len(v.items))
-    if isinstance(v, Seq) and v.size is not None:
+            return dom.CONFIG
+        extent = read_dim(engine, v, dom.Const(0))
+        return frozen(engine, [extent], node, "len()") if isinstance(extent, (dom.Dim, dom.Data)) else extent
+    if isinstance(v, dom.Tuple):
+        return dom.Const(len(v.items))
+    if isinstance(v, dom.Seq) and v.size is not None:
         return v.size
-    if isinstance(v, Shape):
-        return Const(len(v.tensor.dims)) if v.tensor.dims is not None else CONFIG
-    if isinstance(v, Dict) and v.rest is None:
-        return Const(len(v.items))
-    if isinstance(v, Layer) and isinstance(v.items, Tuple):
-        return Const(len(v.items.items))
-    if isinstance(v, Data):
-        return Data(v.site, v.fixed, True, v.trace)
-    if isinstance(v, Instance):
+    if isinstance(v, dom.Shape):
+        return dom.Const(len(v.tensor.dims)) if v.tensor.dims is not None else dom.CONFIG
+    if isinstance(v, dom.Dict) and v.rest is None:
+        return dom.Const(len(v.items))
+    if isinstance(v, dom.Layer) and isinstance(v.items, dom.Tuple):
+        return dom.Const(len(v.items.items))
+    if isinstance(v, dom.Data):
+        return dom.Data(v.site, v.fixed, True, v.trace)
+    if isinstance(v, dom.Instance):
         return engine.length_of(v, node)
-    return CONFIG
+    return dom.CONFIG
 
 
-def _range(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _range(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    numbers = [as_int(a) for a in args]
+    numbers = [dom.as_int(a) for a in args]
     given = [n for n in numbers if n is not None]
     if 0 < len(given) == len(numbers) <= 3:
         values = range(*given) if given[2:] != [0] else range(0)
-        return Tuple(tuple(Const(i) for i in values)) if not values[4:] else Seq(CONFIG)  # `len` has a limit
+        return (
+            dom.Tuple(tuple(dom.Const(i) for i in values)) if not values[4:] else dom.Seq(dom.CONFIG)
+        )  # `len` has a limit
     for v in args:
-        if isinstance(v, Tensor) and v.source == "input":
-            return Seq(CONFIG, Data(engine.site(node, "range()"), False, False, v.trace))
-        if isinstance(v, (Data, Array)):
-            return Seq(CONFIG, v)
+        if isinstance(v, dom.Tensor) and v.source == "input":
+            return dom.Seq(dom.CONFIG, dom.Data(engine.site(node, "range()"), False, False, v.trace))
+        if isinstance(v, (dom.Data, dom.Array)):
+            return dom.Seq(dom.CONFIG, v)
     for v in args:
-        if isinstance(v, Dim):
-            return Seq(CONFIG, replace(v, site=v.site or engine.site(node, "range()")))
-    return Seq(CONFIG)
+        if isinstance(v, dom.Dim):
+            return dom.Seq(dom.CONFIG, replace(v, site=v.site or engine.site(node, "range()")))
+    return dom.Seq(dom.CONFIG)
 
 
-def _keys(engine: Engine, values: Args, kwargs: Kwargs, node: ast.AST) -> list[Value]:
+def _keys(engine: Engine, values: Args, kwargs: Kwargs, node: ast.AST) -> list[dom.Value]:
     """What `max(values, key=...)` compares: what `key` gives, or the values themselves."""
     key = kwargs.get("key")
     return list(values) if key is None else [engine.apply(key, [v], {}, node) for v in values]
 
 
 def _minmax(how: str) -> Builtin:
-    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
         values = list(args)
-        if len(args) == 1 and isinstance(args[0], (Tuple, Seq)):
-            values = list(args[0].items) if isinstance(args[0], Tuple) else [args[0].item]
-        elif len(args) == 1 and isinstance(args[0], Shape):
+        if len(args) == 1 and isinstance(args[0], (dom.Tuple, dom.Seq)):
+            values = list(args[0].items) if isinstance(args[0], dom.Tuple) else [args[0].item]
+        elif len(args) == 1 and isinstance(args[0], dom.Shape):
             values = list(args[0].tensor.dims or ())
-        elif len(args) == 1 and isinstance(args[0], Tensor):
+        elif len(args) == 1 and isinstance(args[0], dom.Tensor):
             if args[0].dims is not None:
                 engine.emit_operator(node, args[0], how, len(args))
-            return Tensor((), None, args[0].source, args[0].kind, None, None, args[0].trace)
-        numbers = [v.literal for v in values if isinstance(v, Const) and isinstance(v.literal, (int, float))]
+            return dom.Tensor((), None, args[0].source, args[0].kind, None, None, args[0].trace)
+        numbers = [v.literal for v in values if isinstance(v, dom.Const) and isinstance(v.literal, (int, float))]
         if values and len(numbers) == len(values):
-            return Const(min(numbers) if how == "min()" else max(numbers))
+            return dom.Const(min(numbers) if how == "min()" else max(numbers))
         compared = _compared(_keys(engine, values, kwargs, node), "key" in kwargs)
         if compared is not None:
             engine.emit_operator(node, compared, how, len(args) if "key" not in kwargs else 1)
         if "key" in kwargs:
-            return join_all(values) or UNKNOWN
+            return join_all(values) or dom.UNKNOWN
         return compared if compared is not None else frozen(engine, values, node, how)
 
     return build
 
 
-def _compared(values: Sequence[Value], by_key: bool) -> Tensor | None:
+def _compared(values: Sequence[dom.Value], by_key: bool) -> dom.Tensor | None:
     """The tensor that a builtin compares; a number that its key read out of one stands for a tensor."""
-    found = next((v for v in values if isinstance(v, Tensor)), None)
+    found = next((v for v in values if isinstance(v, dom.Tensor)), None)
     if found is None and by_key:
-        number = next((v for v in values if isinstance(v, Data) and not v.fixed), None)
-        found = Tensor((), trace=number.trace) if number is not None else None
+        number = next((v for v in values if isinstance(v, dom.Data) and not v.fixed), None)
+        found = dom.Tensor((), trace=number.trace) if number is not None else None
     return found
 
 
-def _sum(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _sum(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    v = args[0] if args else UNKNOWN
-    if isinstance(v, Tuple) and v.items:
+    v = args[0] if args else dom.UNKNOWN
+    if isinstance(v, dom.Tuple) and v.items:
         result = v.items[0]
         for other in v.items[1:]:
             result = engine.frames[-1].arithmetic("+", result, other, node)
         return result
-    if isinstance(v, Seq):
+    if isinstance(v, dom.Seq):
         return v.item
-    if isinstance(v, Tensor):
+    if isinstance(v, dom.Tensor):
         engine.report_loop(node, v)
         return replace(v, dims=None, lead=None, view=None, given="")
-    return CONFIG
+    return dom.CONFIG
 
 
-def _sorted(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _sorted(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """`sorted(values)`: compares them, or what `key` gives of them."""
-    v = args[0] if args else UNKNOWN
-    if isinstance(v, (Tuple, Seq, Tensor)):
+    v = args[0] if args else dom.UNKNOWN
+    if isinstance(v, (dom.Tuple, dom.Seq, dom.Tensor)):
         items = items_of(engine, v, node)
         compared = _compared(_keys(engine, items, kwargs, node), "key" in kwargs)
         if compared is not None:
             engine.emit_operator(node, compared, "sorted()", 1)
     result = _sequence("list")(engine, args, {}, node)
-    return Seq(element(result), None, result.trace) if isinstance(result, Tuple) and result.items else result
+    return dom.Seq(element(result), None, result.trace) if isinstance(result, dom.Tuple) and result.items else result
 
 
-def _divmod(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """`divmod(n, k)`."""
     del kwargs
     if len(args) != 2:
-        return UNKNOWN
+        return dom.UNKNOWN
     if engine.context.tracing:
         sizes_as_numbers.divided(engine, args, node)
     frame = engine.frames[-1]
-    return Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
+    return dom.Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 
 
-def _abs(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _abs(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
-    if args and isinstance(args[0], Tensor):
+    if args and isinstance(args[0], dom.Tensor):
         kind = "index" if args[0].kind == "int" else args[0].kind
         return replace(args[0], kind=kind, view=None, given="", distinct=False)
-    return args[0] if args and not isinstance(args[0], Const) else CONFIG
+    return args[0] if args and not isinstance(args[0], dom.Const) else dom.CONFIG
 
 
 def _sequence(kind: str) -> Builtin:
-    def build(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+    def build(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
         del kwargs
         if not args:
-            return Tuple((), kind)
+            return dom.Tuple((), kind)
         v = args[0]
-        if isinstance(v, Tuple):
-            return Tuple(v.items, kind, v.trace)
-        if isinstance(v, Dict) and v.rest is None:
-            return Tuple(tuple(Const(k) for k, _ in v.items), kind, v.trace)
-        if isinstance(v, Shape):
+        if isinstance(v, dom.Tuple):
+            return dom.Tuple(v.items, kind, v.trace)
+        if isinstance(v, dom.Dict) and v.rest is None:
+            return dom.Tuple(tuple(dom.Const(k) for k, _ in v.items), kind, v.trace)
+        if isinstance(v, dom.Shape):
             dims = v.tensor.dims
-            return Tuple(dims, kind, v.trace) if dims is not None else v
-        if isinstance(v, Tensor):
+            return dom.Tuple(dims, kind, v.trace) if dims is not None else v
+        if isinstance(v, dom.Tensor):
             engine.report_loop(node, v)
-        if isinstance(v, Seq):
+        if isinstance(v, dom.Seq):
             return v
-        if isinstance(v, Dim):
-            return Seq(v)  # a numpy array of dimensions
+        if isinstance(v, dom.Dim):
+            return dom.Seq(v)  # a numpy array of dimensions
         items = items_of(engine, v, node)
-        return Seq(items[0] if len(items) == 1 else join_all(items) or UNKNOWN)
+        return dom.Seq(items[0] if len(items) == 1 else join_all(items) or dom.UNKNOWN)
 
     return build
 
 
-def make_dict(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def make_dict(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """`dict(...)`."""
     del engine, node
-    result = Dict(tuple(kwargs.items()))
-    if args and isinstance(args[0], Dict):
-        return Dict((*args[0].items, *result.items), args[0].rest)
-    if args and isinstance(args[0], Tuple) and all(isinstance(p, Tuple) and len(p.items) == 2 for p in args[0].items):
-        pairs = [p.items for p in args[0].items if isinstance(p, Tuple)]
-        if all(isinstance(k, Const) for k, _ in pairs):
-            return Dict((*((k.literal, v) for k, v in pairs if isinstance(k, Const)), *result.items))
-        return Dict(result.items, join_all([v for _, v in pairs]))
-    if args and isinstance(args[0], Seq):
+    result = dom.Dict(tuple(kwargs.items()))
+    if args and isinstance(args[0], dom.Dict):
+        return dom.Dict((*args[0].items, *result.items), args[0].rest)
+    if (
+        args
+        and isinstance(args[0], dom.Tuple)
+        and all(isinstance(p, dom.Tuple) and len(p.items) == 2 for p in args[0].items)
+    ):
+        pairs = [p.items for p in args[0].items if isinstance(p, dom.Tuple)]
+        if all(isinstance(k, dom.Const) for k, _ in pairs):
+            return dom.Dict((*((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)), *result.items))
+        return dom.Dict(result.items, join_all([v for _, v in pairs]))
+    if args and isinstance(args[0], dom.Seq):
         item = args[0].item
-        return Dict(result.items, item.items[1] if isinstance(item, Tuple) and len(item.items) == 2 else UNKNOWN)
+        return dom.Dict(
+            result.items, item.items[1] if isinstance(item, dom.Tuple) and len(item.items) == 2 else dom.UNKNOWN
+        )
     return result
 
 
-def _enumerate(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _enumerate(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    v = args[0] if args else UNKNOWN
-    if isinstance(v, Tensor):
+    v = args[0] if args else dom.UNKNOWN
+    if isinstance(v, dom.Tensor):
         engine.report_loop(node, v)
     items = items_of(engine, v, node)
-    if isinstance(v, (Tuple, Layer)) and len(items) > 1:
-        return Tuple(tuple(Tuple((Const(i), item)) for i, item in enumerate(items)), "list")
-    size = v.size if isinstance(v, Seq) else None
-    return Seq(Tuple((CONFIG, items[0] if items else UNKNOWN)), size)
+    if isinstance(v, (dom.Tuple, dom.Layer)) and len(items) > 1:
+        return dom.Tuple(tuple(dom.Tuple((dom.Const(i), item)) for i, item in enumerate(items)), "list")
+    size = v.size if isinstance(v, dom.Seq) else None
+    return dom.Seq(dom.Tuple((dom.CONFIG, items[0] if items else dom.UNKNOWN)), size)
 
 
-def _zip(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _zip(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
-    bounded = any(isinstance(v, (Tuple, Layer)) for v in args)  # zip stops with the shortest
+    bounded = any(isinstance(v, (dom.Tuple, dom.Layer)) for v in args)  # zip stops with the shortest
     for v in args:
-        if isinstance(v, Tensor) and not bounded:
+        if isinstance(v, dom.Tensor) and not bounded:
             engine.report_loop(node, v)
     if (
         columns
-        and all(isinstance(v, (Tuple, Layer)) for v in args)
+        and all(isinstance(v, (dom.Tuple, dom.Layer)) for v in args)
         and len({len(c) for c in columns}) == 1
         and len(columns[0]) > 1
     ):
-        return Tuple(tuple(Tuple(row) for row in zip(*columns, strict=True)), "list")
-    size = next((v.size for v in args if isinstance(v, Seq) and v.size is not None), None)
-    return Seq(Tuple(tuple(join_all(c) or UNKNOWN for c in columns)), size)
+        return dom.Tuple(tuple(dom.Tuple(row) for row in zip(*columns, strict=True)), "list")
+    size = next((v.size for v in args if isinstance(v, dom.Seq) and v.size is not None), None)
+    return dom.Seq(dom.Tuple(tuple(join_all(c) or dom.UNKNOWN for c in columns)), size)
 
 
-def _map(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _map(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if len(args) < 2:
-        return UNKNOWN
+        return dom.UNKNOWN
     columns = [items_of(engine, v, node) for v in args[1:]]
     for v in args[1:]:
         engine.report_loop(node, v)
-    if isinstance(args[1], (Tuple, Shape)) and len(columns) == 1 and len(columns[0]) > 1:
-        return Tuple(tuple(engine.apply(args[0], [item], {}, node) for item in columns[0]), "list")
-    item = engine.apply(args[0], [join_all(c) or UNKNOWN for c in columns], {}, node)
-    return Seq(item, next((v.size for v in args[1:] if isinstance(v, Seq)), None))
+    if isinstance(args[1], (dom.Tuple, dom.Shape)) and len(columns) == 1 and len(columns[0]) > 1:
+        return dom.Tuple(tuple(engine.apply(args[0], [item], {}, node) for item in columns[0]), "list")
+    item = engine.apply(args[0], [join_all(c) or dom.UNKNOWN for c in columns], {}, node)
+    return dom.Seq(item, next((v.size for v in args[1:] if isinstance(v, dom.Seq)), None))
 
 
-def _anyall(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _anyall(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    v = args[0] if args else UNKNOWN
-    if isinstance(v, Tensor):
+    v = args[0] if args else dom.UNKNOWN
+    if isinstance(v, dom.Tensor):
         return frozen(engine, [v], node, "any()")
-    item = element(v) if isinstance(v, (Tuple, Seq)) else UNKNOWN
-    if isinstance(item, Tensor) and item.guessed:
-        return CONFIG
-    if isinstance(item, (Tensor, Data)):
-        if isinstance(item, Tensor) and not engine.context.testing:
+    item = element(v) if isinstance(v, (dom.Tuple, dom.Seq)) else dom.UNKNOWN
+    if isinstance(item, dom.Tensor) and item.guessed:
+        return dom.CONFIG
+    if isinstance(item, (dom.Tensor, dom.Data)):
+        if isinstance(item, dom.Tensor) and not engine.context.testing:
             engine.emit_operator(node, item, "any()", 1)
         return frozen(engine, [item], node, "any()")
-    return item if isinstance(item, Dim) else CONFIG
+    return item if isinstance(item, dom.Dim) else dom.CONFIG
 
 
-def unless_told(default: Value, otherwise: Value) -> Value:
+def unless_told(default: dom.Value, otherwise: dom.Value) -> dom.Value:
     """What a getter gives that is told what to give where nothing is set."""
-    return Config(default=default) if isinstance(default, Const) else otherwise
+    return dom.Config(default=default) if isinstance(default, dom.Const) else otherwise
 
 
-def _getattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _getattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    if len(args) >= 2 and isinstance(args[1], Const) and isinstance(args[1].literal, str):
+    if len(args) >= 2 and isinstance(args[1], dom.Const) and isinstance(args[1].literal, str):
         found = engine.attribute(args[0], args[1].literal, node)
-        if len(args) > 2 and isinstance(found, (Unknown, Config)):
-            return unless_told(args[2], found) if isinstance(args[0], (Unknown, Config)) else args[2]
+        if len(args) > 2 and isinstance(found, (dom.Unknown, dom.Config)):
+            return unless_told(args[2], found) if isinstance(args[0], (dom.Unknown, dom.Config)) else args[2]
         return found
-    if args and isinstance(args[0], Config):
-        return CONFIG
-    if args and isinstance(args[0], Instance):
+    if args and isinstance(args[0], dom.Config):
+        return dom.CONFIG
+    if args and isinstance(args[0], dom.Instance):
         return engine.any_module_of(args[0])
-    return UNKNOWN
+    return dom.UNKNOWN
 
 
-def _hasattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _hasattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """Decided only where torch is asked for what it has: older versions are no concern of an export guard."""
     del kwargs, node
-    owner, name = (args[0], args[1]) if len(args) == 2 else (UNKNOWN, UNKNOWN)
-    if isinstance(owner, External) and isinstance(name, Const):
+    owner, name = (args[0], args[1]) if len(args) == 2 else (dom.UNKNOWN, dom.UNKNOWN)
+    if isinstance(owner, dom.External) and isinstance(name, dom.Const):
         full = f"{owner.name}.{name.literal}"
         if full in TRUTHS or engine.table.get(full) is not None:
-            return Const(True)
-    return CONFIG
+            return dom.Const(True)
+    return dom.CONFIG
 
 
-def _setattr(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _setattr(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs, node
     if (
         len(args) == 3
-        and isinstance(args[0], Instance)
-        and isinstance(args[1], Const)
+        and isinstance(args[0], dom.Instance)
+        and isinstance(args[1], dom.Const)
         and isinstance(args[1].literal, str)
     ):
         engine.set_attribute(args[0].object, args[1].literal, args[2])
-    elif len(args) == 3 and isinstance(args[0], Instance):
+    elif len(args) == 3 and isinstance(args[0], dom.Instance):
         engine.set_attribute(args[0].object, "*", args[2])
-    return NONE
+    return dom.NONE
 
 
-def _super(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _super(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs, node
     frame = engine.frames[-1]
-    if args and isinstance(args[0], ClassRef):
-        return Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or UNKNOWN))
+    if args and isinstance(args[0], dom.ClassRef):
+        return dom.Super(args[0].info, args[1] if len(args) > 1 else (frame.bound or dom.UNKNOWN))
     if frame.owner is not None and frame.bound is not None:
-        return Super(frame.owner, frame.bound)
-    return UNKNOWN
+        return dom.Super(frame.owner, frame.bound)
+    return dom.UNKNOWN
 
 
-def _first(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _first(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     if not args:
-        return UNKNOWN
+        return dom.UNKNOWN
     items = items_of(engine, args[0], node)
-    return items[0] if items else UNKNOWN
+    return items[0] if items else dom.UNKNOWN
 
 
-def _same(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _same(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
-    v = args[0] if args else UNKNOWN
-    return Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, Tuple) else v
+    v = args[0] if args else dom.UNKNOWN
+    return dom.Tuple(tuple(reversed(v.items)), v.kind, v.trace) if isinstance(v, dom.Tuple) else v
 
 
-def _config(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _config(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, args, kwargs, node
-    return CONFIG
+    return dom.CONFIG
 
 
 # What a value is an instance of, and what it may be tested for that it is not.
 _ANY = {"Sequence", "Iterable", "Collection", "Sized"}
 _TYPES: dict[Any, set[str]] = {
-    Tensor: {"Tensor"},
-    Seq: {"list", "tuple", *_ANY},
+    dom.Tensor: {"Tensor"},
+    dom.Seq: {"list", "tuple", *_ANY},
     "list": {"list", *_ANY},
     "tuple": {"tuple", *_ANY},
-    Shape: {"tuple", "Size", *_ANY},
-    Dict: {"dict", "Mapping", "MutableMapping", "OrderedDict", "UserDict", "Iterable", "Collection", "Sized"},
+    dom.Shape: {"tuple", "Size", *_ANY},
+    dom.Dict: {"dict", "Mapping", "MutableMapping", "OrderedDict", "UserDict", "Iterable", "Collection", "Sized"},
 }
 _ELSEWHERE = {"list", "tuple", "dict", "set", "str", "int", "float", "bool", "Mapping", "Tensor", "ndarray", "NoneType"}
 _ELSEWHERE |= {"Sequence", "Image", "Number", "Integral", "PackedSequence", "Size"}
 
 
-def _isinstance(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """Decided for tensors, containers and shapes; a size is a tensor in TorchScript's trace and none in dynamo's."""
     del kwargs
     if len(args) != 2:
-        return CONFIG
+        return dom.CONFIG
     v = args[0]
-    if isinstance(v, Dim) and v.site is None:
+    if isinstance(v, dom.Dim) and v.site is None:
         sizes_as_numbers.type_asked(engine, v, args[1], node)
-        if args[1] == External("torch.Tensor"):
-            return Truth(frozenset({"torchscript"}))
-    kinds = args[1].items if isinstance(args[1], Tuple) else (args[1],)
-    if not all(isinstance(kind, (External, ClassRef)) for kind in kinds):
-        return CONFIG
-    names = {kind.name.rpartition(".")[2] for kind in kinds if isinstance(kind, External)}
-    own = _TYPES.get(v.kind if isinstance(v, Tuple) else type(v))
-    if own is None or (isinstance(v, Tensor) and v.guessed):
-        return CONFIG
+        if args[1] == dom.External("torch.Tensor"):
+            return dom.Truth(frozenset({"torchscript"}))
+    kinds = args[1].items if isinstance(args[1], dom.Tuple) else (args[1],)
+    if not all(isinstance(kind, (dom.External, dom.ClassRef)) for kind in kinds):
+        return dom.CONFIG
+    names = {kind.name.rpartition(".")[2] for kind in kinds if isinstance(kind, dom.External)}
+    own = _TYPES.get(v.kind if isinstance(v, dom.Tuple) else type(v))
+    if own is None or (isinstance(v, dom.Tensor) and v.guessed):
+        return dom.CONFIG
     if names & own:
         # Of a sequence nobody knows whether it is a list or a tuple.
-        return Const(True) if not isinstance(v, Seq) or {"list", "tuple"} <= names or names & _ANY else CONFIG
-    return Const(False) if names <= _ELSEWHERE else CONFIG
+        return (
+            dom.Const(True) if not isinstance(v, dom.Seq) or {"list", "tuple"} <= names or names & _ANY else dom.CONFIG
+        )
+    return dom.Const(False) if names <= _ELSEWHERE else dom.CONFIG
 
 
-def _str(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _str(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
-    v = args[0] if args else CONFIG
-    return frozen(engine, [v], node, "str()") if isinstance(v, Dim) else CONFIG
+    v = args[0] if args else dom.CONFIG
+    return frozen(engine, [v], node, "str()") if isinstance(v, dom.Dim) else dom.CONFIG
 
 
-def _slice(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _slice(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, kwargs, node
-    bounds = [NONE, *args, NONE] if len(args) == 1 else [*args, NONE]
-    return Tuple(tuple(bounds[:3]), "slice")
+    bounds = [dom.NONE, *args, dom.NONE] if len(args) == 1 else [*args, dom.NONE]
+    return dom.Tuple(tuple(bounds[:3]), "slice")
 
 
-def _object(engine: Engine, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def _object(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del engine, args, kwargs, node
-    return UNKNOWN
+    return dom.UNKNOWN
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -512,7 +496,9 @@ BUILTINS: dict[str, Builtin] = {
     "enumerate": _enumerate,
     "zip": _zip,
     "map": _map,
-    "filter": lambda e, a, k, n: Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else UNKNOWN,
+    "filter": lambda e, a, k, n: (
+        dom.Seq(items_of(e, a[1], n)[0]) if len(a) > 1 and items_of(e, a[1], n) else dom.UNKNOWN
+    ),
     "any": _anyall,
     "all": _anyall,
     "isinstance": _isinstance,
@@ -523,7 +509,7 @@ BUILTINS: dict[str, Builtin] = {
     "setattr": _setattr,
     "super": _super,
     "next": _first,
-    "print": lambda e, a, k, n: NONE,
+    "print": lambda e, a, k, n: dom.NONE,
     "str": _str,
     "repr": _config,
     "id": _config,

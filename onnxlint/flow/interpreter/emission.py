@@ -17,24 +17,8 @@ from onnxlint.flow.state.observations import Observation
 from onnxlint.flow.state.protocols import Engine, Running
 from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.state.variable_kinds import describe, known_names
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    Array,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Extent,
-    Instance,
-    Object,
-    Seq,
-    Site,
-    Tensor,
-    Trace,
-    Tuple,
-    Value,
-    as_int,
-)
 from onnxlint.flow.values.node_places import NOWHERE, Body, Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
 
@@ -45,8 +29,8 @@ _WORD = re.compile(r"\w+")
 class Emitter(Located, Engine):
     """Collects observations. They count only while traced code runs: a forward and what it reaches."""
 
-    emptied: set[tuple[Object, str]]
-    renewed: set[tuple[Object, str]]
+    emptied: set[tuple[dom.Object, str]]
+    renewed: set[tuple[dom.Object, str]]
     observations: dict[tuple[Any, ...], Observation]
     called_exports: set[Span]  # export calls that were reached through a call of the function around them
     reads: Attributes
@@ -63,21 +47,21 @@ class Emitter(Located, Engine):
         frame = self.frames[-1]
         return Place(frame.body, node, frame.line, frame.symbol)
 
-    def site(self, node: ast.AST, how: str) -> Site:
+    def site(self, node: ast.AST, how: str) -> dom.Site:
         """Where a symbol becomes a plain value."""
-        return Site(self.place(node), how)
+        return dom.Site(self.place(node), how)
 
     def emit(
         self,
         observation: type[Observation],
         at: ast.AST | Place,
-        trace: Trace | None = None,
+        trace: dom.Trace | None = None,
         *,
         sure: bool = True,
         doubt: str = "axis",
         exporters: tuple[str, ...] | None = None,
         always: bool = False,
-        about: Value | None = None,
+        about: dom.Value | None = None,
         **fields: Any,
     ) -> None:
         """Record an observation, or widen the one of its kind at this place. `about` is the value that it concerns.
@@ -126,7 +110,7 @@ class Emitter(Located, Engine):
             self.observations.pop(replace(made, caller="").key, None)
         return not made.caller and made.span in self.called_exports
 
-    def _names_at(self, place: Place) -> Mapping[str, Value]:
+    def _names_at(self, place: Place) -> Mapping[str, dom.Value]:
         """The variables of the frame; of very many only those that the place speaks of."""
         names = self.frames[-1].scope.names
         if len(names) <= MANY_NAMES:
@@ -136,40 +120,40 @@ class Emitter(Located, Engine):
     # ------------------------------------------------------------------------------------------------ reads
 
     def emit_read(
-        self, kind: type[Observation], node: ast.AST, v: Value, mask: tuple[str, ...], keyword: str, **more: Any
+        self, kind: type[Observation], node: ast.AST, v: dom.Value, mask: tuple[str, ...], keyword: str, **more: Any
     ) -> None:
         """A condition reads `v`."""
         if not mask:
             return
         fields: dict[str, Any] = {"keyword": keyword, **more}
         sure = True
-        if isinstance(v, Tensor):
+        if isinstance(v, dom.Tensor):
             if v.source == "made" and not v.axes:
                 return
             fields["reads"] = "data" if not v.fixed or v.axes else "weight"
             sure = not v.guessed
-        elif isinstance(v, (Data, Array)):
+        elif isinstance(v, (dom.Data, dom.Array)):
             if unexportable_calls.clock(self.table, v):
                 return
             fields["reads"] = "weight" if v.fixed else "data"
             if kind is observations.Branch:
-                fields["sized"] = isinstance(v, Data) and v.sized
-        elif isinstance(v, Dim):
+                fields["sized"] = isinstance(v, dom.Data) and v.sized
+        elif isinstance(v, dom.Dim):
             fields["reads"] = "dim"
             sure = v.sure
         else:
             return
-        about = v if isinstance(v, Tensor) else None
+        about = v if isinstance(v, dom.Tensor) else None
         doubt = "guess" if about is not None else "axis"
         self.emit(kind, node, v.trace, sure=sure, doubt=doubt, exporters=mask, about=about, **fields)
 
-    def emit_operator(self, node: ast.AST, v: Tensor, operator: str, operands: int = 0) -> None:
+    def emit_operator(self, node: ast.AST, v: dom.Tensor, operator: str, operands: int = 0) -> None:
         """`and`, `or`, `not`, `in`, `a < b < c` or a builtin such as `max(a, b)` asks a tensor for its truth."""
         if v.source != "made":
             fields: dict[str, Any] = {"operator": operator, "operands": operands}
             self.emit(observations.BoolOperator, node, v.trace, sure=not v.guessed, doubt="guess", **fields)
 
-    def emit_argument(self, unit: FunctionUnit, name: str, v: Const) -> None:
+    def emit_argument(self, unit: FunctionUnit, name: str, v: dom.Const) -> None:
         """The example passes a Python value for a parameter of forward."""
         body = Body(unit.module, unit.qualname, unit.line)
         place = Place(body, NOWHERE, body.first, f"{unit.module.name}.{unit.qualname}")
@@ -177,34 +161,34 @@ class Emitter(Located, Engine):
             observations.FrozenArgument, place, None, always=True, parameter=name, name=name, value=repr(v.literal)
         )
 
-    def report_loop(self, node: ast.AST, v: Value) -> None:
+    def report_loop(self, node: ast.AST, v: dom.Value) -> None:
         """A loop runs over `v`."""
         if self.context.over_modules:
             return
-        if isinstance(v, Tensor):
+        if isinstance(v, dom.Tensor):
             if v.source == "made" and not v.axes:
                 return
             extent = shapes.extent_of(v, 0, self.context.axes)
             if v.source == "sizes":  # whatever their number, each is read as a Python number
                 self.emit(observations.Loop, node, v.trace, sure=not v.guessed, over="sizes")
-            elif isinstance(extent, (Dim, Data)):
-                sure = not v.guessed and (not isinstance(extent, Dim) or extent.sure)
+            elif isinstance(extent, (dom.Dim, dom.Data)):
+                sure = not v.guessed and (not isinstance(extent, dom.Dim) or extent.sure)
                 doubt = "guess" if v.guessed else "axis"
-                axes = tuple(sorted(extent.axes)) if isinstance(extent, Dim) else ()
+                axes = tuple(sorted(extent.axes)) if isinstance(extent, dom.Dim) else ()
                 self.emit(observations.Loop, node, v.trace, sure=sure, doubt=doubt, over="tensor", axes=axes)
-        elif isinstance(v, Seq) and isinstance(v.size, Dim):
+        elif isinstance(v, dom.Seq) and isinstance(v.size, dom.Dim):
             axes = tuple(sorted(v.size.axes))
             self.emit(observations.Loop, node, v.size.trace, sure=v.size.sure, over="dim", axes=axes)
-        elif isinstance(v, Seq) and isinstance(v.size, (Data, Array)) and not v.size.fixed:
+        elif isinstance(v, dom.Seq) and isinstance(v.size, (dom.Data, dom.Array)) and not v.size.fixed:
             self.emit(observations.Loop, node, v.size.trace, over="data")
 
     # ----------------------------------------------------------------------------------------------- escapes
 
-    def use(self, v: Value, how: str) -> None:
+    def use(self, v: dom.Value, how: str) -> None:
         """The graph depends on `v`: if it was frozen on the way, that is where the hazard is."""
         if not self.context.tracing:
             return
-        if isinstance(v, Data):
+        if isinstance(v, dom.Data):
             if unexportable_calls.clock(self.table, v):
                 self.emit(observations.OpCall, v.site.place, op=v.site.how, hazard="clock")
             elif v.site.how:
@@ -218,7 +202,7 @@ class Emitter(Located, Engine):
                     numpy=numpy,
                     weight=v.fixed,
                 )
-        elif isinstance(v, Dim):
+        elif isinstance(v, dom.Dim):
             if v.site is not None and v.site.how != unflattened_sizes.HIDDEN:
                 mask = self.context.exporters
                 if v.site.how == unflattened_sizes.READ:
@@ -233,33 +217,37 @@ class Emitter(Located, Engine):
                         how=v.site.how,
                         source="dim",
                     )
-        elif isinstance(v, Array):
+        elif isinstance(v, dom.Array):
             self.emit(
                 observations.Escape, v.site.place, v.trace, how=v.site.how, source="data", numpy=True, weight=v.fixed
             )
-        elif isinstance(v, Tuple):
+        elif isinstance(v, dom.Tuple):
             for item in v.items:
                 self.use(item, how)
-        elif isinstance(v, Seq):
+        elif isinstance(v, dom.Seq):
             self.use(v.item, how)
             if v.size is not None:
                 self.use(v.size, how)
 
-    def use_all(self, values: Sequence[Value], how: str) -> None:
+    def use_all(self, values: Sequence[dom.Value], how: str) -> None:
         """The graph depends on each of `values`."""
         for v in values:
-            if type(v) is not Tensor and type(v) is not Const:
+            if type(v) is not dom.Tensor and type(v) is not dom.Const:
                 self.use(v, how)
 
     # ------------------------------------------------------------------------------------------------ shapes
 
-    def check_literal_sizes(self, op: str, node: ast.AST, t: Tensor, sizes: Sequence[Value]) -> None:
+    def check_literal_sizes(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
         """`view`/`reshape` with a literal where the batch of the example stood."""
-        if t.source != "input" or not self.context.tracing or any(not isinstance(s, (Const, Dim)) for s in sizes):
+        if (
+            t.source != "input"
+            or not self.context.tracing
+            or any(not isinstance(s, (dom.Const, dom.Dim)) for s in sizes)
+        ):
             return
-        named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, Dim) for a in s.axes)
+        named: frozenset[str] = frozenset(a for s in sizes if isinstance(s, dom.Dim) for a in s.axes)
         left = self._sure_axes(t) - named
-        numbers = [as_int(s) for s in sizes]
+        numbers = [dom.as_int(s) for s in sizes]
         literals = [(i, n) for i, n in enumerate(numbers) if n not in (None, -1) and (i == 0 or n != 1)]
         infers = -1 in numbers
         flat = t.dims is not None and len(t.dims) < 2
@@ -280,18 +268,18 @@ class Emitter(Located, Engine):
             literal=number,
             axis=axis,
             position=position,
-            example=first.example if isinstance(first, Dim) else None,
+            example=first.example if isinstance(first, dom.Dim) else None,
         )
 
-    def _sure_axes(self, t: Tensor) -> frozenset[str]:
+    def _sure_axes(self, t: dom.Tensor) -> frozenset[str]:
         """The dynamic axes of a tensor; of one of unknown rank, those of its first."""
         lead = t.lead if t.lead is not None else self.context.axes.extent(0)
-        axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, Dim) else ()
+        axes = t.axes if t.dims is not None else lead.axes if isinstance(lead, dom.Dim) else ()
         return frozenset(a for a in axes if not a.startswith("?"))
 
-    def check_literal_batch(self, op: str, node: ast.AST, t: Tensor, sizes: Sequence[Value]) -> None:
+    def check_literal_batch(self, op: str, node: ast.AST, t: dom.Tensor, sizes: Sequence[dom.Value]) -> None:
         """`expand`/`repeat` of a weight to a literal batch; of a tensor made here, if that is the example's."""
-        number = as_int(sizes[0]) if sizes else None
+        number = dom.as_int(sizes[0]) if sizes else None
         if t.source == "made" and number != self.context.example_batch:
             return
         if t.source == "input" or number is None or number <= 1 or len(sizes) < 2:
@@ -300,7 +288,7 @@ class Emitter(Located, Engine):
         if declared is not None and 0 not in dict(declared):
             return
         if self.context.example_batch in (None, number) and (
-            t.dims is None or len(sizes) > len(t.dims) or as_int(t.dims[0]) == 1
+            t.dims is None or len(sizes) > len(t.dims) or dom.as_int(t.dims[0]) == 1
         ):
             self.emit(
                 observations.ShapeLiteral,
@@ -311,15 +299,15 @@ class Emitter(Located, Engine):
                 axis="batch",
                 position=0,
                 sure=self.context.example_batch == number
-                or (op == "expand" and all(as_int(s) == -1 for s in sizes[1:])),
+                or (op == "expand" and all(dom.as_int(s) == -1 for s in sizes[1:])),
                 doubt="guess",
             )
 
-    def check_fixed_batch(self, made: Tensor, axis: int, batch: Extent) -> None:
+    def check_fixed_batch(self, made: dom.Tensor, axis: int, batch: dom.Extent) -> None:
         """A tensor made with a literal size meets one whose size on that axis is dynamic."""
-        if made.made_at is None or made.dims is None or not isinstance(batch, Dim) or not batch.sure:
+        if made.made_at is None or made.dims is None or not isinstance(batch, dom.Dim) or not batch.sure:
             return
-        number = as_int(made.dims[axis])
+        number = dom.as_int(made.dims[axis])
         if number is not None:
             self.emit(
                 observations.ShapeLiteral,
@@ -331,31 +319,31 @@ class Emitter(Located, Engine):
                 position=axis,
             )
 
-    def check_same_batch(self, tensors: Sequence[Tensor], along: int) -> None:
+    def check_same_batch(self, tensors: Sequence[dom.Tensor], along: int) -> None:
         """`cat` of a tensor made with a literal batch and one with a dynamic batch."""
         for i in range(len(tensors[0].dims or ())):
-            dynamic = next((t.dims[i] for t in tensors if t.dims is not None and isinstance(t.dims[i], Dim)), None)
+            dynamic = next((t.dims[i] for t in tensors if t.dims is not None and isinstance(t.dims[i], dom.Dim)), None)
             if i != along and dynamic is not None:
                 for t in tensors:
                     self.check_fixed_batch(t, i, dynamic)
 
-    def check_operands(self, a: Tensor, b: Tensor) -> None:
+    def check_operands(self, a: dom.Tensor, b: dom.Tensor) -> None:
         """Elementwise arithmetic between a tensor made with a literal batch and one with a dynamic batch."""
         self.check_lengths(a, b)
         if a.dims is None or b.dims is None or len(a.dims) != len(b.dims) or not a.dims:
             return
         for made, other in ((a, b), (b, a)):
-            if made.made_at is not None and isinstance(other.dims, tuple) and (as_int(made.dims[0]) or 1) > 1:  # type: ignore[index]
+            if made.made_at is not None and isinstance(other.dims, tuple) and (dom.as_int(made.dims[0]) or 1) > 1:  # type: ignore[index]
                 self.check_fixed_batch(made, 0, other.dims[0])
 
-    def check_lengths(self, a: Tensor, b: Tensor) -> None:
+    def check_lengths(self, a: dom.Tensor, b: dom.Tensor) -> None:
         """Elementwise arithmetic between a tensor of the example's length and one whose length was declared dynamic."""
         for made, other in ((a, b), (b, a)):
             if made.made_at is None or not made.dims or not other.dims:
                 continue
             for i in range(1, min(len(made.dims), len(other.dims)) + 1):
-                number, extent = as_int(made.dims[-i]), other.dims[-i]
-                if not isinstance(extent, Dim) or not extent.plain or i == len(other.dims):
+                number, extent = dom.as_int(made.dims[-i]), other.dims[-i]
+                if not isinstance(extent, dom.Dim) or not extent.plain or i == len(other.dims):
                     continue
                 if extent.sure and number is not None and number > 1 and extent.example == number:
                     self.emit(
@@ -369,18 +357,18 @@ class Emitter(Located, Engine):
                         example=number,
                     )
 
-    def check_fixed_axis(self, x: Tensor, axis: int, why: str) -> None:
+    def check_fixed_axis(self, x: dom.Tensor, axis: int, why: str) -> None:
         """A layer takes one size only on an axis that was asked for as dynamic."""
-        if x.dims is not None and isinstance(x.dims[axis], Dim):
+        if x.dims is not None and isinstance(x.dims[axis], dom.Dim):
             extent = x.dims[axis]
-            assert isinstance(extent, Dim)
+            assert isinstance(extent, dom.Dim)
             if extent.sure and extent.plain:
                 for name in extent.axes:
                     self.fixed.setdefault(name, why)
 
     # ------------------------------------------------------------------------------------------------ writes
 
-    def written_in_place(self, t: Tensor, target: ast.AST, node: ast.AST) -> None:
+    def written_in_place(self, t: dom.Tensor, target: ast.AST, node: ast.AST) -> None:
         """An in-place operator on a named view of something that depends on the inputs."""
         # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
         lost = t.view is not None and (t.view not in ("index", "unsqueeze") or self._written_before(target))
@@ -396,7 +384,7 @@ class Emitter(Located, Engine):
             return False
         return liveness.written_before(frame.body.function, target.id, frame.line - frame.body.shift)
 
-    def item_written(self, frame: Running, t: Tensor, target: ast.Subscript) -> None:
+    def item_written(self, frame: Running, t: dom.Tensor, target: ast.Subscript) -> None:
         """`t[index] = value`."""
         if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
@@ -415,20 +403,20 @@ class Emitter(Located, Engine):
             return not used or frame.unit is None or liveness.is_read(body.function, str(name), line)
         return frame.unit is None or liveness.base_is_read(body.function, target.id, line)
 
-    def global_write(self, target: ast.Name, v: Value) -> None:
+    def global_write(self, target: ast.Name, v: dom.Value) -> None:
         """Forward assigns a global variable."""
         self.emit(observations.StateWrite, target, v.trace, name=target.id, kind="global")
 
-    def is_emptied(self, obj: Object, name: str) -> None:
+    def is_emptied(self, obj: dom.Object, name: str) -> None:
         """Forward sets an attribute of a module to None in a method for that."""
         self.emptied.add((obj, name))
 
-    def state_write(self, frame: Running, target: ast.Attribute, v: Value, augmented: bool) -> None:
+    def state_write(self, frame: Running, target: ast.Attribute, v: dom.Value, augmented: bool) -> None:
         """Forward assigns `self.name`."""
         if not self.context.tracing:
             return
         owner = frame.eval(target.value)
-        if not isinstance(owner, Instance) or not owner.object.cls.is_module():
+        if not isinstance(owner, dom.Instance) or not owner.object.cls.is_module():
             return
         name = target.attr
         if (owner.object, name) in self.emptied:
@@ -444,26 +432,30 @@ class Emitter(Located, Engine):
             return  # made anew before anything reads it
         read = kind == "buffer" or self.reads.read_elsewhere(owner.object.cls, name)
         sure = kind != "cache" or any(
-            d.sure for d in ((v.dims or ()) if isinstance(v, Tensor) else (v,)) if isinstance(d, Dim)
+            d.sure for d in ((v.dims or ()) if isinstance(v, dom.Tensor) else (v,)) if isinstance(d, dom.Dim)
         )
         self.emit(observations.StateWrite, target, v.trace, sure=sure, name=name, kind=kind, read_back=read)
 
-    def _kind_of_state(self, frame: Running, owner: Object, name: str, v: Value, augmented: bool) -> str:
+    def _kind_of_state(self, frame: Running, owner: dom.Object, name: str, v: dom.Value, augmented: bool) -> str:
         """What `self.name = v` keeps from one run to the next; nothing where the answer is empty."""
-        repeated = not (augmented and isinstance(v, (Tensor, Data, Array)))
+        repeated = not (augmented and isinstance(v, (dom.Tensor, dom.Data, dom.Array)))
         if repeated and liveness.rewrites_itself(frame.statement_node):
             return ""  # a second run writes the same
         if augmented or name in owner.buffers:
             return "buffer" if name in owner.buffers else "counter"
-        if isinstance(v, Tensor) and v.source != "input":
-            return "cache" if any(isinstance(d, Dim) for d in v.dims or ()) else ""
-        if isinstance(v, Tensor):
+        if isinstance(v, dom.Tensor) and v.source != "input":
+            return "cache" if any(isinstance(d, dom.Dim) for d in v.dims or ()) else ""
+        if isinstance(v, dom.Tensor):
             return "state" if self._read_before(frame, name) else "attribute"
-        if isinstance(v, Dim):
+        if isinstance(v, dom.Dim):
             return "cache"
-        if isinstance(v, (Data, Array)):
+        if isinstance(v, (dom.Data, dom.Array)):
             return "attribute"
-        return "state" if isinstance(v, (Tuple, Dict)) and holds_input(v) and self._read_before(frame, name) else ""
+        return (
+            "state"
+            if isinstance(v, (dom.Tuple, dom.Dict)) and holds_input(v) and self._read_before(frame, name)
+            else ""
+        )
 
     def _on_every_way(self) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`."""
@@ -482,19 +474,19 @@ class Emitter(Located, Engine):
         return first is not None and first <= frame.line
 
 
-def _stands_for_batch(number: int | None, rank: int, t: Tensor) -> bool:
+def _stands_for_batch(number: int | None, rank: int, t: dom.Tensor) -> bool:
     """Whether a literal in front stands for the batch, though -1 absorbs it: else an idiom (grouped convolution)."""
     first = t.dims[0] if t.dims else t.lead
-    if not isinstance(first, Dim) or number is None:
+    if not isinstance(first, dom.Dim) or number is None:
         return False
     flat = rank == 2 and number == 1 and (t.dims is None or len(t.dims) > 2)
     return flat or (number > 1 and number == first.example)
 
 
-def holds_input(v: Value) -> bool:
+def holds_input(v: dom.Value) -> bool:
     """True where a tensor that depends on the inputs is in a tuple, list or dict."""
-    if isinstance(v, Tuple):
+    if isinstance(v, dom.Tuple):
         return any(holds_input(i) for i in v.items)
-    if isinstance(v, Dict):
+    if isinstance(v, dom.Dict):
         return any(holds_input(i) for _, i in v.items)
-    return isinstance(v, Tensor) and v.source == "input"
+    return isinstance(v, dom.Tensor) and v.source == "input"

@@ -8,24 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from onnxlint.flow.python.conditions import Conditions
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Exhausted
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    NONE,
-    UNKNOWN,
-    WEIGHT,
-    Config,
-    Const,
-    Dict,
-    Dim,
-    External,
-    Function,
-    Scope,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join
 from onnxlint.project.classes import FunctionUnit
 
@@ -35,213 +18,224 @@ class Expressions(Conditions):
 
     # ------------------------------------------------------------------------------------------- evaluation
 
-    def eval(self, node: ast.expr) -> Value:
+    def eval(self, node: ast.expr) -> dom.Value:
         """The abstract value of an expression."""
         handler = _EXPRESSIONS.get(type(node))
         try:
-            return handler(self, node) if handler is not None else UNKNOWN
+            return handler(self, node) if handler is not None else dom.UNKNOWN
         except (Exhausted, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - one expression must not hide the rest of its function
             self.engine.failed(self, node, error)
-            return UNKNOWN
+            return dom.UNKNOWN
 
-    def e_name(self, node: ast.Name) -> Value:
+    def e_name(self, node: ast.Name) -> dom.Value:
         """A variable, a global, or a builtin."""
         found = self.scope.lookup(node.id)
         if found is not None:
-            result: Value = found
+            result: dom.Value = found
             return result
         return self.engine.global_value(self.module, node.id)
 
-    def e_constant(self, node: ast.Constant) -> Value:
+    def e_constant(self, node: ast.Constant) -> dom.Value:
         """A literal: a number, a string, None, `...`."""
         v = node.value
         if v is Ellipsis:
-            return External("builtins.Ellipsis")
+            return dom.External("builtins.Ellipsis")
         if isinstance(v, complex):
-            return UNKNOWN
-        return CONFIG if isinstance(v, bytes) else Const(v)
+            return dom.UNKNOWN
+        return dom.CONFIG if isinstance(v, bytes) else dom.Const(v)
 
-    def e_formatted(self, node: ast.JoinedStr) -> Value:
+    def e_formatted(self, node: ast.JoinedStr) -> dom.Value:
         """An f-string: a dim in it is frozen, which matters when the text is used as a key."""
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 v = self.eval(part.value)
-                if isinstance(v, Dim):
-                    return Dim(v.axes, None, self.engine.site(node, "f-string"), False, v.trace)
-        return CONFIG
+                if isinstance(v, dom.Dim):
+                    return dom.Dim(v.axes, None, self.engine.site(node, "f-string"), False, v.trace)
+        return dom.CONFIG
 
-    def e_attribute(self, node: ast.Attribute) -> Value:
+    def e_attribute(self, node: ast.Attribute) -> dom.Value:
         """`value.name`."""
         return self.engine.attribute(self.eval(node.value), node.attr, node)
 
-    def e_tuple(self, node: ast.Tuple | ast.List) -> Value:
+    def e_tuple(self, node: ast.Tuple | ast.List) -> dom.Value:
         """A tuple or list display; `*items` of unknown length make the whole of unknown length."""
         kind = "list" if isinstance(node, ast.List) else "tuple"
-        items: list[Value] = []
-        loose: Value | None = None
+        items: list[dom.Value] = []
+        loose: dom.Value | None = None
         for element in node.elts:
             if not isinstance(element, ast.Starred):
                 items.append(self.eval(element))
                 continue
             v = self.eval(element.value)
-            if isinstance(v, Tuple) and len(items) <= WEIGHT:
+            if isinstance(v, dom.Tuple) and len(items) <= dom.WEIGHT:
                 items.extend(v.items)
-            elif isinstance(v, Shape) and v.tensor.dims is not None:
+            elif isinstance(v, dom.Shape) and v.tensor.dims is not None:
                 items.extend(v.tensor.dims)
             else:
-                inner = v.item if isinstance(v, Seq) else CONFIG if isinstance(v, (Config, Shape)) else UNKNOWN
+                inner = (
+                    v.item
+                    if isinstance(v, dom.Seq)
+                    else dom.CONFIG
+                    if isinstance(v, (dom.Config, dom.Shape))
+                    else dom.UNKNOWN
+                )
                 loose = inner if loose is None else join(loose, inner)
         if loose is not None:
             for v in items:
                 loose = join(loose, v)
-            return Seq(loose)
-        return Tuple(tuple(items), kind)
+            return dom.Seq(loose)
+        return dom.Tuple(tuple(items), kind)
 
-    def e_set(self, node: ast.Set) -> Value:
+    def e_set(self, node: ast.Set) -> dom.Value:
         """A set display."""
         values = [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
         joined = values[0]
         for v in values[1:]:
             joined = join(joined, v)
-        return Seq(joined)
+        return dom.Seq(joined)
 
-    def e_dict(self, node: ast.Dict) -> Value:
+    def e_dict(self, node: ast.Dict) -> dom.Value:
         """A dict display."""
-        items: dict[Hashable, Value] = {}
-        rest: Value | None = None
+        items: dict[Hashable, dom.Value] = {}
+        rest: dom.Value | None = None
         for written, value in zip(node.keys, node.values, strict=True):
             v = self.eval(value)
             key = self.eval(written) if written is not None else None
-            if isinstance(key, Const):
+            if isinstance(key, dom.Const):
                 items.pop(key.literal, None)
                 items[key.literal] = v
-            elif key is None and isinstance(v, Dict) and len(items) <= WEIGHT:
+            elif key is None and isinstance(v, dom.Dict) and len(items) <= dom.WEIGHT:
                 items.update(v.items)
                 rest = rest if v.rest is None else v.rest if rest is None else join(rest, v.rest)
             else:
                 rest = join(rest, v) if rest is not None else v
-        return Dict(tuple(items.items()), rest)
+        return dom.Dict(tuple(items.items()), rest)
 
-    def e_call(self, node: ast.Call) -> Value:
+    def e_call(self, node: ast.Call) -> dom.Value:
         """A call."""
         return self.engine.call(node)
 
-    def e_await(self, node: ast.Await) -> Value:
+    def e_await(self, node: ast.Await) -> dom.Value:
         """`await x`."""
         return self.eval(node.value)
 
-    def e_yield(self, node: ast.Yield) -> Value:
+    def e_yield(self, node: ast.Yield) -> dom.Value:
         """`yield x`."""
         if node.value is not None:
             self.yields.append(self.eval(node.value))
-        return UNKNOWN
+        return dom.UNKNOWN
 
-    def e_yield_from(self, node: ast.YieldFrom) -> Value:
+    def e_yield_from(self, node: ast.YieldFrom) -> dom.Value:
         """`yield from x`."""
         v = self.eval(node.value)
-        self.yields.append(v.item if isinstance(v, Seq) else UNKNOWN)
-        return UNKNOWN
+        self.yields.append(v.item if isinstance(v, dom.Seq) else dom.UNKNOWN)
+        return dom.UNKNOWN
 
-    def e_named(self, node: ast.NamedExpr) -> Value:
+    def e_named(self, node: ast.NamedExpr) -> dom.Value:
         """`(name := value)`."""
         v = self.eval(node.value)
         self.assign(node.target, v)
         return v
 
-    def e_lambda(self, node: ast.Lambda) -> Value:
+    def e_lambda(self, node: ast.Lambda) -> dom.Value:
         """A lambda: called, it evaluates its body in this scope."""
         return self.engine.lambda_value(node)
 
-    def call_lambda(self, node: ast.Lambda, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def call_lambda(self, node: ast.Lambda, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> dom.Value:
         """The body of a lambda of this frame, for some arguments."""
-        names: dict[str, Value] = {}
+        names: dict[str, dom.Value] = {}
         a = node.args
         positional = [*a.posonlyargs, *a.args]
         for i, parameter in enumerate(positional):
             at = i - len(positional) + len(a.defaults)
-            default = self.eval(a.defaults[at]) if at >= 0 else UNKNOWN
+            default = self.eval(a.defaults[at]) if at >= 0 else dom.UNKNOWN
             names[parameter.arg] = args[i] if i < len(args) else kwargs.get(parameter.arg, default)
         if a.vararg is not None:
-            names[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
+            names[a.vararg.arg] = dom.Tuple(tuple(args[len(positional) :]))
         held = self.scope
-        self.scope = Scope(names, held)
+        self.scope = dom.Scope(names, held)
         try:
             return self.eval(node.body)
         finally:
             self.scope = held
 
-    def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> Value:
+    def closure(self, node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> dom.Value:
         """A nested function."""
         cls = self.unit.cls if self.unit is not None else None
-        return Function(FunctionUnit(self.module, node, qualname, cls, self.body.shift), None, self.scope)
+        return dom.Function(FunctionUnit(self.module, node, qualname, cls, self.body.shift), None, self.scope)
 
     # ----------------------------------------------------------------------------------------- subscripts
 
-    def index_values(self, node: ast.Subscript) -> list[Value]:
+    def index_values(self, node: ast.Subscript) -> list[dom.Value]:
         """The values of the indices between the brackets; a slice is the tuple of its bounds with kind `slice`."""
-        values: list[Value] = []
+        values: list[dom.Value] = []
         for element in node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,):
             if isinstance(element, ast.Slice):
                 bounds = (element.lower, element.upper, element.step)
-                values.append(Tuple(tuple(self.eval(p) if p is not None else NONE for p in bounds), "slice"))
+                values.append(dom.Tuple(tuple(self.eval(p) if p is not None else dom.NONE for p in bounds), "slice"))
             elif isinstance(element, ast.Starred):
                 v = self.eval(element.value)
-                values.extend(v.items if isinstance(v, Tuple) else (v,))
+                values.extend(v.items if isinstance(v, dom.Tuple) else (v,))
             else:
                 values.append(self.eval(element))
         return values
 
-    def e_subscript(self, node: ast.Subscript) -> Value:
+    def e_subscript(self, node: ast.Subscript) -> dom.Value:
         """`value[index]`."""
         owner = self.eval(node.value)
         index = self.index_values(node)
-        if len(index) == 1 and isinstance(index[0], Tuple) and index[0].kind == "tuple" and isinstance(owner, Tensor):
+        if (
+            len(index) == 1
+            and isinstance(index[0], dom.Tuple)
+            and index[0].kind == "tuple"
+            and isinstance(owner, dom.Tensor)
+        ):
             index = list(index[0].items)
         return self.engine.subscript(owner, index, node)
 
     # --------------------------------------------------------------------------------------- comprehensions
 
-    def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
+    def e_comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> dom.Value:
         """A comprehension: literal sequences item by item, anything else once over its joined item."""
         held = dict(self.scope.names)
-        results: list[Value] = []
-        size: list[Value | None] = []
+        results: list[dom.Value] = []
+        size: list[dom.Value | None] = []
         exact = self._comprehend(node.generators, lambda: results.append(self.eval(node.elt)), size)
         self.scope.names = held
         if exact and not isinstance(node, ast.SetComp):
-            return Tuple(tuple(results), "list")
-        joined = results[0] if results else UNKNOWN
+            return dom.Tuple(tuple(results), "list")
+        joined = results[0] if results else dom.UNKNOWN
         for v in results[1:]:
             joined = join(joined, v)
-        return Seq(joined, next((s for s in size if s is not None), None))
+        return dom.Seq(joined, next((s for s in size if s is not None), None))
 
-    def e_dict_comprehension(self, node: ast.DictComp) -> Value:
+    def e_dict_comprehension(self, node: ast.DictComp) -> dom.Value:
         """A dict comprehension."""
         held = dict(self.scope.names)
-        pairs: list[tuple[Value, Value]] = []
-        size: list[Value | None] = []
+        pairs: list[tuple[dom.Value, dom.Value]] = []
+        size: list[dom.Value | None] = []
         exact = self._comprehend(
             node.generators, lambda: pairs.append((self.eval(node.key), self.eval(node.value))), size
         )
         self.scope.names = held
-        if exact and all(isinstance(k, Const) for k, _ in pairs):
-            return Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, Const)))
-        rest: Value | None = None
+        if exact and all(isinstance(k, dom.Const) for k, _ in pairs):
+            return dom.Dict(tuple((k.literal, v) for k, v in pairs if isinstance(k, dom.Const)))
+        rest: dom.Value | None = None
         for _, v in pairs:
             rest = v if rest is None else join(rest, v)
-        return Dict((), rest)
+        return dom.Dict((), rest)
 
     def _comprehend(
-        self, parts: Sequence[ast.comprehension], visit: Callable[[], None], size: list[Value | None]
+        self, parts: Sequence[ast.comprehension], visit: Callable[[], None], size: list[dom.Value | None]
     ) -> bool:
         part, inner = parts[0], parts[1:]
         iterable = self.eval(part.iter)
         self.engine.report_loop(part.iter, iterable)
         items = self.engine.items_of(iterable, part.iter)
-        size.append(iterable.size if isinstance(iterable, Seq) else None)
-        exact = isinstance(iterable, Tuple) and len(items) == len(iterable.items) and not inner
+        size.append(iterable.size if isinstance(iterable, dom.Seq) else None)
+        exact = isinstance(iterable, dom.Tuple) and len(items) == len(iterable.items) and not inner
         exact = exact and all(_keeps_what_is_there(condition, part.target) for condition in part.ifs)
         for item in items:
             self.engine.budget.spend(1)
@@ -275,7 +269,7 @@ def _keeps_what_is_there(condition: ast.expr, target: ast.expr) -> bool:
     )
 
 
-_EXPRESSIONS: dict[type, Callable[..., Value]] = {
+_EXPRESSIONS: dict[type, Callable[..., dom.Value]] = {
     ast.Name: Expressions.e_name,
     ast.Constant: Expressions.e_constant,
     ast.JoinedStr: Expressions.e_formatted,

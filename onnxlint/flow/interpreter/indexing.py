@@ -11,170 +11,152 @@ from onnxlint.flow.lowering import exporter_support, index_lowering, sizes_as_nu
 from onnxlint.flow.operators.transfer import dict_values
 from onnxlint.flow.python.entry_parameters import plain_name
 from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    AXES,
-    CONFIG,
-    NONE,
-    REST,
-    UNKNOWN,
-    Array,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Extent,
-    External,
-    Instance,
-    Layer,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    is_none,
-)
 from onnxlint.flow.values.joins import element, join_all
 
 
-def subscript(engine: Engine, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
+def subscript(engine: Engine, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
     """`owner[index]`."""
-    first = index[0] if index else UNKNOWN
-    if isinstance(owner, Tensor):
+    first = index[0] if index else dom.UNKNOWN
+    if isinstance(owner, dom.Tensor):
         return _index_tensor(engine, owner, index, node)
-    if isinstance(owner, Shape):
-        if isinstance(first, Tuple) and first.kind == "slice":
+    if isinstance(owner, dom.Shape):
+        if isinstance(first, dom.Tuple) and first.kind == "slice":
             return _slice_shape(engine, owner, first)
         return read_dim(engine, owner.tensor, first)
-    if isinstance(first, (Dim, Data, Tensor, Tuple)) and len(index) == 1:
+    if isinstance(first, (dom.Dim, dom.Data, dom.Tensor, dom.Tuple)) and len(index) == 1:
         sizes_as_numbers.looked_up(engine, owner, first, node)
-    if isinstance(owner, (Tuple, Seq)):
+    if isinstance(owner, (dom.Tuple, dom.Seq)):
         return _index_sequence(owner, first)
-    if isinstance(owner, Dict):
+    if isinstance(owner, dom.Dict):
         return _by_key(owner, first)
-    if isinstance(owner, Layer):
+    if isinstance(owner, dom.Layer):
         return _index_layer(owner, first)
-    if isinstance(owner, Instance):
+    if isinstance(owner, dom.Instance):
         return engine.index_instance(owner, first, node)
-    if isinstance(owner, Data):
+    if isinstance(owner, dom.Data):
         return owner
-    if isinstance(owner, Array):
+    if isinstance(owner, dom.Array):
         return owner
-    if isinstance(owner, Config):
-        return CONFIG
-    return UNKNOWN
+    if isinstance(owner, dom.Config):
+        return dom.CONFIG
+    return dom.UNKNOWN
 
 
-def _by_key(owner: Dict, key: Value) -> Value:
-    if not isinstance(key, Const):
-        return join_all(dict_values(owner)) or UNKNOWN
-    v = owner.get(key.literal) or UNKNOWN
-    return CONFIG if v is owner.rest and isinstance(v, Tensor) and plain_name(key.literal) else v
+def _by_key(owner: dom.Dict, key: dom.Value) -> dom.Value:
+    if not isinstance(key, dom.Const):
+        return join_all(dict_values(owner)) or dom.UNKNOWN
+    v = owner.get(key.literal) or dom.UNKNOWN
+    return dom.CONFIG if v is owner.rest and isinstance(v, dom.Tensor) and plain_name(key.literal) else v
 
 
-def _index_layer(owner: Layer, first: Value) -> Value:
-    if isinstance(owner.items, Dict):
-        if isinstance(first, Const) and owner.items.get(first.literal) is not None:
-            return owner.items.get(first.literal) or UNKNOWN
-        return join_all([v for _, v in owner.items.items] + ([owner.items.rest] if owner.items.rest else [])) or UNKNOWN
-    if isinstance(owner.items, (Tuple, Seq)):
+def _index_layer(owner: dom.Layer, first: dom.Value) -> dom.Value:
+    if isinstance(owner.items, dom.Dict):
+        if isinstance(first, dom.Const) and owner.items.get(first.literal) is not None:
+            return owner.items.get(first.literal) or dom.UNKNOWN
+        return (
+            join_all([v for _, v in owner.items.items] + ([owner.items.rest] if owner.items.rest else []))
+            or dom.UNKNOWN
+        )
+    if isinstance(owner.items, (dom.Tuple, dom.Seq)):
         inner = _index_sequence(owner.items, first)
-        if isinstance(first, Tuple) and first.kind == "slice" and isinstance(inner, (Tuple, Seq)):
+        if isinstance(first, dom.Tuple) and first.kind == "slice" and isinstance(inner, (dom.Tuple, dom.Seq)):
             return replace(owner, items=inner)
         return inner
-    return UNKNOWN
+    return dom.UNKNOWN
 
 
-def _index_sequence(owner: Tuple | Seq, first: Value) -> Value:
-    if isinstance(owner, Seq):
-        return owner if isinstance(first, Tuple) and first.kind == "slice" else owner.item
-    number = as_int(first)
+def _index_sequence(owner: dom.Tuple | dom.Seq, first: dom.Value) -> dom.Value:
+    if isinstance(owner, dom.Seq):
+        return owner if isinstance(first, dom.Tuple) and first.kind == "slice" else owner.item
+    number = dom.as_int(first)
     if number is not None and -len(owner.items) <= number < len(owner.items):
         return owner.items[number]
-    if isinstance(first, Tuple) and first.kind == "slice":
-        bounds = [None if is_none(b) else as_int(b) for b in first.items]
-        if all(b is not None or is_none(v) for b, v in zip(bounds, first.items, strict=True)) and bounds[2] != 0:
-            return Tuple(owner.items[slice(*bounds)], owner.kind, owner.trace)
-        return Seq(element(owner))
+    if isinstance(first, dom.Tuple) and first.kind == "slice":
+        bounds = [None if dom.is_none(b) else dom.as_int(b) for b in first.items]
+        if all(b is not None or dom.is_none(v) for b, v in zip(bounds, first.items, strict=True)) and bounds[2] != 0:
+            return dom.Tuple(owner.items[slice(*bounds)], owner.kind, owner.trace)
+        return dom.Seq(element(owner))
     return element(owner)
 
 
-def _slice_shape(engine: Engine, shape: Shape, bounds: Tuple) -> Value:
+def _slice_shape(engine: Engine, shape: dom.Shape, bounds: dom.Tuple) -> dom.Value:
     t = shape.tensor
-    numbers = [None if is_none(b) else as_int(b) for b in bounds.items]
-    if numbers[2] == 0 or any(abs(n or 0) > AXES for n in numbers):
-        return Seq(CONFIG)
+    numbers = [None if dom.is_none(b) else dom.as_int(b) for b in bounds.items]
+    if numbers[2] == 0 or any(abs(n or 0) > dom.AXES for n in numbers):
+        return dom.Seq(dom.CONFIG)
     if t.dims is not None:
-        return Tuple(tuple(with_trace(d, t) for d in t.dims[slice(*numbers)]))
+        return dom.Tuple(tuple(with_trace(d, t) for d in t.dims[slice(*numbers)]))
     low, high = numbers[0], numbers[1]
     if high is None and low is not None and low < 0:
-        return Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low, 0)))
+        return dom.Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low, 0)))
     if high is not None and high > 0 and (low or 0) >= 0:
-        return Tuple(tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low or 0, high)))
-    return Seq(CONFIG)
+        return dom.Tuple(
+            tuple(with_trace(shapes.extent_of(t, a, engine.context.axes), t) for a in range(low or 0, high))
+        )
+    return dom.Seq(dom.CONFIG)
 
 
-def _index_tensor(engine: Engine, t: Tensor, index: list[Value], node: ast.Subscript) -> Value:
-    if index and isinstance(index[0], Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
-        return CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, given="")
+def _index_tensor(engine: Engine, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
+    if index and isinstance(index[0], dom.Const) and isinstance(index[0].literal, str):  # it is a dict of more of these
+        return dom.CONFIG if plain_name(index[0].literal) else replace(t, dims=None, lead=None, given="")
     engine.use_all(index, "an index")
     exporter_support.indexed(engine, t, index, node)
     index_lowering.read(engine, t, index, node)
     items = _expanded(t, index)
-    source = "input" if any(isinstance(v, Tensor) and v.source == "input" for v in index) else t.source
-    gathered = any(isinstance(v, Tensor) and v.dims != () for v in index)
+    source = "input" if any(isinstance(v, dom.Tensor) and v.source == "input" for v in index) else t.source
+    gathered = any(isinstance(v, dom.Tensor) and v.dims != () for v in index)
     view = None if gathered else (t.view or "index")
-    trace = t.trace or next((v.trace for v in index if isinstance(v, Tensor)), None)
+    trace = t.trace or next((v.trace for v in index if isinstance(v, dom.Tensor)), None)
     guessed = t.guessed and len(index) == 1 and not gathered
     dims = _indexed(engine, t, items, node) if t.dims is not None and items is not None else None
     if dims is not None:
-        return Tensor(dims, None, source, t.kind, view, t.made_at if view else None, trace, guessed)
-    return Tensor(None, _first(engine, t, index, node), source, t.kind, view, None, trace, guessed)
+        return dom.Tensor(dims, None, source, t.kind, view, t.made_at if view else None, trace, guessed)
+    return dom.Tensor(None, _first(engine, t, index, node), source, t.kind, view, None, trace, guessed)
 
 
-def _expanded(t: Tensor, index: list[Value]) -> list[Value] | None:
+def _expanded(t: dom.Tensor, index: list[dom.Value]) -> list[dom.Value] | None:
     """The index with a full slice for each axis that the ellipsis stands for; None where that cannot be told."""
     if t.dims is None:
         return None
     taken = sum(_consumes(v) for v in index if not _is_ellipsis(v))
     missing = len(t.dims) - taken
-    if missing < 0 or sum(map(_is_ellipsis, index)) > 1 or UNKNOWN in index:
+    if missing < 0 or sum(map(_is_ellipsis, index)) > 1 or dom.UNKNOWN in index:
         return None
-    whole: Value = Tuple((NONE, NONE, NONE), "slice")
+    whole: dom.Value = dom.Tuple((dom.NONE, dom.NONE, dom.NONE), "slice")
     at = next((i for i, v in enumerate(index) if _is_ellipsis(v)), len(index))
     return [*index[:at], *[whole] * missing, *index[at + 1 :]]
 
 
-def _is_ellipsis(v: Value) -> bool:
-    return isinstance(v, External) and v.name == "builtins.Ellipsis"
+def _is_ellipsis(v: dom.Value) -> bool:
+    return isinstance(v, dom.External) and v.name == "builtins.Ellipsis"
 
 
-def _consumes(v: Value) -> int:
+def _consumes(v: dom.Value) -> int:
     """How many axes an index takes."""
-    if is_none(v):
+    if dom.is_none(v):
         return 0
-    if isinstance(v, Tensor) and v.kind == "bool" and v.dims is not None:
+    if isinstance(v, dom.Tensor) and v.kind == "bool" and v.dims is not None:
         return len(v.dims)
     return 1
 
 
-def _indexed(engine: Engine, t: Tensor, items: list[Value], node: ast.Subscript) -> shapes.Dims | None:
+def _indexed(engine: Engine, t: dom.Tensor, items: list[dom.Value], node: ast.Subscript) -> shapes.Dims | None:
     """Dims of `t[items]`: slices and None in place, what is gathered at the first place of its indices, or in front."""
     rest = list(t.dims or ())
-    result: list[Extent] = []
+    result: list[dom.Extent] = []
     gathered: shapes.Dims | None = ()
     places: list[int] = []
     at = position = 0
     for v in items:
-        size = rest[0] if rest else CONFIG
+        size = rest[0] if rest else dom.CONFIG
         del rest[: _consumes(v)]
-        if is_none(v):
-            result.append(Const(1))
+        if dom.is_none(v):
+            result.append(dom.Const(1))
         elif _is_slice(v):
             result.append(_sliced(size, v))
-        elif isinstance(v, (Tensor, Tuple, Seq)) and not (isinstance(v, Tensor) and v.dims == ()):
+        elif isinstance(v, (dom.Tensor, dom.Tuple, dom.Seq)) and not (isinstance(v, dom.Tensor) and v.dims == ()):
             at = at if places else len(result)
             places.append(position)
             gathered = shapes.broadcast(gathered, _gathers(engine, t, v, node))
@@ -188,57 +170,57 @@ def _indexed(engine: Engine, t: Tensor, items: list[Value], node: ast.Subscript)
     return (*result[:at], *gathered, *result[at:], *rest)
 
 
-def _is_slice(v: Value) -> TypeGuard[Tuple]:
-    return isinstance(v, Tuple) and v.kind == "slice" and len(v.items) == 3
+def _is_slice(v: dom.Value) -> TypeGuard[dom.Tuple]:
+    return isinstance(v, dom.Tuple) and v.kind == "slice" and len(v.items) == 3
 
 
-def _gathers(engine: Engine, t: Tensor, v: Value, node: ast.Subscript) -> shapes.Dims | None:
+def _gathers(engine: Engine, t: dom.Tensor, v: dom.Value, node: ast.Subscript) -> shapes.Dims | None:
     """Dims of one index that gathers; None where its rank is not known."""
-    if isinstance(v, Tensor):
+    if isinstance(v, dom.Tensor):
         if v.kind == "bool":
             fixed = t.fixed and v.fixed
-            return (Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
+            return (dom.Data(engine.site(node, ""), fixed, True, t.trace or v.trace),)
         return v.dims
-    if isinstance(v, Tuple):
-        return (Const(len(v.items)),) if all(as_int(i) is not None for i in v.items) else (CONFIG,)
-    return (shapes.from_value(v.size) if v.size is not None else CONFIG,) if isinstance(v, Seq) else ()
+    if isinstance(v, dom.Tuple):
+        return (dom.Const(len(v.items)),) if all(dom.as_int(i) is not None for i in v.items) else (dom.CONFIG,)
+    return (shapes.from_value(v.size) if v.size is not None else dom.CONFIG,) if isinstance(v, dom.Seq) else ()
 
 
-def _first(engine: Engine, t: Tensor, index: list[Value], node: ast.Subscript) -> Extent | None:
+def _first(engine: Engine, t: dom.Tensor, index: list[dom.Value], node: ast.Subscript) -> dom.Extent | None:
     """The size of axis 0 of `t[index]` where the rank is not known."""
-    first = index[0] if index else UNKNOWN
-    if is_none(first):
-        return Const(1)
+    first = index[0] if index else dom.UNKNOWN
+    if dom.is_none(first):
+        return dom.Const(1)
     if _is_ellipsis(first):
         return t.lead
     if _is_slice(first):
         return _sliced(shapes.extent_of(t, 0, engine.context.axes), first)
-    if isinstance(first, (Tensor, Tuple, Seq)):
+    if isinstance(first, (dom.Tensor, dom.Tuple, dom.Seq)):
         dims = _gathers(engine, t, first, node)
         return dims[0] if dims else None
     return None
 
 
-def _sliced(size: Extent, bounds: Tuple) -> Extent:
+def _sliced(size: dom.Extent, bounds: dom.Tuple) -> dom.Extent:
     """The size of an axis after a slice; of a dynamic one, fixed bounds cut a fixed part, as far as there is one."""
-    if all(is_none(b) for b in bounds.items):
+    if all(dom.is_none(b) for b in bounds.items):
         return size
-    if any(isinstance(b, (Dim, Data)) for b in bounds.items):
+    if any(isinstance(b, (dom.Dim, dom.Data)) for b in bounds.items):
         return _between(size, bounds.items[0], bounds.items[1])
-    if isinstance(size, Data):
+    if isinstance(size, dom.Data):
         return size
     cut = _literal_slice(bounds)
-    whole = size.example if isinstance(size, Dim) else as_int(size)
+    whole = size.example if isinstance(size, dom.Dim) else dom.as_int(size)
     number = len(range(*cut.indices(whole))) if cut is not None and whole is not None and whole >= 0 else None
-    if not isinstance(size, Dim):
-        return Const(number) if number is not None else CONFIG
+    if not isinstance(size, dom.Dim):
+        return dom.Const(number) if number is not None else dom.CONFIG
     fixed = _fixed_part(cut, whole) if cut is not None else None
-    return Const(fixed) if fixed is not None else replace(size, plain=False, example=number, least=REST)
+    return dom.Const(fixed) if fixed is not None else replace(size, plain=False, example=number, least=dom.REST)
 
 
-def _literal_slice(bounds: Tuple) -> slice | None:
-    numbers = [as_int(b) for b in bounds.items]
-    literal = all(n is not None or is_none(b) for n, b in zip(numbers, bounds.items, strict=True))
+def _literal_slice(bounds: dom.Tuple) -> slice | None:
+    numbers = [dom.as_int(b) for b in bounds.items]
+    literal = all(n is not None or dom.is_none(b) for n, b in zip(numbers, bounds.items, strict=True))
     return slice(*numbers) if literal and numbers[2] != 0 else None
 
 
@@ -254,13 +236,13 @@ def _fixed_part(cut: slice, whole: int | None) -> int | None:
     return None
 
 
-def _between(size: Extent, low: Value, high: Value) -> Extent:
+def _between(size: dom.Extent, low: dom.Value, high: dom.Value) -> dom.Extent:
     """The size of a slice whose bounds are sizes themselves: `x[:, :n]` is taken to have `n` there."""
-    end = size if is_none(high) else shapes.from_value(high)
-    if is_none(low) or as_int(low) == 0:
-        return replace(end, plain=False) if isinstance(end, Dim) else end
+    end = size if dom.is_none(high) else shapes.from_value(high)
+    if dom.is_none(low) or dom.as_int(low) == 0:
+        return replace(end, plain=False) if isinstance(end, dom.Dim) else end
     start = shapes.from_value(low)
-    numbers = [d.example if isinstance(d, Dim) else as_int(d) for d in (start, end)]
+    numbers = [d.example if isinstance(d, dom.Dim) else dom.as_int(d) for d in (start, end)]
     number = numbers[1] - numbers[0] if numbers[0] is not None and numbers[1] is not None else None
     between = shapes.combine(end, start, number)
-    return replace(between, least=REST) if isinstance(between, Dim) else between
+    return replace(between, least=dom.REST) if isinstance(between, dom.Dim) else between

@@ -17,30 +17,7 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.budget import Budget, Exhausted
 from onnxlint.flow.state.constructor_calls import ConstructorCalls
 from onnxlint.flow.state.protocols import Replaced
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    ClassRef,
-    Config,
-    Const,
-    Dict,
-    External,
-    Function,
-    Instance,
-    Lambda,
-    Layer,
-    Method,
-    Object,
-    Partial,
-    Scope,
-    Seq,
-    Super,
-    Tensor,
-    Tuple,
-    Value,
-    is_none,
-    or_default,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join, join_all
 from onnxlint.flow.values.node_places import Place
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -106,12 +83,12 @@ _REGISTER = frozenset(["register_buffer", "register_parameter", "add_module", "r
 class Objects(Emitter):
     """The part of the interpreter that builds and reads objects."""
 
-    instances: dict[Any, Object]
-    partial: dict[ClassInfo, Object]  # default instances whose constructors take too many steps
-    _unfinished: Object
+    instances: dict[Any, dom.Object]
+    partial: dict[ClassInfo, dom.Object]  # default instances whose constructors take too many steps
+    _unfinished: dom.Object
     changes: int
     factories: dict[int, str]
-    writes: list[tuple[Object, str, Value]]
+    writes: list[tuple[dom.Object, str, dom.Value]]
     replaced: list[Replaced]
     building: set[Any]
     budget: Budget
@@ -120,16 +97,18 @@ class Objects(Emitter):
 
     # ------------------------------------------------------------------------------------------------ build
 
-    def instantiate(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    def instantiate(
+        self, info: ClassInfo, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST | None
+    ) -> dom.Value:
         """`Class(...)`; the same arguments give the same abstract object."""
         key = (id(info), tuple(args), tuple(sorted(kwargs.items())))
         found = self.instances.get(key)
         if found is not None:
-            return Instance(found)
+            return dom.Instance(found)
         if id(info) in self.building and len(self.building) > 40:
-            return UNKNOWN
+            return dom.UNKNOWN
         self.changes += info.is_module()
-        obj = Object(info)
+        obj = dom.Object(info)
         self.created.add(info)
         with self._in_the_making(key, obj):
             self.initialise(obj, args, kwargs)
@@ -137,13 +116,13 @@ class Objects(Emitter):
             self.built.setdefault(info, []).append(obj)
         if not args and not kwargs and "." not in info.qualname:
             self.factories.setdefault(id(obj), f"{info.module.name}:{info.qualname}")
-        return Instance(obj)
+        return dom.Instance(obj)
 
     created: set[ClassInfo]
-    around: dict[ClassInfo, Scope]  # of classes that stand in a function, the variables of that
-    built: dict[ClassInfo, list[Object]]  # the modules that the project's own code builds
+    around: dict[ClassInfo, dom.Scope]  # of classes that stand in a function, the variables of that
+    built: dict[ClassInfo, list[dom.Object]]  # the modules that the project's own code builds
 
-    def initialise(self, obj: Object, args: list[Value], kwargs: dict[str, Value]) -> None:
+    def initialise(self, obj: dom.Object, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> None:
         """Run `__init__` (or fill the fields of a record); that of a module is never a part of what is traced."""
         unit = obj.cls.find_method("__init__")
         self.building.add(id(obj.cls))
@@ -152,7 +131,7 @@ class Objects(Emitter):
             if unit is not None:
                 with self.within(tracing=self.context.tracing and not obj.cls.is_module()):
                     scope = self.around.get(unit.cls) if unit.cls is not None else None
-                    self.call_function(Function(unit, Instance(obj), scope), args, kwargs, None)
+                    self.call_function(dom.Function(unit, dom.Instance(obj), scope), args, kwargs, None)
             else:
                 base = implicit_calls.layer_base(obj.cls)
                 if base is not None:
@@ -168,19 +147,19 @@ class Objects(Emitter):
         if obj.cls.is_module():
             self.report_hidden_modules(obj)
 
-    def default_instance(self, info: ClassInfo) -> Object:
+    def default_instance(self, info: ClassInfo) -> dom.Object:
         """An object built with arguments of which nothing is known but their defaults' kinds."""
         key = (id(info), "default")
         found = self.instances.get(key)
         if found is not None:
             return found
-        obj = Object(info)
+        obj = dom.Object(info)
         with self._in_the_making(key, obj):
             self.initialise(obj, *self._default_arguments(info))
         return obj
 
-    def _default_arguments(self, info: ClassInfo) -> tuple[list[Value], dict[str, Value]]:
-        unit, kwargs = info.find_method("__init__"), dict[str, Value]()
+    def _default_arguments(self, info: ClassInfo) -> tuple[list[dom.Value], dict[str, dom.Value]]:
+        unit, kwargs = info.find_method("__init__"), dict[str, dom.Value]()
         if unit is None:
             return [], kwargs
         a = unit.args
@@ -190,10 +169,10 @@ class Objects(Emitter):
             kwargs[parameter.arg] = self.constructor_value(unit, parameter, default, info)
         for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
             kwargs[parameter.arg] = self.constructor_value(unit, parameter, default, info)
-        return ([Seq(CONFIG, None, STARRED)] if a.vararg is not None else []), kwargs
+        return ([dom.Seq(dom.CONFIG, None, STARRED)] if a.vararg is not None else []), kwargs
 
     @contextmanager
-    def _in_the_making(self, key: Hashable, obj: Object) -> Iterator[None]:
+    def _in_the_making(self, key: Hashable, obj: dom.Object) -> Iterator[None]:
         """Who asks for the object meanwhile gets what there is of it; nobody does where the steps run out."""
         self.instances[key] = obj
         try:
@@ -203,7 +182,7 @@ class Objects(Emitter):
             self._unfinished = obj  # at last the one that was asked for
             raise
 
-    def model(self, info: ClassInfo) -> Object:
+    def model(self, info: ClassInfo) -> dom.Object:
         """The instance for the class's own entry points: the one that the project builds, else the default one, as far
         as it could be built. Raises as building that does."""
         built = self.built.get(info, ()) if not self.context.switching else ()
@@ -217,7 +196,7 @@ class Objects(Emitter):
                 raise
         return self.partial[info]
 
-    def sketch(self, info: ClassInfo) -> Object:
+    def sketch(self, info: ClassInfo) -> dom.Object:
         """The default instance as far as it can be built: what is asked for outside of any entry point."""
         self.budget.begin()
         try:
@@ -232,38 +211,42 @@ class Objects(Emitter):
 
     def constructor_value(
         self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, info: ClassInfo | None = None
-    ) -> Value:
+    ) -> dom.Value:
         """A constructor argument that nobody gave: classes and functions stay, numbers may be anything.
 
         A flag, a name or a number that says "none" is its default where no call of the class gives another.
         """
         if default is None:
-            return CONFIG
+            return dom.CONFIG
         if isinstance(default, ast.Constant):
             cls = info or unit.cls
             if cls is None or not _is_switch(default.value) or EXPORT_FLAGS.search(parameter.arg):
-                return CONFIG
+                return dom.CONFIG
             names = [p.arg for p in [*unit.args.posonlyargs, *unit.args.args]][1:]
             position = names.index(parameter.arg) if parameter.arg in names else -1
-            usual = Const(default.value)
+            usual = dom.Const(default.value)
             changed = self.constructor_calls.change(cls, position, parameter.arg, usual)
-            return CONFIG if changed else Config(default=usual)
+            return dom.CONFIG if changed else dom.Config(default=usual)
         v = self.evaluate_default(unit, default)
-        return v if isinstance(v, (External, ClassRef, Function, Layer, Lambda, Partial)) else CONFIG
+        return (
+            v
+            if isinstance(v, (dom.External, dom.ClassRef, dom.Function, dom.Layer, dom.Lambda, dom.Partial))
+            else dom.CONFIG
+        )
 
-    def report_hidden_modules(self, obj: Object) -> None:
+    def report_hidden_modules(self, obj: dom.Object) -> None:
         """Modules in a plain list or dict attribute that no container registers."""
-        registered: list[Value] = []
-        hidden: list[tuple[str, Value]] = []
+        registered: list[dom.Value] = []
+        hidden: list[tuple[str, dom.Value]] = []
         filled_later = False  # a container that starts empty: what it gets in a loop is not followed
         for name, v in obj.attrs.items():
-            if isinstance(v, (Instance, Layer)):
+            if isinstance(v, (dom.Instance, dom.Layer)):
                 registered.append(v)
-                if isinstance(v, Layer) and v.items is not None:
+                if isinstance(v, dom.Layer) and v.items is not None:
                     registered.extend(_members(v.items))
-                if isinstance(v, Layer) and v.name.endswith(("ModuleDict", "ModuleList")):
+                if isinstance(v, dom.Layer) and v.name.endswith(("ModuleDict", "ModuleList")):
                     filled_later = filled_later or v.items is None or not _members(v.items)
-            elif isinstance(v, (Tuple, Seq, Dict)) and any(_is_module(m) for m in _members(v)):
+            elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)) and any(_is_module(m) for m in _members(v)):
                 hidden.append((name, v))
         if "*" in obj.attrs or not hidden or filled_later:
             return
@@ -275,37 +258,41 @@ class Objects(Emitter):
             if "add_module" in obj.cls.text:
                 continue
             self.emit(
-                observations.HiddenModules, place, always=True, container="dict" if isinstance(v, Dict) else "list"
+                observations.HiddenModules, place, always=True, container="dict" if isinstance(v, dom.Dict) else "list"
             )
 
     attribute_places: dict[tuple[int, str], Place]  # where lists and dicts were put
-    shipped: set[Object]  # what export calls were given, and all that it holds
+    shipped: set[dom.Object]  # what export calls were given, and all that it holds
 
-    def ship(self, obj: Object) -> None:
+    def ship(self, obj: dom.Object) -> None:
         """An export call is given this object: what is assigned to it from now on comes too late for that."""
         if obj not in self.shipped:
             self.shipped.add(obj)
             for v in obj.attrs.values():
                 for held in _held(v):
-                    if isinstance(held, Instance):
+                    if isinstance(held, dom.Instance):
                         self.ship(held.object)
 
     # ------------------------------------------------------------------------------------------- attributes
 
-    def set_attribute(self, obj: Object, name: str, v: Value, replace_old: bool = False) -> None:
+    def set_attribute(self, obj: dom.Object, name: str, v: dom.Value, replace_old: bool = False) -> None:
         """`obj.name = v`: outside of traced code it replaces; inside, what was there may still be."""
         if not self.context.tracing:
-            if isinstance(v, Tensor):
-                v = Tensor(v.dims, v.lead, "weight", v.kind)
+            if isinstance(v, dom.Tensor):
+                v = dom.Tensor(v.dims, v.lead, "weight", v.kind)
             self.writes.append((obj, name, v))
             if obj in self.shipped:  # its export met what was there before
                 obj.settled.discard(name)
-                v = CONFIG if isinstance(v, Const) else v
+                v = dom.CONFIG if isinstance(v, dom.Const) else v
             elif id(obj.cls) not in self.building and not self.context.switching:
                 obj.settled.add(name)
             if self.replaced:
                 self.replaced[-1].setdefault((id(obj), name), (obj, obj.attrs.get(name)))
-            if isinstance(v, (Tuple, Seq, Dict)) and self.frames and self.frames[-1].statement_node is not None:
+            if (
+                isinstance(v, (dom.Tuple, dom.Seq, dom.Dict))
+                and self.frames
+                and self.frames[-1].statement_node is not None
+            ):
                 self.attribute_places.setdefault((id(obj), name), self.place(self.frames[-1].statement_node))
             if name == "*":
                 old = obj.attrs.get("*")
@@ -331,8 +318,8 @@ class Objects(Emitter):
 
     def settle(
         self,
-        arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], Value]]],
-        usual: Mapping[tuple[int, str], Value] | None,
+        arms: Sequence[tuple[Replaced, Mapping[tuple[int, str], dom.Value]]],
+        usual: Mapping[tuple[int, str], dom.Value] | None,
     ) -> None:
         """After arms of which any may be taken: a setting is what one of them leaves; a module is that of the `usual`
         arm, else the last one's that has any."""
@@ -340,27 +327,27 @@ class Objects(Emitter):
         for key, (obj, old) in before.items():
             left = [v for _, values in arms if (v := values.get(key, old)) is not None]
             chosen = usual.get(key, old) if usual is not None else None
-            either: Value | None
-            if all(isinstance(v, (Const, Config)) and not is_none(v) for v in left):
-                either = Config(default=chosen) if isinstance(chosen, Const) else join_all(left)
+            either: dom.Value | None
+            if all(isinstance(v, (dom.Const, dom.Config)) and not dom.is_none(v) for v in left):
+                either = dom.Config(default=chosen) if isinstance(chosen, dom.Const) else join_all(left)
             else:
                 either = chosen or next((v for v in reversed(left) if any(map(_is_module, _held(v)))), None)
             if either is not None and either != obj.attrs[key[1]]:
                 self.set_attribute(obj, key[1], either)
 
-    def object_attribute(self, owner: Instance, name: str, node: ast.AST) -> Value:
+    def object_attribute(self, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value:
         """`instance.name`."""
         obj = owner.object
         info = obj.cls
         if name in obj.attrs:
             v = obj.attrs[name]
             late = name in info.written_outside_init() and name not in obj.settled
-            usual = or_default(v) if late else v
-            if late and isinstance(usual, Const) and not isinstance(usual.literal, str):
-                return UNKNOWN if is_none(v) else CONFIG
+            usual = dom.or_default(v) if late else v
+            if late and isinstance(usual, dom.Const) and not isinstance(usual.literal, str):
+                return dom.UNKNOWN if dom.is_none(v) else dom.CONFIG
             return v
         if name == "training":
-            return Const(False)
+            return dom.Const(False)
         if name == "_orig_mod" and owner.wrapping == "compile":
             return replace(owner, wrapping="")
         unit = info.find_method(name)
@@ -369,105 +356,105 @@ class Objects(Emitter):
         definition = info.find_attribute(name)
         if definition is not None:
             v = self.evaluate_in_class(*definition)
-            if name in info.written_outside_init() and isinstance(v, Const):
-                return UNKNOWN if is_none(v) else CONFIG
-            if isinstance(v, Function) and v.bound is None and v.unit.cls is None:
-                return Function(v.unit, owner, v.scope)  # a function of the class body is a method
+            if name in info.written_outside_init() and isinstance(v, dom.Const):
+                return dom.UNKNOWN if dom.is_none(v) else dom.CONFIG
+            if isinstance(v, dom.Function) and v.bound is None and v.unit.cls is None:
+                return dom.Function(v.unit, owner, v.scope)  # a function of the class body is a method
             return v
         fallback = implicit_calls.fallback_attribute(self, owner, name, node)
         if fallback is not None:
             return fallback
-        return self._inherited_attribute(owner, name) if info.is_module() else UNKNOWN
+        return self._inherited_attribute(owner, name) if info.is_module() else dom.UNKNOWN
 
-    def _inherited_attribute(self, owner: Instance, name: str) -> Value:
+    def _inherited_attribute(self, owner: dom.Instance, name: str) -> dom.Value:
         """What a module of the project has from torch.nn.Module."""
         if name in ("device", "dtype", "config", "hparams"):
-            return CONFIG
+            return dom.CONFIG
         bases = owner.object.cls.external_bases() if name in ("items", "keys", "values") else ()
         if name in _MODULE_METHODS or any("Module" in b or "Seq" in b for b in bases):
-            return Method(owner, name)
-        return owner.object.attrs.get("*", UNKNOWN)
+            return dom.Method(owner, name)
+        return owner.object.attrs.get("*", dom.UNKNOWN)
 
-    def bind_method(self, owner: Value, unit: FunctionUnit, node: ast.AST) -> Value:
+    def bind_method(self, owner: dom.Value, unit: FunctionUnit, node: ast.AST) -> dom.Value:
         """A method as the attribute of an object: a property is called at once."""
         if unit.has_decorator("property", "cached_property"):
-            return self.call_function(Function(unit, owner), [], {}, node)
+            return self.call_function(dom.Function(unit, owner), [], {}, node)
         if unit.has_decorator("staticmethod"):
-            return Function(unit)
+            return dom.Function(unit)
         if unit.has_decorator("classmethod"):
-            return Function(unit, ClassRef(unit.cls) if unit.cls is not None else owner)
-        return Function(unit, owner)
+            return dom.Function(unit, dom.ClassRef(unit.cls) if unit.cls is not None else owner)
+        return dom.Function(unit, owner)
 
-    def class_attribute(self, info: ClassInfo, name: str, owner: Value) -> Value:
+    def class_attribute(self, info: ClassInfo, name: str, owner: dom.Value) -> dom.Value:
         """`Class.name`."""
         unit = info.find_method(name)
         if unit is not None:
-            return Function(unit, owner) if unit.has_decorator("classmethod") else Function(unit)
+            return dom.Function(unit, owner) if unit.has_decorator("classmethod") else dom.Function(unit)
         found = info.find_attribute(name)
         if found is not None:
             return self.evaluate_in_class(*found)
         nested = info.module.classes.get(f"{info.qualname}.{name}")
         if nested is not None:
-            return ClassRef(nested)
+            return dom.ClassRef(nested)
         if name == "apply" and any(b.startswith("torch.autograd") for b in info.external_bases()):
             forward = info.find_method("forward")
-            return Function(forward, UNKNOWN) if forward is not None else UNKNOWN
-        return Method(owner, name)
+            return dom.Function(forward, dom.UNKNOWN) if forward is not None else dom.UNKNOWN
+        return dom.Method(owner, name)
 
-    def super_method(self, owner: Super, name: str) -> Value | None:
+    def super_method(self, owner: dom.Super, name: str) -> dom.Value | None:
         """`super().name`: a method of the project further up, else None."""
-        bound_class = owner.bound.object.cls if isinstance(owner.bound, Instance) else owner.info
+        bound_class = owner.bound.object.cls if isinstance(owner.bound, dom.Instance) else owner.info
         order = bound_class.mro()
         unit = (
             bound_class.find_method(name, owner.info)
             if owner.info in order
             else owner.info.find_method(name, owner.info)
         )
-        return Function(unit, owner.bound) if unit is not None else None
+        return dom.Function(unit, owner.bound) if unit is not None else None
 
-    def built_last(self, info: ClassInfo) -> Instance | None:
+    def built_last(self, info: ClassInfo) -> dom.Instance | None:
         """The instance of a class, or of one derived from it, that was built last."""
         objects = [o for cls, built in self.built.items() if info in cls.mro() for o in built]
-        return Instance(max(objects, key=lambda o: o.serial)) if objects else None
+        return dom.Instance(max(objects, key=lambda o: o.serial)) if objects else None
 
-    def any_module_of(self, owner: Instance) -> Value:
+    def any_module_of(self, owner: dom.Instance) -> dom.Value:
         """`getattr(self, name)` with a computed name: one of its modules."""
-        modules = [v for v in owner.object.attrs.values() if isinstance(v, (Instance, Layer))]
-        return owner.object.attrs.get("*") or (join_all(modules) if modules else None) or UNKNOWN
+        modules = [v for v in owner.object.attrs.values() if isinstance(v, (dom.Instance, dom.Layer))]
+        return owner.object.attrs.get("*") or (join_all(modules) if modules else None) or dom.UNKNOWN
 
-    def index_instance(self, owner: Instance, index: Value, node: ast.AST) -> Value:
+    def index_instance(self, owner: dom.Instance, index: dom.Value, node: ast.AST) -> dom.Value:
         """`instance[index]`: `__getitem__`, or a field of an output record."""
         unit = owner.object.cls.find_method("__getitem__")
         if unit is not None:
-            return self.call_function(Function(unit, owner), [index], {}, node)
+            return self.call_function(dom.Function(unit, owner), [index], {}, node)
         held = owner.object.attrs.get(implicit_calls.ITEMS)
-        if isinstance(held, Layer) and isinstance(node, ast.Subscript):
+        if isinstance(held, dom.Layer) and isinstance(node, ast.Subscript):
             return self.subscript(held, [index], node)
-        if isinstance(index, Const) and isinstance(index.literal, int) and owner.object.attrs:
+        if isinstance(index, dom.Const) and isinstance(index.literal, int) and owner.object.attrs:
             values = list(owner.object.attrs.values())
-            return values[index.literal] if -len(values) <= index.literal < len(values) else UNKNOWN
-        if isinstance(index, Const):
-            return owner.object.attrs.get(str(index.literal), UNKNOWN)
-        return UNKNOWN
+            return values[index.literal] if -len(values) <= index.literal < len(values) else dom.UNKNOWN
+        if isinstance(index, dom.Const):
+            return owner.object.attrs.get(str(index.literal), dom.UNKNOWN)
+        return dom.UNKNOWN
 
-    def record_items(self, owner: Instance) -> Value:
+    def record_items(self, owner: dom.Instance) -> dom.Value:
         """The items of a named tuple."""
         info = owner.object.cls
         if not any(b.endswith("NamedTuple") for b in info.external_bases()):
-            return UNKNOWN
-        items: list[Value] = []
+            return dom.UNKNOWN
+        items: list[dom.Value] = []
         for name in _fields(info):
             default = info.find_attribute(name)
             given = owner.object.attrs.get(name)
-            items.append(given or (self.evaluate_in_class(*default) if default is not None else UNKNOWN))
-        return Tuple(tuple(items))
+            items.append(given or (self.evaluate_in_class(*default) if default is not None else dom.UNKNOWN))
+        return dom.Tuple(tuple(items))
 
-    def length_of(self, owner: Instance, node: ast.AST) -> Value:
+    def length_of(self, owner: dom.Instance, node: ast.AST) -> dom.Value:
         """`len(instance)`."""
         unit = owner.object.cls.find_method("__len__")
-        return self.call_function(Function(unit, owner), [], {}, node) if unit is not None else CONFIG
+        return self.call_function(dom.Function(unit, owner), [], {}, node) if unit is not None else dom.CONFIG
 
-    def in_mode(self, owner: Instance, mode: str, node: ast.AST) -> Instance:
+    def in_mode(self, owner: dom.Instance, mode: str, node: ast.AST) -> dom.Instance:
         """The module in a mode, also under the name that it was called by."""
         changed = replace(owner, mode=mode)
         if (
@@ -479,8 +466,8 @@ class Objects(Emitter):
         return changed
 
     def module_method(
-        self, owner: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST
-    ) -> Value:
+        self, owner: dom.Instance, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+    ) -> dom.Value:
         """A method that a module of the project has from torch.nn.Module."""
         obj = owner.object
         first = args[0] if args else None
@@ -492,39 +479,39 @@ class Objects(Emitter):
         if name == "eval":
             return self.in_mode(owner, "eval", node)
         if name == "train":
-            off = isinstance(first, Const) and first.literal is False
-            if not off and (first is None or (isinstance(first, Const) and first.literal is True)):
+            off = isinstance(first, dom.Const) and first.literal is False
+            if not off and (first is None or (isinstance(first, dom.Const) and first.literal is True)):
                 self.mode_switch(node)
             return self.in_mode(owner, "eval" if off else "train", node)
         if name in ("register_forward_hook", "register_forward_pre_hook"):
-            obj.attrs.setdefault(f"<{name}>", first or UNKNOWN)
-            return CONFIG
+            obj.attrs.setdefault(f"<{name}>", first or dom.UNKNOWN)
+            return dom.CONFIG
         if name in ("modules", "children", "values"):
-            return Seq(self.any_module_of(owner))
+            return dom.Seq(self.any_module_of(owner))
         if name in ("named_modules", "named_children", "items"):
-            return Seq(Tuple((CONFIG, self.any_module_of(owner))))
+            return dom.Seq(dom.Tuple((dom.CONFIG, self.any_module_of(owner))))
         if name in ("parameters", "buffers"):
-            return Seq(Tensor(source="weight"))
+            return dom.Seq(dom.Tensor(source="weight"))
         if name in ("named_parameters", "named_buffers"):
-            return Seq(Tuple((CONFIG, Tensor(source="weight"))))
+            return dom.Seq(dom.Tuple((dom.CONFIG, dom.Tensor(source="weight"))))
         if name in _MODE_METHODS:
             return owner
-        return Config()
+        return dom.Config()
 
-    def _register(self, obj: Object, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def _register(self, obj: dom.Object, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
         """`self.register_buffer(name, tensor)` and its like."""
-        if not args or not isinstance(args[0], Const):
+        if not args or not isinstance(args[0], dom.Const):
             self.changes += 1
-            self.set_attribute(obj, "*", args[1] if len(args) > 1 else UNKNOWN)
-            return CONFIG
-        v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", UNKNOWN)))
+            self.set_attribute(obj, "*", args[1] if len(args) > 1 else dom.UNKNOWN)
+            return dom.CONFIG
+        v = args[1] if len(args) > 1 else kwargs.get("tensor", kwargs.get("param", kwargs.get("module", dom.UNKNOWN)))
         key = str(args[0].literal)
-        v = Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, Tensor) else v
+        v = dom.Tensor(v.dims, v.lead, "weight", v.kind) if isinstance(v, dom.Tensor) else v
         self.changes += obj.attrs.get(key) != v
         obj.attrs[key] = v
         if name == "register_buffer":
             obj.buffers.add(key)
-        return CONFIG
+        return dom.CONFIG
 
 
 def _fields(info: ClassInfo) -> list[str]:
@@ -532,21 +519,21 @@ def _fields(info: ClassInfo) -> list[str]:
     return [name for c in reversed(info.mro()) for name in c.fields]
 
 
-def _members(v: Value) -> list[Value]:
-    if isinstance(v, Tuple):
-        return [m for i in v.items for m in (_members(i) if isinstance(i, (Tuple, Seq, Dict)) else [i])]
-    if isinstance(v, Seq):
-        return _members(v.item) if isinstance(v.item, (Tuple, Seq, Dict)) else [v.item]
-    if isinstance(v, Dict):
+def _members(v: dom.Value) -> list[dom.Value]:
+    if isinstance(v, dom.Tuple):
+        return [m for i in v.items for m in (_members(i) if isinstance(i, (dom.Tuple, dom.Seq, dom.Dict)) else [i])]
+    if isinstance(v, dom.Seq):
+        return _members(v.item) if isinstance(v.item, (dom.Tuple, dom.Seq, dom.Dict)) else [v.item]
+    if isinstance(v, dom.Dict):
         return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])
     return []
 
 
-def _held(v: Value) -> list[Value]:
+def _held(v: dom.Value) -> list[dom.Value]:
     """The modules of a container, or what stands alone."""
-    if isinstance(v, Layer) and v.items is not None:
+    if isinstance(v, dom.Layer) and v.items is not None:
         return _members(v.items)
-    return _members(v) if isinstance(v, (Tuple, Seq, Dict)) else [v]
+    return _members(v) if isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)) else [v]
 
 
 def _is_switch(default: object) -> bool:
@@ -554,12 +541,12 @@ def _is_switch(default: object) -> bool:
     return isinstance(default, (bool, str)) or default is None or (isinstance(default, (int, float)) and default <= 0)
 
 
-def _is_empty(v: Layer) -> bool:
+def _is_empty(v: dom.Layer) -> bool:
     """True for `nn.Sequential()`."""
     return v.name.endswith(".Sequential") and not v.args and (v.items is None or not _members(v.items))
 
 
-def _is_module(v: Value) -> bool:
-    if isinstance(v, Instance):
+def _is_module(v: dom.Value) -> bool:
+    if isinstance(v, dom.Instance):
         return v.object.cls.is_module()
-    return isinstance(v, Layer) and not v.name.endswith(("Loss", "Init", "Identity")) and not _is_empty(v)
+    return isinstance(v, dom.Layer) and not v.name.endswith(("Loss", "Init", "Identity")) and not _is_empty(v)

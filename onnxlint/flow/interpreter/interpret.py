@@ -29,36 +29,8 @@ from onnxlint.flow.state.context import Context
 from onnxlint.flow.state.protocols import Interleaved, Replaced, Running
 from onnxlint.flow.state.self_reads import Attributes
 from onnxlint.flow.tables.operator_table import OpTable
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    NONE,
-    UNKNOWN,
-    WEIGHT,
-    ClassRef,
-    Config,
-    Const,
-    Data,
-    Dict,
-    External,
-    Function,
-    Instance,
-    Lambda,
-    Layer,
-    Method,
-    Object,
-    Partial,
-    Scope,
-    Scripted,
-    Seq,
-    Shape,
-    Tensor,
-    Trace,
-    Tuple,
-    Unknown,
-    Value,
-    is_none,
-)
 from onnxlint.flow.values.joins import element, join, join_all, join_returns
 from onnxlint.flow.values.node_places import NOWHERE, Body, Given, Place, body_of
 from onnxlint.project.classes import ClassInfo, FunctionUnit
@@ -85,14 +57,14 @@ class _Call:
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
         self._hash = hash(parts)
-        self._flags: list[tuple[int, Const]] | None = None
+        self._flags: list[tuple[int, dom.Const]] | None = None
 
     @property
-    def flags(self) -> list[tuple[int, Const]]:
+    def flags(self) -> list[tuple[int, dom.Const]]:
         """The arguments that choose what a function does, with their places."""
         if self._flags is None:
             values = enumerate(self.parts[1])
-            self._flags = [(i, v) for i, v in values if isinstance(v, Const) and isinstance(v.literal, bool)]
+            self._flags = [(i, v) for i, v in values if isinstance(v, dom.Const) and isinstance(v.literal, bool)]
         return self._flags
 
     @property
@@ -109,20 +81,20 @@ class _Call:
 
 def _makeup(v: object, depth: int = 1) -> Hashable:
     """What of a value decides which code of a project runs: classes, flags and functions, down to its attributes."""
-    if isinstance(v, Instance):
+    if isinstance(v, dom.Instance):
         held = v.object.attrs.items() if depth > 1 else ()
         return v.object.cls, frozenset((name, _makeup(x)) for name, x in held)
-    if isinstance(v, Tuple):
+    if isinstance(v, dom.Tuple):
         return tuple(map(_makeup, v.items))
-    if isinstance(v, Dict):
+    if isinstance(v, dom.Dict):
         return tuple(_makeup(x) for _, x in v.items)
-    if isinstance(v, Layer):
+    if isinstance(v, dom.Layer):
         return v.name, _makeup(v.items)
-    if isinstance(v, Seq):
+    if isinstance(v, dom.Seq):
         return _makeup(v.item)
-    if isinstance(v, Function):
+    if isinstance(v, dom.Function):
         return v.unit.key
-    return v.value if isinstance(v, Const) and isinstance(v.literal, (bool, str)) else type(v).__name__
+    return v.value if isinstance(v, dom.Const) and isinstance(v.literal, (bool, str)) else type(v).__name__
 
 
 def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, ...]:
@@ -166,28 +138,30 @@ class Interpreter(Objects):
         self.reads = Attributes()
         self.debug = debug  # what fails is raised
         self.failures: dict[tuple[str, int], tuple[str, bool]] = {}  # what failed at which line, and if that is a bug
-        self.emptied: set[tuple[Object, str]] = set()  # attributes that forward clears by a method for that
-        self.renewed: set[tuple[Object, str]] = set()  # attributes that each run of forward sets before it counts on
+        self.emptied: set[tuple[dom.Object, str]] = set()  # attributes that forward clears by a method for that
+        self.renewed: set[tuple[dom.Object, str]] = (
+            set()
+        )  # attributes that each run of forward sets before it counts on
         self.fixed: dict[str, str] = {}
-        self.instances: dict[Any, Object] = {}
-        self.partial: dict[ClassInfo, Object] = {}
+        self.instances: dict[Any, dom.Object] = {}
+        self.partial: dict[ClassInfo, dom.Object] = {}
         self.building: set[Any] = set()
         self.created: set[ClassInfo] = set()
-        self.built: dict[ClassInfo, list[Object]] = {}
-        self.around: dict[ClassInfo, Scope] = {}
+        self.built: dict[ClassInfo, list[dom.Object]] = {}
+        self.around: dict[ClassInfo, dom.Scope] = {}
         self.attribute_places: dict[tuple[int, str], Place] = {}
         self.reached: dict[Hashable, FunctionUnit] = {}
         self.last_train: Place | None = None
-        self._globals: dict[_Name, Value] = {}
-        self._defaults: dict[tuple[ModuleInfo, int, ast.expr], Value] = {}
-        self._summaries: dict[tuple[Any, ...], dict[Any, Value]] = {}
-        self._running: dict[Any, Value] = {}  # what a call gives whose result is still being worked out
+        self._globals: dict[_Name, dom.Value] = {}
+        self._defaults: dict[tuple[ModuleInfo, int, ast.expr], dom.Value] = {}
+        self._summaries: dict[tuple[Any, ...], dict[Any, dom.Value]] = {}
+        self._running: dict[Any, dom.Value] = {}  # what a call gives whose result is still being worked out
         self._recursive: set[Any] = set()
         self.habits = Habits()
         self.constructor_calls = ConstructorCalls()
-        self.writes: list[tuple[Object, str, Value]] = []
+        self.writes: list[tuple[dom.Object, str, dom.Value]] = []
         self.replaced: list[Replaced] = []  # what the arms that run have written to
-        self._class_values: dict[_Name, Value] = {}
+        self._class_values: dict[_Name, dom.Value] = {}
         self._local_classes: dict[tuple[ModuleInfo, int, int], ClassInfo] = {}
         self.exported: list[Candidate] = []
         self.exports: dict[
@@ -197,15 +171,17 @@ class Interpreter(Objects):
         self.guessing = False  # traced code called something of which nothing is known
         self.resolved: dict[Hashable, FunctionUnit] = {}  # what exported models ran, each from first to last
         self.complete = 0  # how many of these called nothing unknown
-        self.shipped: set[Object] = set()
-        self.exported_models: list[tuple[Instance, Candidate, str]] = []  # with why the call does not count
+        self.shipped: set[dom.Object] = set()
+        self.exported_models: list[tuple[dom.Instance, Candidate, str]] = []  # with why the call does not count
         self.factories: dict[int, str] = {}  # `module:attribute` that gives an object when called without arguments
-        self.decorated: list[Value] = []  # what the functions give around which wrappers run now, innermost last
+        self.decorated: list[dom.Value] = []  # what the functions give around which wrappers run now, innermost last
         self.unreadable: dict[str, str] = {}
 
     # --------------------------------------------------------------------------------------------- functions
 
-    def call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    def call_function(
+        self, fn: dom.Function, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST | None
+    ) -> dom.Value:
         """Run a function; one of a module that builds an object on its own is noted as that object's factory."""
         if self.context.tracing and fn.unit.decorators:
             opaque = unexportable_calls.function(self, fn, args, node)
@@ -213,22 +189,22 @@ class Interpreter(Objects):
                 return opaque
             if _exporters_of(fn.unit, self.context.exporters) != self.context.exporters:
                 # A scripted function takes numbers as they are: constants of TorchScript's trace.
-                self.use_all([v for v in (*args, *kwargs.values()) if isinstance(v, Data)], "an argument")
+                self.use_all([v for v in (*args, *kwargs.values()) if isinstance(v, dom.Data)], "an argument")
         result = self._call_function(fn, args, kwargs)
-        if "default" in kwargs and not self.context.tracing and isinstance(result, (Unknown, Config)):
+        if "default" in kwargs and not self.context.tracing and isinstance(result, (dom.Unknown, dom.Config)):
             return unless_told(kwargs["default"], result)
         alone = fn.bound is None and fn.scope is None and fn.unit.cls is None and not args and not kwargs
-        if alone and isinstance(result, Instance) and not required(fn.unit, 0):
+        if alone and isinstance(result, dom.Instance) and not required(fn.unit, 0):
             self.factories[id(result.object)] = f"{fn.unit.module.name}:{fn.unit.qualname}"
         return result
 
-    def _call_function(self, fn: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def _call_function(self, fn: dom.Function, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
         """Run a function, or recall what it gave for arguments of the same kind."""
         unit, at = fn.unit, self.context
         first = unit.key not in self.reached
         self.reach(unit)
         if unit.has_decorator("contextmanager", "asynccontextmanager") and not at.tracing:
-            return CONFIG
+            return dom.CONFIG
         bound = [fn.bound] if fn.bound is not None else []
         scope = call_arguments.bind(self, unit, [*bound, *args], kwargs)
         key: Any = None
@@ -239,11 +215,11 @@ class Interpreter(Objects):
             if recalled is not None:
                 return recalled
         elif len(self.frames) >= DEPTH or self._recurs(unit):
-            return UNKNOWN
+            return dom.UNKNOWN
         if not at.tracing and fn.scope is None and not anew:
             habit = self.habits.of(unit)
             if habit is not None:
-                if isinstance(fn.bound, Instance):
+                if isinstance(fn.bound, dom.Instance):
                     for name, v in habit.effects:
                         self.set_attribute(fn.bound.object, name, v)
                 return habit.result
@@ -263,15 +239,20 @@ class Interpreter(Objects):
         return result
 
     def _run_anew(
-        self, fn: Function, scope: dict[str, Value], args: list[Value], kwargs: dict[str, Value], key: _Call | None
-    ) -> Value:
+        self,
+        fn: dom.Function,
+        scope: dict[str, dom.Value],
+        args: list[dom.Value],
+        kwargs: dict[str, dom.Value],
+        key: _Call | None,
+    ) -> dom.Value:
         """Run a function with its decorators; one that calls itself twice, as then something is known of its result."""
-        self._running[key] = UNKNOWN
+        self._running[key] = dom.UNKNOWN
         try:
-            result = self.run(fn.unit, Scope(dict(scope), fn.scope), fn.bound)
-            if key in self._recursive and result != UNKNOWN:
+            result = self.run(fn.unit, dom.Scope(dict(scope), fn.scope), fn.bound)
+            if key in self._recursive and result != dom.UNKNOWN:
                 self._running[key] = result
-                result = join(result, self.run(fn.unit, Scope(scope, fn.scope), fn.bound))
+                result = join(result, self.run(fn.unit, dom.Scope(scope, fn.scope), fn.bound))
             if self.context.tracing and any(d.partition(".")[0] not in LIBRARIES for d in fn.unit.decorators):
                 result = implicit_calls.decorated(self, fn, args, kwargs, result)
             return result
@@ -288,7 +269,7 @@ class Interpreter(Objects):
         at = self.context
         return unit.key, at.tracing, at.axes, at.asked, at.silent, at.replaced, at.outside != ""
 
-    def _recalled(self, unit: FunctionUnit, key: _Call) -> Value | None:
+    def _recalled(self, unit: FunctionUnit, key: _Call) -> dom.Value | None:
         """The result of an equal call, finished or running; of those alike, where they or the calls are too many."""
         at = self.context
         result = self._summaries.setdefault((unit.key, at.tracing, at.axes, False, False, False, False), {}).get(key)
@@ -302,40 +283,40 @@ class Interpreter(Objects):
             self._recursive.add(key)
             return self._running[key]
         if len(self.frames) >= DEPTH:
-            return UNKNOWN
+            return dom.UNKNOWN
         if len(summaries) < (CONTEXTS if at.tracing else 8 * CONTEXTS):
             return None
         first = key.parts[1][:1]
-        if isinstance(first[0] if first else None, Instance):  # nothing is known of this object's run
+        if isinstance(first[0] if first else None, dom.Instance):  # nothing is known of this object's run
             own = _makeup(first[0], 2)
             self.guessing = self.guessing or all(_makeup(o.parts[1][0], 2) != own for o in summaries)
         alike = [result for other, result in summaries.items() if other.flags == key.flags]
-        joined = join_returns(alike or list(summaries.values())) or UNKNOWN
+        joined = join_returns(alike or list(summaries.values())) or dom.UNKNOWN
         # Other arguments may give a tuple where these gave a tensor.
-        return replace(joined, guessed=True) if isinstance(joined, Tensor) else joined
+        return replace(joined, guessed=True) if isinstance(joined, dom.Tensor) else joined
 
     def _recurs(self, unit: FunctionUnit) -> bool:
         """True for a closure that calls itself: its variables are not in the key, so summaries cannot end it."""
         return sum(f.unit is not None and f.unit.key == unit.key for f in self.frames) >= 2
 
-    def run(self, unit: FunctionUnit, scope: Scope, bound: Value | None) -> Value:
+    def run(self, unit: FunctionUnit, scope: dom.Scope, bound: dom.Value | None) -> dom.Value:
         """Execute a function's body and join what it returns."""
         try:
             body = body_of(unit)
         except (SyntaxError, RecursionError, MemoryError) as error:
             self.unreadable.setdefault(unit.module.path, f"{unit.qualname}: {type(error).__name__}")
-            return UNKNOWN
+            return dom.UNKNOWN
         frame = Frame(self, unit.module, body, scope, f"{unit.module.name}.{unit.qualname}", unit, bound)
         try:
             ended = self.execute(frame, body.function.body)
         except RecursionError:
             # Python's own stack is full: this call's result is not known, what the callers do with it still is.
             self.shortened(frame, f"{_DEEP}; what it gives is taken to be unknown")
-            return UNKNOWN
+            return dom.UNKNOWN
         if frame.yields:
-            return Seq(join_all(frame.yields) or UNKNOWN)
-        results = frame.returns + ([] if ended else [NONE])
-        return join_returns(results) or NONE
+            return dom.Seq(join_all(frame.yields) or dom.UNKNOWN)
+        results = frame.returns + ([] if ended else [dom.NONE])
+        return join_returns(results) or dom.NONE
 
     def execute(self, frame: Frame, statements: Sequence[ast.stmt]) -> bool:
         """Execute statements in a frame of their own; True if control cannot reach the end."""
@@ -349,7 +330,7 @@ class Interpreter(Objects):
         finally:
             del self.frames[depth:]
 
-    def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> Value:
+    def evaluate_default(self, unit: FunctionUnit, default: ast.expr) -> dom.Value:
         """The value of a default expression, in the scope of its module."""
         key = (unit.module, unit.shift, default)  # functions of one text share the tree, not what its names mean
         known = self._defaults.get(key)
@@ -358,7 +339,7 @@ class Interpreter(Objects):
             known = self._defaults[key] = self.evaluate_expression(unit.module, default, name, unit.shift)
         return known
 
-    def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> Value:
+    def evaluate_in_class(self, info: ClassInfo, expression: ast.expr) -> dom.Value:
         """The value of a class-level assignment."""
         key = (id(info), id(expression))
         known = self._class_values.get(key)
@@ -370,20 +351,20 @@ class Interpreter(Objects):
 
     @contextmanager
     def _unknown_meanwhile(
-        self, known: dict[tuple[int, int | str], Value], key: tuple[int, int | str]
+        self, known: dict[tuple[int, int | str], dom.Value], key: tuple[int, int | str]
     ) -> Iterator[None]:
         """A cycle of definitions sees something unknown; where the steps run out, nothing is known of it after."""
-        known[key] = UNKNOWN
+        known[key] = dom.UNKNOWN
         try:
             yield
         except BaseException:
             del known[key]
             raise
 
-    def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> Value:
+    def evaluate_expression(self, module: ModuleInfo, expression: ast.expr, name: str, shift: int = 0) -> dom.Value:
         """A lone expression, in the scope of its module, untraced; `shift` is that of the function it belongs to."""
         if isinstance(expression, ast.Constant):
-            return Const(expression.value) if not isinstance(expression.value, complex) else CONFIG
+            return dom.Const(expression.value) if not isinstance(expression.value, complex) else dom.CONFIG
         if isinstance(expression, ast.Name):  # most defaults are plain names: no need for a tree
             return self.global_value(module, expression.id)
         if isinstance(expression, ast.Attribute):
@@ -391,14 +372,14 @@ class Interpreter(Objects):
             return self.attribute(owner, expression.attr, NOWHERE)
         if isinstance(expression, (ast.Tuple, ast.List)):
             kind = "list" if isinstance(expression, ast.List) else "tuple"
-            return Tuple(tuple(self.evaluate_expression(module, e, name, shift) for e in expression.elts), kind)
+            return dom.Tuple(tuple(self.evaluate_expression(module, e, name, shift) for e in expression.elts), kind)
         body = Body(module, name, expression.lineno + shift, None, shift)
-        return self.in_frame(Frame(self, module, body, Scope({}), f"{module.name}.{name}"), expression)
+        return self.in_frame(Frame(self, module, body, dom.Scope({}), f"{module.name}.{name}"), expression)
 
-    def in_frame(self, frame: Frame, node: ast.expr) -> Value:
+    def in_frame(self, frame: Frame, node: ast.expr) -> dom.Value:
         """Evaluate an expression in a frame of its own, untraced."""
         if len(self.frames) >= DEPTH:
-            return UNKNOWN
+            return dom.UNKNOWN
         self.frames.append(frame)
         try:
             with self.within(tracing=False, **_IN_NOTHING):
@@ -408,147 +389,162 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ calls
 
-    def call(self, node: ast.Call) -> Value:
+    def call(self, node: ast.Call) -> dom.Value:
         """Evaluate a call expression of the frame that runs."""
         frame = self.frames[-1]
         callee = frame.eval(node.func)
-        args: list[Value] = []
-        kwargs: dict[str, Value] = {}
+        args: list[dom.Value] = []
+        kwargs: dict[str, dom.Value] = {}
         for a in node.args:
             if not isinstance(a, ast.Starred):
                 args.append(frame.eval(a))
                 continue
             v = frame.eval(a.value)
-            if isinstance(v, Tuple) and len(args) <= WEIGHT:
+            if isinstance(v, dom.Tuple) and len(args) <= dom.WEIGHT:
                 args.extend(v.items)
-            elif isinstance(v, Shape) and v.tensor.dims is not None:
+            elif isinstance(v, dom.Shape) and v.tensor.dims is not None:
                 args.extend(v.tensor.dims)
-            elif isinstance(v, Shape):
+            elif isinstance(v, dom.Shape):
                 args.append(v)
             else:
-                args.append(Seq(element(v) if isinstance(v, Seq) else UNKNOWN, None, call_arguments.STARRED))
+                args.append(
+                    dom.Seq(element(v) if isinstance(v, dom.Seq) else dom.UNKNOWN, None, call_arguments.STARRED)
+                )
         for k in node.keywords:
             v = frame.eval(k.value)
             if k.arg is not None:
                 kwargs[k.arg] = v
-            elif isinstance(v, Dict):
+            elif isinstance(v, dom.Dict):
                 kwargs.update({str(key): x for key, x in v.items})
                 if v.rest is not None:
                     kwargs["**"] = v.rest
             else:
-                kwargs["**"] = UNKNOWN
+                kwargs["**"] = dom.UNKNOWN
         return self.apply(callee, args, kwargs, node)
 
-    def apply(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    def apply(self, callee: dom.Value, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> dom.Value:
         """Call any value."""
         self.budget.carry_all(args)
         if kwargs:
             self.budget.carry_all(kwargs.values())
-        if isinstance(callee, Function):
+        if isinstance(callee, dom.Function):
             return self.call_function(callee, args, kwargs, node)
-        if isinstance(callee, Method):
+        if isinstance(callee, dom.Method):
             kwargs.pop("**", None)
             return method_calls.method(
                 self, callee.receiver, callee.name, call_arguments.without_stars(args), kwargs, node
             )
-        if isinstance(callee, External):
+        if isinstance(callee, dom.External):
             if "**" in kwargs and not callee.name.startswith("torch.onnx"):
                 kwargs.pop("**")
             return library_calls.library(self, callee.name, call_arguments.without_stars(args), kwargs, node)
-        if isinstance(callee, Layer):
+        if isinstance(callee, dom.Layer):
             return layer_calls.call(
                 self, callee, [v.item if call_arguments.is_starred(v) else v for v in args], kwargs, node
             )
-        if isinstance(callee, Instance):
+        if isinstance(callee, dom.Instance):
             return self.call_instance(callee, args, kwargs, node)
-        if isinstance(callee, ClassRef):
+        if isinstance(callee, dom.ClassRef):
             return self.call_class(callee.info, args, kwargs, node)
-        if isinstance(callee, Partial):
+        if isinstance(callee, dom.Partial):
             return self.apply(callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, node)
-        if isinstance(callee, Lambda):
+        if isinstance(callee, dom.Lambda):
             return self.call_lambda(callee, args, kwargs)
-        self.guessing |= self.context.tracing and any(isinstance(a, Tensor) for a in args)
-        return self.call_unknown(UNKNOWN if isinstance(callee, Scripted) else callee, args, node)
+        self.guessing |= self.context.tracing and any(isinstance(a, dom.Tensor) for a in args)
+        return self.call_unknown(dom.UNKNOWN if isinstance(callee, dom.Scripted) else callee, args, node)
 
-    def call_unknown(self, callee: Value, args: list[Value], node: ast.AST) -> Value:
+    def call_unknown(self, callee: dom.Value, args: list[dom.Value], node: ast.AST) -> dom.Value:
         """`self.something(x)` of which nothing is known is most likely a module: a tensor in, a tensor out."""
         if not isinstance(node, ast.Call):
-            return UNKNOWN
-        first = args[0] if args else UNKNOWN
+            return dom.UNKNOWN
+        first = args[0] if args else dom.UNKNOWN
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if method == "get" and len(args) == 2 and isinstance(first, Const):
-            return unless_told(args[1], UNKNOWN)
+        if method == "get" and len(args) == 2 and isinstance(first, dom.Const):
+            return unless_told(args[1], dom.UNKNOWN)
         if any(k.arg == "return_tensors" for k in node.keywords):
-            return Dict((), Tensor(kind="int", trace=self.frames[-1].step("a tokenizer gives tensors", None)))
+            return dom.Dict((), dom.Tensor(kind="int", trace=self.frames[-1].step("a tokenizer gives tensors", None)))
         if method in layer_calls.HOOKS:
             holder = self.frames[-1].bound
-            if isinstance(holder, Instance):
+            if isinstance(holder, dom.Instance):
                 implicit_calls.hook_loosely(self, holder, first, node)
-        if isinstance(first, Tensor) and isinstance(callee, (Unknown, Config)) and _begins_with_self(node.func):
+        if (
+            isinstance(first, dom.Tensor)
+            and isinstance(callee, (dom.Unknown, dom.Config))
+            and _begins_with_self(node.func)
+        ):
             owner = self.frames[-1].owner
             if owner is not None and owner.is_module():
                 lead = first.dims[0] if first.dims else first.lead
                 guessed = not owner.extends_library_model()
-                return Tensor(None, lead, first.source, None, None, None, first.trace, guessed)
-        return UNKNOWN
+                return dom.Tensor(None, lead, first.source, None, None, None, first.trace, guessed)
+        return dom.UNKNOWN
 
-    def call_instance(self, callee: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    def call_instance(
+        self, callee: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+    ) -> dom.Value:
         """`instance(...)`: its forward, or its `__call__`."""
-        callee = Instance(callee.object)  # forward is analysed once, for eval mode, whatever the mode is by now
+        callee = dom.Instance(callee.object)  # forward is analysed once, for eval mode, whatever the mode is by now
         obj = callee.object
         own = obj.cls.find_method("__call__")
         if own is not None:
-            return self.call_function(Function(own, callee), args, kwargs, node)
+            return self.call_function(dom.Function(own, callee), args, kwargs, node)
         forward = obj.attrs.get("forward")
-        if forward is not None and not isinstance(forward, Unknown):
+        if forward is not None and not isinstance(forward, dom.Unknown):
             return self.apply(forward, args, kwargs, node)
         unit = obj.cls.find_method("forward")
         if unit is None:
             given = implicit_calls.as_layer(self, callee, args, kwargs, node)
-            return given if given is not None else self.call_unknown(UNKNOWN, args, node)
+            return given if given is not None else self.call_unknown(dom.UNKNOWN, args, node)
         return self.run_forward(callee, unit, args, kwargs, node)
 
     def run_forward(
-        self, callee: Instance, unit: FunctionUnit, args: list[Value], kwargs: dict[str, Value], node: ast.AST
-    ) -> Value:
+        self,
+        callee: dom.Instance,
+        unit: FunctionUnit,
+        args: list[dom.Value],
+        kwargs: dict[str, dom.Value],
+        node: ast.AST,
+    ) -> dom.Value:
         """The forward of a module, with the hooks around it."""
         obj = callee.object
         before = obj.attrs.get("<register_forward_pre_hook>")
         if before is not None:
-            changed = self.apply(before, [callee, Tuple(tuple(args))], {}, node)
-            if isinstance(changed, Tuple):
+            changed = self.apply(before, [callee, dom.Tuple(tuple(args))], {}, node)
+            if isinstance(changed, dom.Tuple):
                 args = list(changed.items)
-            elif isinstance(changed, Tensor):
+            elif isinstance(changed, dom.Tensor):
                 args = [changed]
-        result = self.call_function(Function(unit, callee), args, kwargs, node)
+        result = self.call_function(dom.Function(unit, callee), args, kwargs, node)
         loose = obj.attrs.get(implicit_calls.LOOSE_HOOKS)
-        for hook in loose.items if isinstance(loose, Tuple) else ():
+        for hook in loose.items if isinstance(loose, dom.Tuple) else ():
             # It is called for a layer of which no more is known: with tensors, and what it gives is not followed.
-            self.apply(hook, [UNKNOWN, Tuple((Tensor(),)), Tensor()], {}, node)
+            self.apply(hook, [dom.UNKNOWN, dom.Tuple((dom.Tensor(),)), dom.Tensor()], {}, node)
         after = obj.attrs.get("<register_forward_hook>")
         if after is not None:
-            changed = self.apply(after, [callee, Tuple(tuple(args)), result], {}, node)
-            if not is_none(changed) and not isinstance(changed, Unknown):
+            changed = self.apply(after, [callee, dom.Tuple(tuple(args)), result], {}, node)
+            if not dom.is_none(changed) and not isinstance(changed, dom.Unknown):
                 result = changed
         return result
 
-    def call_class(self, info: ClassInfo, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    def call_class(
+        self, info: ClassInfo, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+    ) -> dom.Value:
         """`Class(...)`."""
         if any(call_arguments.is_starred(v) for v in args) or "**" in kwargs:
-            return Instance(self.default_instance(info)) if info.is_module() else UNKNOWN
+            return dom.Instance(self.default_instance(info)) if info.is_module() else dom.UNKNOWN
         if any(b.endswith("Enum") for b in info.external_bases()):
-            return CONFIG
+            return dom.CONFIG
         return self.instantiate(info, args, kwargs, node)
 
-    def lambda_value(self, node: ast.Lambda) -> Value:
+    def lambda_value(self, node: ast.Lambda) -> dom.Value:
         """A lambda expression of the frame that runs."""
         frame = self.frames[-1]
-        return Lambda(node, frame.module.path, frame.body.shift, frame)
+        return dom.Lambda(node, frame.module.path, frame.body.shift, frame)
 
-    def call_lambda(self, callee: Lambda, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def call_lambda(self, callee: dom.Lambda, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
         """Evaluate a lambda's body in the frame that made it."""
         if len(self.frames) >= DEPTH:
-            return UNKNOWN
+            return dom.UNKNOWN
         self.budget.spend(1)
         frame: Frame = callee.frame
         self.frames.append(frame)
@@ -559,7 +555,7 @@ class Interpreter(Objects):
 
     # ------------------------------------------------------------------------------------------------ names
 
-    def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> Value:
+    def global_value(self, module: ModuleInfo, name: str, strict: bool = False) -> dom.Value:
         """What a name means at module level; with `strict` a builtin does not count."""
         key = (id(module), name)
         known = self._globals.get(key)
@@ -569,49 +565,49 @@ class Interpreter(Objects):
             self._globals[key] = known
         return known
 
-    def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> Value:
+    def local_class(self, body: Body, node: ast.ClassDef, qualname: str) -> dom.Value:
         """A class defined in a function."""
         key = (body.module, node.lineno + body.shift, node.col_offset)
         info = self._local_classes.get(key)
         if info is None:
             info = self._local_classes[key] = ClassInfo(body.module, node, qualname, body.shift)
         self.around[info] = self.frames[-1].scope
-        return ClassRef(info)
+        return dom.ClassRef(info)
 
     # ------------------------------------------------------------------------------------- values' insides
 
-    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+    def attribute(self, owner: dom.Value, name: str, node: ast.AST) -> dom.Value:
         """`owner.name`."""
         return attribute_access.attribute(self, owner, name, node)
 
-    def subscript(self, owner: Value, index: list[Value], node: ast.Subscript) -> Value:
+    def subscript(self, owner: dom.Value, index: list[dom.Value], node: ast.Subscript) -> dom.Value:
         """`owner[index]`."""
         return indexing.subscript(self, owner, index, node)
 
-    def items_of(self, v: Value, node: ast.AST) -> list[Value]:
+    def items_of(self, v: dom.Value, node: ast.AST) -> list[dom.Value]:
         """What a loop over `v` binds."""
-        if isinstance(v, Instance):
+        if isinstance(v, dom.Instance):
             unit = v.object.cls.find_method("__iter__")
             held = v.object.attrs.get(implicit_calls.ITEMS)
             if unit is None and held is not None:
                 return attribute_access.items_of(self, held, node)
-            made = self.call_function(Function(unit, v), [], {}, node) if unit is not None else self.record_items(v)
+            made = self.call_function(dom.Function(unit, v), [], {}, node) if unit is not None else self.record_items(v)
             return attribute_access.items_of(self, made, node)
         return attribute_access.items_of(self, v, node)
 
-    def item_of(self, t: Tensor, axis: int) -> Tensor:
+    def item_of(self, t: dom.Tensor, axis: int) -> dom.Tensor:
         """`t[i]`."""
         return attribute_access.item_of(self, t, axis)
 
-    def unpack_shape(self, shape: Shape, count: int, starred: int | None, names: Sequence[str]) -> list[Value]:
+    def unpack_shape(self, shape: dom.Shape, count: int, starred: int | None, names: Sequence[str]) -> list[dom.Value]:
         """`b, n, c = x.shape`."""
         return attribute_access.unpack_shape(self, shape, count, starred, names)
 
-    def read_dim(self, t: Tensor, axis: Value, node: ast.AST) -> Value:
+    def read_dim(self, t: dom.Tensor, axis: dom.Value, node: ast.AST) -> dom.Value:
         """`t.size(axis)`."""
         return attribute_access.read_dim(self, unflattened_sizes.read_at(self, t, node), axis)
 
-    def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+    def entry_value(self, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
         """What a parameter is taken for when nobody calls the function."""
         return entry_value(self, unit, parameter, default)
 
@@ -680,14 +676,14 @@ class Interpreter(Objects):
             callers = (*chain,)[::-1]
             self.exports[callers] = self.exports.get(callers, True) and known
 
-    def is_exported(self, model: Instance, call: Candidate) -> None:
+    def is_exported(self, model: dom.Instance, call: Candidate) -> None:
         """An export call is given a model of the project."""
         self.exported.append(call)
         self.exported_models.append((model, call, self.context.outside))
         self.ship(model.object)
 
     @contextmanager
-    def decorating(self, result: Value) -> Iterator[None]:
+    def decorating(self, result: dom.Value) -> Iterator[None]:
         """Wrappers run around a function that gives `result`."""
         self.decorated.append(result)
         try:
@@ -709,8 +705,8 @@ class Interpreter(Objects):
             self.reached = held
 
     def rehearse(
-        self, model: Instance, fed: list[Value], opset: int | None = None
-    ) -> tuple[dict[str, str], Value, list[observations.Observation]]:
+        self, model: dom.Instance, fed: list[dom.Value], opset: int | None = None
+    ) -> tuple[dict[str, str], dom.Value, list[observations.Observation]]:
         """Run a model aside: the axes that its layers fix, what it gives, and its observations, kept nowhere else.
 
         With an `opset`, as the TorchScript exporter writes it at that one. No function counts as reached.
@@ -728,17 +724,17 @@ class Interpreter(Objects):
         finally:
             self.observations, self.fixed, self.reached = held
 
-    def build(self, factory: Value) -> tuple[Value, Place | None]:
+    def build(self, factory: dom.Value) -> tuple[dom.Value, Place | None]:
         """Call a factory: what it gives, and where it last put a module in train mode, if it did."""
         self.last_train = None
         built = self.apply(factory, [], {}, NOWHERE)
         return built, self.last_train
 
-    def _called_at(self, node: ast.AST) -> Trace:
+    def _called_at(self, node: ast.AST) -> dom.Trace:
         span = self.place(node).span
-        return Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)
+        return dom.Trace(span.path, span.line, f"`{self.place(node).text}` puts modules in train mode", None)
 
-    def export_call(self, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    def export_call(self, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> dom.Value:
         """A call of torch.onnx.export."""
         export_calls.record(self, name, args, kwargs, node)
-        return UNKNOWN
+        return dom.UNKNOWN

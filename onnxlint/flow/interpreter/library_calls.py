@@ -22,28 +22,8 @@ from onnxlint.flow.state import observations
 from onnxlint.flow.state.liveness import for_training_only
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Array,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    External,
-    Instance,
-    Partial,
-    Scripted,
-    Seq,
-    Tensor,
-    Truth,
-    Tuple,
-    Unknown,
-    Value,
-    or_default,
-)
 from onnxlint.flow.values.joins import element, join_all
 from onnxlint.flow.values.size_forms import takes_item
 
@@ -98,128 +78,128 @@ _KEEPS_SIZES = frozenset(
 _ESCAPES = frozenset(("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"))
 
 
-def library(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def library(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """A call of something that is not of the project."""
     if name == DECORATED:
         here = engine.frames[-1].symbol
         # What the wrapper made a number of on the way in, the function computes with.
-        sizes = (v for v in (*args, *kwargs.values()) if isinstance(v, (Dim, Data)) and v.site is not None)
+        sizes = (v for v in (*args, *kwargs.values()) if isinstance(v, (dom.Dim, dom.Data)) and v.site is not None)
         engine.use_all([v for v in sizes if v.site is not None and v.site.place.symbol == here], "an argument")
-        return engine.decorated[-1] if engine.decorated else UNKNOWN
+        return engine.decorated[-1] if engine.decorated else dom.UNKNOWN
     if engine.context.tracing:
         unexportable_calls.library(engine, name, args, kwargs, node)
     if name.startswith("builtins."):
         handler = BUILTINS.get(name[9:])
-        return handler(engine, args, kwargs, node) if handler is not None else UNKNOWN
+        return handler(engine, args, kwargs, node) if handler is not None else dom.UNKNOWN
     full = unexportable_calls.CONTROL_FLOW.get(name)
     if full is not None:
         return control_flow.run(Call(engine, full[6:], full, args, kwargs, node))
     if name in TRUTHS:
-        return Truth(TRUTHS[name])
+        return dom.Truth(TRUTHS[name])
     if name.startswith("torch."):
         return torch_call(engine, name, args, kwargs, node)
     if name in engine.table.curated["clock"]:
-        return Data(engine.site(node, f"{name}()"), True)
+        return dom.Data(engine.site(node, f"{name}()"), True)
     root, _, tail = name.rpartition(".")
     function = _FUNCTIONS.get(name) or _PACKAGES.get(root.partition(".")[0] or name)
     if function is None:
-        getter = tail == "get" and len(args) == 2 and isinstance(args[0], Const)
-        return unless_told(args[1], UNKNOWN) if getter else UNKNOWN
+        getter = tail == "get" and len(args) == 2 and isinstance(args[0], dom.Const)
+        return unless_told(args[1], dom.UNKNOWN) if getter else dom.UNKNOWN
     return function(Call(engine, tail, name, args, kwargs, node))
 
 
-def _numpy(call: Call) -> Value:
+def _numpy(call: Call) -> dom.Value:
     quiet = ("Generator", "default_rng", "seed", "RandomState")
     if call.name.startswith("numpy.random.") and not call.name.endswith(quiet):
         _drawn(call.engine, call.node, call.name, "python-random")
-        return CONFIG
+        return dom.CONFIG
     return numpy_result(call)
 
 
-def _module_by_name(call: Call) -> Value:
+def _module_by_name(call: Call) -> dom.Value:
     """`import_module("package.module")`."""
-    name = or_default(call.args[0]) if call.args else UNKNOWN
-    if not isinstance(name, Const) or not isinstance(name.literal, str) or name.literal.startswith("."):
-        return UNKNOWN
+    name = dom.or_default(call.args[0]) if call.args else dom.UNKNOWN
+    if not isinstance(name, dom.Const) or not isinstance(name.literal, str) or name.literal.startswith("."):
+        return dom.UNKNOWN
     return name_lookup.dotted(call.engine, name.literal, call.engine.frames[-1].module)
 
 
-def _version(call: Call) -> Value:
+def _version(call: Call) -> dom.Value:
     """`version.parse("2.1")`: what a version is compared by."""
     text = call.args[0] if call.args else None
-    if not isinstance(text, Const) or not isinstance(text.literal, str):
-        return CONFIG
-    return Const(tuple(int(n) for n in re.findall(r"\d+", text.literal.partition("+")[0])[:3]))
+    if not isinstance(text, dom.Const) or not isinstance(text.literal, str):
+        return dom.CONFIG
+    return dom.Const(tuple(int(n) for n in re.findall(r"\d+", text.literal.partition("+")[0])[:3]))
 
 
-def _random(call: Call) -> Value:
+def _random(call: Call) -> dom.Value:
     if call.name.count(".") != 1 or call.op in ("seed", "Random"):
-        return UNKNOWN
-    if call.op == "randrange" and [or_default(v) for v in call.args] == [Const(1)]:
-        return Const(0)
+        return dom.UNKNOWN
+    if call.op == "randrange" and [dom.or_default(v) for v in call.args] == [dom.Const(1)]:
+        return dom.Const(0)
     _drawn(call.engine, call.node, call.name, "python-random")
-    return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], Tensor) else CONFIG
+    return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], dom.Tensor) else dom.CONFIG
 
 
-def _einops(call: Call) -> Value:
-    call.engine.use_all([v for v in call.kwargs.values() if isinstance(v, (Dim, Data))], call.name)
+def _einops(call: Call) -> dom.Value:
+    call.engine.use_all([v for v in call.kwargs.values() if isinstance(v, (dom.Dim, dom.Data))], call.name)
     return einops.call(call.name, call.args, call.kwargs)
 
 
-def _operator_function(call: Call) -> Value:
+def _operator_function(call: Call) -> dom.Value:
     if len(call.args) != 2:
-        return UNKNOWN
+        return dom.UNKNOWN
     return implicit_calls.operator_function(call.engine, call.name, call.args, call.node)
 
 
-def _partial(call: Call) -> Value:
+def _partial(call: Call) -> dom.Value:
     args = call.args
-    return Partial(args[0], tuple(args[1:]), tuple(sorted(call.kwargs.items()))) if args else UNKNOWN
+    return dom.Partial(args[0], tuple(args[1:]), tuple(sorted(call.kwargs.items()))) if args else dom.UNKNOWN
 
 
-def _reduced(call: Call) -> Value:
+def _reduced(call: Call) -> dom.Value:
     args = call.args
     if len(args) < 2:
-        return UNKNOWN
-    first = element(args[1]) if isinstance(args[1], (Tuple, Seq)) else UNKNOWN
+        return dom.UNKNOWN
+    first = element(args[1]) if isinstance(args[1], (dom.Tuple, dom.Seq)) else dom.UNKNOWN
     return call.engine.apply(args[0], [args[2] if len(args) > 2 else first, first], {}, call.node)
 
 
-def _field(call: Call) -> Value:
+def _field(call: Call) -> dom.Value:
     made = call.kwargs.get("default_factory") or call.kwargs.get("factory")
-    return call.engine.apply(made, [], {}, call.node) if made is not None else call.kwargs.get("default", UNKNOWN)
+    return call.engine.apply(made, [], {}, call.node) if made is not None else call.kwargs.get("default", dom.UNKNOWN)
 
 
-def _default_dict(call: Call) -> Value:
-    lists = bool(call.args) and call.args[0] == External("builtins.list")
-    return Dict((), Tuple((), "list") if lists else None)
+def _default_dict(call: Call) -> dom.Value:
+    lists = bool(call.args) and call.args[0] == dom.External("builtins.list")
+    return dom.Dict((), dom.Tuple((), "list") if lists else None)
 
 
-def _replaced(call: Call) -> Value:
-    record = call.args[0] if call.args else UNKNOWN
-    return implicit_calls.replaced(record, call.kwargs) if isinstance(record, Instance) else UNKNOWN
+def _replaced(call: Call) -> dom.Value:
+    record = call.args[0] if call.args else dom.UNKNOWN
+    return implicit_calls.replaced(record, call.kwargs) if isinstance(record, dom.Instance) else dom.UNKNOWN
 
 
-def _any_item(call: Call) -> Value:
-    return Seq(join_all([element(a) for a in call.args if isinstance(a, (Tuple, Seq))]) or UNKNOWN)
+def _any_item(call: Call) -> dom.Value:
+    return dom.Seq(join_all([element(a) for a in call.args if isinstance(a, (dom.Tuple, dom.Seq))]) or dom.UNKNOWN)
 
 
-def _same_shape(call: Call) -> Value:
+def _same_shape(call: Call) -> dom.Value:
     """A function of torchvision that leaves an image as large as it is; other images than tensors are not traced."""
     t = call.arg(0, "tensor", "img", "inpt")
-    return like(call, t.dims, t.lead, t.kind) if isinstance(t, Tensor) else UNKNOWN
+    return like(call, t.dims, t.lead, t.kind) if isinstance(t, dom.Tensor) else dom.UNKNOWN
 
 
-def _normalization(_call: Call) -> Value:
+def _normalization(_call: Call) -> dom.Value:
     """`torchvision.transforms.Normalize(mean, std)`: it calls the function."""
-    return Partial(External(_VISION + "normalize"), (), (("mean", CONFIG), ("std", CONFIG)))
+    return dom.Partial(dom.External(_VISION + "normalize"), (), (("mean", dom.CONFIG), ("std", dom.CONFIG)))
 
 
-def _constant(_call: Call) -> Value:
-    return CONFIG
+def _constant(_call: Call) -> dom.Value:
+    return dom.CONFIG
 
 
-def _first(otherwise: Value) -> Handler:
+def _first(otherwise: dom.Value) -> Handler:
     """The handler of what gives back its first argument, and `otherwise` where there is none."""
     return lambda call: call.args[0] if call.args else otherwise
 
@@ -241,13 +221,13 @@ _FUNCTIONS: dict[str, Handler] = {
     **dict.fromkeys(
         ("torchvision.transforms.Normalize", "torchvision.transforms.transforms.Normalize"), _normalization
     ),
-    "os.getenv": lambda call: unless_told(call.args[-1], UNKNOWN) if len(call.args) == 2 else UNKNOWN,
+    "os.getenv": lambda call: unless_told(call.args[-1], dom.UNKNOWN) if len(call.args) == 2 else dom.UNKNOWN,
     "importlib.import_module": _module_by_name,
     "functools.partial": _partial,
     "functools.reduce": _reduced,
     **dict.fromkeys(("dataclasses.field", "attrs.field", "attr.ib"), _field),
     "dataclasses.replace": _replaced,
-    **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [UNKNOWN])[-1]),
+    **dict.fromkeys(("copy.deepcopy", "copy.copy", "typing.cast"), lambda call: (call.args or [dom.UNKNOWN])[-1]),
     **dict.fromkeys(
         (
             *("packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"),
@@ -262,7 +242,7 @@ _FUNCTIONS: dict[str, Handler] = {
 }
 
 
-def torch_call(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST) -> Value:
+def torch_call(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     """A call of a function or class of torch."""
     op = name.rpartition(".")[2]
     function = _module if name.startswith("torch.nn.") and op[:1].isupper() else _TORCH.get(name)
@@ -274,49 +254,53 @@ def torch_call(engine: Engine, name: str, args: list[Value], kwargs: Kwargs, nod
     if name.startswith(_NO_TENSORS):
         if name in engine.table.curated["check"] and engine.context.tracing:
             sizes_as_numbers.checked(engine, name, args, node)
-        return CONFIG
+        return dom.CONFIG
     if name.startswith("torch.distributions."):
         return _distribution(engine, name, node)
     return operator(engine, op, name, args, kwargs, node, method=False)
 
 
-def _module(call: Call) -> Value:
+def _module(call: Call) -> dom.Value:
     """An instance of a class of torch.nn."""
     engine, short, name = call.engine, call.op, call.name
     if short == "Parameter":
-        data = call.args[0] if call.args else UNKNOWN
-        return replace(data, source="weight", made_at=None) if isinstance(data, Tensor) else Tensor(source="weight")
+        data = call.args[0] if call.args else dom.UNKNOWN
+        return (
+            replace(data, source="weight", made_at=None)
+            if isinstance(data, dom.Tensor)
+            else dom.Tensor(source="weight")
+        )
     if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
         engine.emit(observations.OpCall, call.node, op=name, hazard="dropout")
     if name.count(".") > 2 and ".modules." in name:
         name = f"torch.nn.{short}"
     tracked = call.kwargs.get("track_running_stats")
-    if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, Const) and tracked.literal is False:
+    if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, dom.Const) and tracked.literal is False:
         engine.emit(observations.OpCall, call.node, op=name, hazard="batch-norm", always=True)
     return layer_calls.build(name, call.args, call.kwargs)
 
 
-def _exported_program(call: Call) -> Value:
+def _exported_program(call: Call) -> dom.Value:
     export_calls.record_program(call.engine, call.args, call.kwargs, call.node)
-    return External("torch.export.ExportedProgram")
+    return dom.External("torch.export.ExportedProgram")
 
 
-def _compiled(call: Call) -> Value:
+def _compiled(call: Call) -> dom.Value:
     unexportable_calls.compiled_part(call.engine, call.name, call.args, call.node)
-    part = next(iter((*call.args, *call.kwargs.values())), CONFIG)
-    if isinstance(part, (Unknown, Scripted)) and call.op != "compile":
-        return Scripted(call.op)
-    return replace(part, wrapping=call.op) if isinstance(part, Instance) else part
+    part = next(iter((*call.args, *call.kwargs.values())), dom.CONFIG)
+    if isinstance(part, (dom.Unknown, dom.Scripted)) and call.op != "compile":
+        return dom.Scripted(call.op)
+    return replace(part, wrapping=call.op) if isinstance(part, dom.Instance) else part
 
 
-def _symbolic_number(call: Call) -> Value:
-    dim = next((a for a in call.args if isinstance(a, Dim)), None)
-    return replace(dim, plain=False, example=None) if dim is not None else CONFIG
+def _symbolic_number(call: Call) -> dom.Value:
+    dim = next((a for a in call.args if isinstance(a, dom.Dim)), None)
+    return replace(dim, plain=False, example=None) if dim is not None else dom.CONFIG
 
 
-def _checkpointed(call: Call) -> Value:
-    return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else CONFIG
+def _checkpointed(call: Call) -> dom.Value:
+    return call.engine.apply(call.args[0], call.args[1:], {}, call.node) if call.args else dom.CONFIG
 
 
 # Functions of torch that are no operators.
@@ -325,15 +309,15 @@ _TORCH: dict[str, Handler] = {
         export_calls.APIS, lambda call: call.engine.export_call(call.name, call.args, call.kwargs, call.node)
     ),
     "torch.export.export": _exported_program,
-    "torch.Size": _first(Tuple(())),
+    "torch.Size": _first(dom.Tuple(())),
     **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.compile"), _compiled),
-    **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(UNKNOWN)),
-    "torch.jit.load": lambda _call: Scripted("load"),
+    **dict.fromkeys(("torch.jit.freeze", "torch.jit.optimize_for_inference"), _first(dom.UNKNOWN)),
+    "torch.jit.load": lambda _call: dom.Scripted("load"),
     **dict.fromkeys(
-        ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(CONFIG)
+        ("torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.compiler.disable"), _first(dom.CONFIG)
     ),
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
-    **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(UNKNOWN)),
+    **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
     "torch.utils.checkpoint.checkpoint": _checkpointed,
     **dict.fromkeys(
         (
@@ -372,8 +356,8 @@ _NO_TENSORS = (
 
 
 def operator(
-    engine: Engine, op: str, name: str, args: list[Value], kwargs: Kwargs, node: ast.AST, method: bool
-) -> Value:
+    engine: Engine, op: str, name: str, args: list[dom.Value], kwargs: Kwargs, node: ast.AST, method: bool
+) -> dom.Value:
     """A call of an operator, as a function or as a method of a tensor."""
     if op == "where" and len(args) == 1 and not kwargs:
         op = "where1"
@@ -385,58 +369,58 @@ def operator(
         return _escape(engine, call, op)
     handler = HANDLERS.get(bare)
     if handler is None and not method and entry is None:
-        return UNKNOWN
+        return dom.UNKNOWN
     if op not in _KEEPS_SIZES:
         engine.use_all([*args, *kwargs.values()], op)
-    written: Value | None = None
+    written: dom.Value | None = None
     if bare != op:
         call = replace(call, op=bare)
         if args and entry is not None and entry.inplace and op not in ("detach_", "requires_grad_"):
             written = args[0]
-        if isinstance(written, Tensor):
+        if isinstance(written, dom.Tensor):
             inplace_write(engine, call, written)
     if handler is None:
-        return _by_table(call, entry, op) if entry is not None else UNKNOWN
+        return _by_table(call, entry, op) if entry is not None else dom.UNKNOWN
     result = handler(call)
     # What an in-place operator gives back is the tensor that it wrote to.
-    if isinstance(result, Tensor) and isinstance(written, Tensor):
+    if isinstance(result, dom.Tensor) and isinstance(written, dom.Tensor):
         return replace(result, view=written.view)
     return result
 
 
-def _by_table(call: Call, entry: Op, op: str) -> Value:
+def _by_table(call: Call, entry: Op, op: str) -> dom.Value:
     """The result of an operator that has no transfer function."""
     if entry.complex:
         return like(call, None, None, "complex")
     if entry.reads_data:
         t = call.tensor
-        kind = Array if entry.returns == "array" else Data
+        kind = dom.Array if entry.returns == "array" else dom.Data
         site = call.engine.site(call.node, f".{op}()" if call.method else f"{call.name}()")
         return kind(site, t.fixed, trace=t.trace)
     return result_by_table(call, entry.returns)
 
 
-def _escape(engine: Engine, call: Call, op: str) -> Value:
-    t = call.args[0] if call.args else UNKNOWN
-    if isinstance(t, Array) or not isinstance(t, Tensor):
-        return Data(t.site, t.fixed) if isinstance(t, (Array, Data)) else UNKNOWN
+def _escape(engine: Engine, call: Call, op: str) -> dom.Value:
+    t = call.args[0] if call.args else dom.UNKNOWN
+    if isinstance(t, dom.Array) or not isinstance(t, dom.Tensor):
+        return dom.Data(t.site, t.fixed) if isinstance(t, (dom.Array, dom.Data)) else dom.UNKNOWN
     if t.source == "made" and not t.axes:
-        return CONFIG
+        return dom.CONFIG
     if op == "item" and t.source == "weight" and not engine.context.tracing and not t.guessed:
-        return CONFIG  # a number already when the model is built
+        return dom.CONFIG  # a number already when the model is built
     site = engine.site(call.node, f".{op}()")
     fixed = t.fixed
     if op in ("numpy", "__array__"):
-        return Array(site, fixed, t.trace)
+        return dom.Array(site, fixed, t.trace)
     if op == "tolist" and not fixed:
         _listed(engine, call.node, t)
-    return Data(site, fixed, False, t.trace)
+    return dom.Data(site, fixed, False, t.trace)
 
 
-def _listed(engine: Engine, node: ast.AST, t: Tensor) -> None:
+def _listed(engine: Engine, node: ast.AST, t: dom.Tensor) -> None:
     """Measured: dynamo reads `t.tolist()` item by item, which fixes the axes of `t`, be the list used or not."""
     extents = t.dims if t.dims is not None else (shapes.extent_of(t, 0, engine.context.axes),)
-    free = [d for d in extents if isinstance(d, Dim)]
+    free = [d for d in extents if isinstance(d, dom.Dim)]
     mask = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("read", "tolist"))
     if free and mask and not unexportable_calls.guarded(engine):
         fields: dict[str, Any] = {
@@ -446,9 +430,9 @@ def _listed(engine: Engine, node: ast.AST, t: Tensor) -> None:
         engine.emit(observations.Escape, node, t.trace, exporters=mask, how=".tolist()", source="data", **fields)
 
 
-def inplace_write(engine: Engine, call: Call, target: Value) -> None:
+def inplace_write(engine: Engine, call: Call, target: dom.Value) -> None:
     """An in-place operator writes into `target`: state if that is the module's, else perhaps through a view."""
-    assert isinstance(target, Tensor)
+    assert isinstance(target, dom.Tensor)
     if target.source == "weight" and isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         inner = call.node.func.value
         while isinstance(inner, (ast.Subscript, ast.Attribute)) and not (
@@ -487,8 +471,8 @@ def _inspect(engine: Engine, call: Call, entry: Op | None) -> None:
 
 def _dropout(call: Call) -> None:
     training, p = call.arg(2, "training"), call.arg(1, "p")
-    off = isinstance(p, Const) and p.literal in (0, 0.0)
-    if not off and (training is None or (isinstance(training, Const) and training.literal is True)):
+    off = isinstance(p, dom.Const) and p.literal in (0, 0.0)
+    if not off and (training is None or (isinstance(training, dom.Const) and training.literal is True)):
         call.engine.emit(observations.OpCall, call.node, op=call.name, hazard="dropout")
 
 
@@ -502,7 +486,7 @@ def _batch_norm(call: Call) -> None:
     if not call.name.startswith("torch.nn.functional."):
         return
     # On weights (weight standardisation) the statistics are constants, and both exporters are right.
-    if isinstance(training, Const) and training.literal is True and t.source == "input":
+    if isinstance(training, dom.Const) and training.literal is True and t.source == "input":
         call.engine.emit(observations.OpCall, call.node, t.trace, op=call.name, hazard="batch-norm")
 
 
@@ -510,7 +494,7 @@ def _squeeze(call: Call) -> None:
     engine, t = call.engine, call.tensor
     if call.arg(1, "dim") is not None or not call.args or t.source != "input":
         return
-    sizes = [d for d in t.dims or () if isinstance(d, Dim)]
+    sizes = [d for d in t.dims or () if isinstance(d, dom.Dim)]
     if (t.dims is None or sizes) and not takes_item(call.node, engine.frames[-1].statement_node):
         sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
         engine.emit(observations.OpCall, call.node, t.trace, op=call.name, about=t, hazard="squeeze", sure=sure)
@@ -518,10 +502,10 @@ def _squeeze(call: Call) -> None:
 
 def _index_add(call: Call) -> None:
     index, source = call.arg(2, "index"), call.arg(3, "source")
-    if isinstance(index, Tensor) and index.distinct:
+    if isinstance(index, dom.Tensor) and index.distinct:
         return
     # What `where` and `nonzero` give along an axis mostly has each index once.
-    sure = not (isinstance(index, Tensor) and (index.ragged is not None or _from_a_list(index)))
+    sure = not (isinstance(index, dom.Tensor) and (index.ragged is not None or _from_a_list(index)))
     trace = call.tensor.trace
     fields: dict[str, Any] = {"sure": sure, "doubt": "guess", "op": call.name, "hazard": "index-add"}
     call.engine.emit(observations.OpCall, call.node, trace, about=source, **fields)
@@ -567,15 +551,15 @@ def _lowered(call: Call, entry: Op) -> None:
         )
 
 
-def _distribution(engine: Engine, name: str, node: ast.AST) -> Value:
+def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
     """A distribution is known by its name; `sample` and `rsample` of one draw."""
     tail = name.rpartition(".")[2]
     if tail[:1].isupper():
-        return External(name)
+        return dom.External(name)
     if tail in ("sample", "rsample", "sample_n"):
         _drawn(engine, node, name)
-        return Tensor()
-    return Tensor() if tail in ("log_prob", "entropy", "cdf", "icdf") else UNKNOWN
+        return dom.Tensor()
+    return dom.Tensor() if tail in ("log_prob", "entropy", "cdf", "icdf") else dom.UNKNOWN
 
 
 def _drops(call: Call) -> bool:
@@ -587,15 +571,15 @@ def _drops(call: Call) -> bool:
     written = next(
         (k.value for k in node.keywords if k.arg == "dropout_p"), node.args[4] if len(node.args) > 4 else None
     )
-    if isinstance(given, Const):
+    if isinstance(given, dom.Const):
         return isinstance(given.literal, float) and given.literal > 0
     own = isinstance(written, ast.Attribute) and isinstance(written.value, ast.Name) and written.value.id == "self"
-    return isinstance(given, Config) and own
+    return isinstance(given, dom.Config) and own
 
 
-def _from_a_list(index: Tensor) -> bool:
+def _from_a_list(index: dom.Tensor) -> bool:
     """True for indices collected in a Python list, of which nobody knows how many there are."""
-    return index.source == "made" and not (index.dims and isinstance(index.dims[0], (Const, Dim)))
+    return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
 def _drawn(engine: Engine, node: ast.AST, name: str, hazard: str = "") -> None:
@@ -614,6 +598,6 @@ def _holds(call: Call, condition: str) -> bool:
     """Whether a condition of the operator table holds for sure: `name=literal`, or `name` given and true."""
     name, equals, wanted = condition.partition("=")
     given = call.kwargs.get(name)
-    if not isinstance(given, Const):
+    if not isinstance(given, dom.Const):
         return False
     return repr(given.literal) == wanted if equals else bool(given.literal)

@@ -9,21 +9,8 @@ from dataclasses import replace
 from onnxlint.flow.lowering import attention_lengths, exporter_support, sizes_as_numbers
 from onnxlint.flow.operators import spatial, unflattened_sizes
 from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Const,
-    Dict,
-    Extent,
-    Layer,
-    Seq,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    is_none,
-)
 from onnxlint.flow.values.joins import element
 
 CONTAINERS = frozenset(
@@ -42,25 +29,25 @@ _LAST = {"Linear": 1, "LazyLinear": 0, "Bilinear": 2, "NonDynamicallyQuantizable
 _PARAMETERS = ("weight", "bias", "in_proj_weight", "in_proj_bias", "running_mean", "running_var")
 
 
-def build(name: str, args: list[Value], kwargs: dict[str, Value]) -> Layer:
+def build(name: str, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Layer:
     """An instance of a torch.nn class."""
-    given: tuple[tuple[str | int, Value], ...] = (*enumerate(args), *sorted(kwargs.items()))
+    given: tuple[tuple[str | int, dom.Value], ...] = (*enumerate(args), *sorted(kwargs.items()))
     if name not in CONTAINERS:
-        return Layer(name, given)
-    items: Tuple | Seq | Dict
+        return dom.Layer(name, given)
+    items: dom.Tuple | dom.Seq | dom.Dict
     if name == "torch.nn.Sequential":
         only = args[0] if len(args) == 1 else None
-        if isinstance(only, (Dict, Seq)):
+        if isinstance(only, (dom.Dict, dom.Seq)):
             items = only
         else:
-            items = Tuple(tuple(args), "list")
+            items = dom.Tuple(tuple(args), "list")
     else:
-        first = args[0] if args else Tuple((), "list")
-        items = first if isinstance(first, (Tuple, Seq, Dict)) else Tuple((), "list")
-    return Layer(name, (), items)
+        first = args[0] if args else dom.Tuple((), "list")
+        items = first if isinstance(first, (dom.Tuple, dom.Seq, dom.Dict)) else dom.Tuple((), "list")
+    return dom.Layer(name, (), items)
 
 
-def attribute(layer: Layer, name: str) -> Value:
+def attribute(layer: dom.Layer, name: str) -> dom.Value:
     """`layer.weight`, `layer.in_features`, …"""
     short = layer.name.rpartition(".")[2]
     if name in _PARAMETERS:
@@ -69,10 +56,10 @@ def attribute(layer: Layer, name: str) -> Value:
             a, b = layer.arg(0, "in_features"), layer.arg(1, "out_features")
             if short == "Embedding":
                 b, a = layer.arg(0, "num_embeddings"), layer.arg(1, "embedding_dim")
-            dims = tuple(shapes.from_value(v) if v is not None else CONFIG for v in (b, a))
-        return Tensor(dims, None, "weight", "float")
+            dims = tuple(shapes.from_value(v) if v is not None else dom.CONFIG for v in (b, a))
+        return dom.Tensor(dims, None, "weight", "float")
     if name == "training":
-        return Const(False)
+        return dom.Const(False)
     positions = {
         "in_features": 0,
         "in_channels": 0,
@@ -85,10 +72,12 @@ def attribute(layer: Layer, name: str) -> Value:
         "hidden_size": 1,
         "normalized_shape": 0,
     }
-    return layer.arg(positions.get(name, 99), name) or CONFIG
+    return layer.arg(positions.get(name, 99), name) or dom.CONFIG
 
 
-def call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def call(
+    engine: Engine, layer: dom.Layer, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+) -> dom.Value:
     """`layer(*args)`, with the hooks around it."""
     if engine.context.tracing:
         exporter_support.layer(engine, layer, args, node)
@@ -98,28 +87,36 @@ def call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Valu
     bare = replace(layer, args=tuple(a for a in layer.args if a[0] not in HOOKS))
     before, after = (hooks.get(name) for name in HOOKS)
     if before is not None:
-        changed = engine.apply(before, [bare, Tuple(tuple(args))], {}, node)
-        args = list(changed.items) if isinstance(changed, Tuple) else [changed] if isinstance(changed, Tensor) else args
+        changed = engine.apply(before, [bare, dom.Tuple(tuple(args))], {}, node)
+        args = (
+            list(changed.items)
+            if isinstance(changed, dom.Tuple)
+            else [changed]
+            if isinstance(changed, dom.Tensor)
+            else args
+        )
     result = _call(engine, bare, args, kwargs, node)
     if after is not None:
-        changed = engine.apply(after, [bare, Tuple(tuple(args)), result], {}, node)
-        result = result if is_none(changed) or changed == UNKNOWN else changed
+        changed = engine.apply(after, [bare, dom.Tuple(tuple(args)), result], {}, node)
+        result = result if dom.is_none(changed) or changed == dom.UNKNOWN else changed
     return result
 
 
-def _call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def _call(
+    engine: Engine, layer: dom.Layer, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+) -> dom.Value:
     short = layer.name.rpartition(".")[2]
-    x: Value = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    x: dom.Value = args[0] if args else next(iter(kwargs.values()), dom.UNKNOWN)
     if short == "Sequential":
         return _sequential(engine, layer, args, kwargs, node)
     if engine.context.tracing:
         sizes_as_numbers.layer(engine, layer, args, node)
         attention_lengths.called(engine, layer, args, kwargs, node)
     engine.use_all(args, short)
-    if isinstance(x, Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
+    if isinstance(x, dom.Tensor) and x.source != "input" and any(_depends(a) for a in args[1:]):
         x = replace(x, source="input")
-    if not isinstance(x, Tensor):
-        return Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == UNKNOWN else x
+    if not isinstance(x, dom.Tensor):
+        return dom.Tensor(None, None, "input", None, None, None, getattr(x, "trace", None)) if x == dom.UNKNOWN else x
     if x.given:
         x = replace(x, given="")
         args = [x, *args[1:]]
@@ -130,7 +127,7 @@ def _call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Val
         if batch is not None:
             _check_states(engine, args, 0, 2, batch)
         one = _with_last(x, layer.arg(1, "hidden_size"))
-        return Tuple((one, one)) if short == "LSTMCell" else one
+        return dom.Tuple((one, one)) if short == "LSTMCell" else one
     if short == "MultiheadAttention":
         return _multihead(layer, x, args, kwargs)
     kept = x.made_at if short == "Embedding" else None  # a table looked up at literal positions has a literal length
@@ -138,84 +135,86 @@ def _call(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Val
     return replace(result, source=x.source if x.source == "input" else "weight", view=None, made_at=kept)
 
 
-def _sequential(engine: Engine, layer: Layer, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    result: Value = args[0] if args else UNKNOWN
+def _sequential(
+    engine: Engine, layer: dom.Layer, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+) -> dom.Value:
+    result: dom.Value = args[0] if args else dom.UNKNOWN
     items = layer.items
-    if isinstance(items, Tuple):
+    if isinstance(items, dom.Tuple):
         for item in items.items:
             result = engine.apply(item, [result], {}, node)
-    elif isinstance(items, Dict):
+    elif isinstance(items, dom.Dict):
         for _, item in items.items:
             result = engine.apply(item, [result], {}, node)
-    elif isinstance(items, Seq):
+    elif isinstance(items, dom.Seq):
         result = engine.apply(items.item, [result], {}, node)
         # How many there are is not known, so only what every item keeps is.
-        if isinstance(result, Tensor) and isinstance(args[0], Tensor):
+        if isinstance(result, dom.Tensor) and isinstance(args[0], dom.Tensor):
             first = args[0].dims[0] if args[0].dims else args[0].lead
             result = replace(result, dims=None, lead=first) if _resizes(items.item) else result
     return result
 
 
-def _depends(v: Value) -> bool:
-    if isinstance(v, Tuple):
+def _depends(v: dom.Value) -> bool:
+    if isinstance(v, dom.Tuple):
         return any(_depends(i) for i in v.items)
-    return isinstance(v, Tensor) and v.source == "input"
+    return isinstance(v, dom.Tensor) and v.source == "input"
 
 
-def _resizes(item: Value) -> bool:
-    return not (isinstance(item, Layer) and item.name.rpartition(".")[2] in ("ReLU", "GELU", "Dropout", "Identity"))
+def _resizes(item: dom.Value) -> bool:
+    return not (isinstance(item, dom.Layer) and item.name.rpartition(".")[2] in ("ReLU", "GELU", "Dropout", "Identity"))
 
 
-def _with_last(x: Tensor, size: Value | None) -> Tensor:
-    last: Extent = shapes.from_value(size) if size is not None else CONFIG
+def _with_last(x: dom.Tensor, size: dom.Value | None) -> dom.Tensor:
+    last: dom.Extent = shapes.from_value(size) if size is not None else dom.CONFIG
     return replace(x, dims=(*x.dims[:-1], last) if x.dims else None, lead=x.lead, kind="float", view=None)
 
 
-def _multihead(layer: Layer, x: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _multihead(layer: dom.Layer, x: dom.Tensor, args: list[dom.Value], kwargs: dict[str, dom.Value]) -> dom.Value:
     """The output, and the weights of the attention: (batch, query, key), averaged over heads unless asked otherwise."""
     key = args[1] if len(args) > 1 else kwargs.get("key", x)
     each_head = kwargs.get("average_attn_weights")
     first = layer.arg(8, "batch_first")
     dims: shapes.Dims | None = None
-    if each_head is None and x.dims is not None and len(x.dims) == 3 and isinstance(key, Tensor) and key.dims:
-        batch, length = (0, 1) if isinstance(first, Const) and first.literal is True else (1, 0)
+    if each_head is None and x.dims is not None and len(x.dims) == 3 and isinstance(key, dom.Tensor) and key.dims:
+        batch, length = (0, 1) if isinstance(first, dom.Const) and first.literal is True else (1, 0)
         dims = (x.dims[batch], x.dims[length], key.dims[length]) if len(key.dims) == 3 else None
-    return Tuple((replace(x, view=None), Tensor(dims, None, x.source, "float", None, None, x.trace)))
+    return dom.Tuple((replace(x, view=None), dom.Tensor(dims, None, x.source, "float", None, None, x.trace)))
 
 
-def _recurrent(engine: Engine, layer: Layer, args: list[Value], node: ast.AST) -> Value:
+def _recurrent(engine: Engine, layer: dom.Layer, args: list[dom.Value], node: ast.AST) -> dom.Value:
     x = args[0]
-    assert isinstance(x, Tensor)
+    assert isinstance(x, dom.Tensor)
     hidden = layer.arg(1, "hidden_size")
     double = layer.arg(6, "bidirectional")
     two = exporter_support.literal_true(double)
-    width = shapes.from_value(hidden) if hidden is not None else CONFIG
-    wide = shapes.fold((Const(2), width)) if two else width if double is None else CONFIG
+    width = shapes.from_value(hidden) if hidden is not None else dom.CONFIG
+    wide = shapes.fold((dom.Const(2), width)) if two else width if double is None else dom.CONFIG
     output = _with_last(x, wide)
     first = layer.arg(4, "batch_first")
     batch_axis = 0 if exporter_support.literal_true(first) else 1
-    batch: Extent = CONFIG
+    batch: dom.Extent = dom.CONFIG
     if x.dims is not None and len(x.dims) == 3:
         batch = x.dims[batch_axis]
     elif x.dims is None and batch_axis == 0:
         batch = shapes.extent_of(x, 0, engine.context.axes)
     _check_states(engine, args[:2], 1, 3, batch)
-    layers_ = shapes.from_value(layer.arg(2, "num_layers") or Const(1))
-    count = shapes.fold((Const(2), layers_)) if two else layers_ if double is None else CONFIG
+    layers_ = shapes.from_value(layer.arg(2, "num_layers") or dom.Const(1))
+    count = shapes.fold((dom.Const(2), layers_)) if two else layers_ if double is None else dom.CONFIG
     dims = (count, batch, width) if x.dims is None or len(x.dims) == 3 else (count, width)
-    state = Tensor(dims, None, x.source, "float", None, None, x.trace)
+    state = dom.Tensor(dims, None, x.source, "float", None, None, x.trace)
     short = layer.name.rpartition(".")[2]
-    return Tuple((output, Tuple((state, state)) if short == "LSTM" else state))
+    return dom.Tuple((output, dom.Tuple((state, state)) if short == "LSTM" else state))
 
 
-def _check_states(engine: Engine, args: list[Value], axis: int, rank: int, batch: Extent) -> None:
+def _check_states(engine: Engine, args: list[dom.Value], axis: int, rank: int, batch: dom.Extent) -> None:
     """The states that a recurrent layer is given: none may have the batch of the example."""
-    for state in args[1].items if len(args) > 1 and isinstance(args[1], Tuple) else args[1:]:
-        if isinstance(state, Tensor) and state.dims is not None and len(state.dims) == rank:
+    for state in args[1].items if len(args) > 1 and isinstance(args[1], dom.Tuple) else args[1:]:
+        if isinstance(state, dom.Tensor) and state.dims is not None and len(state.dims) == rank:
             engine.check_fixed_batch(state, axis, batch)
 
 
-def _shape(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
+def _shape(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     if short in _LAST:
         return _with_last(x, layer.arg(_LAST[short], "out_features"))
     dims_of = _DIMS.get(short)
@@ -229,66 +228,69 @@ def _shape(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -
         return _padding(layer, short, x)
     if short == "Embedding":
         width = layer.arg(1, "embedding_dim")
-        dims = (*x.dims, shapes.from_value(width) if width is not None else CONFIG) if x.dims is not None else None
+        dims = (*x.dims, shapes.from_value(width) if width is not None else dom.CONFIG) if x.dims is not None else None
         return replace(x, dims=dims, kind="float")
     if short in ("CosineSimilarity", "PairwiseDistance"):
-        axis = as_int(layer.arg(0, "dim") or Const(1)) if short == "CosineSimilarity" else -1
+        axis = dom.as_int(layer.arg(0, "dim") or dom.Const(1)) if short == "CosineSimilarity" else -1
         return replace(x, dims=shapes.reduce(x, (axis,), False) if axis is not None else None, lead=None)
     if short == "Unflatten":
-        axis, sizes = as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
-        dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, Tuple) else None)
+        axis, sizes = dom.as_int(layer.arg(0, "dim")), layer.arg(1, "unflattened_size")
+        dims = shapes.unflatten(x, axis, sizes.items if isinstance(sizes, dom.Tuple) else None)
         return unflattened_sizes.lost(engine, replace(x, dims=dims), x, node)
     return x
 
 
-def _flattened(layer: Layer, x: Tensor) -> shapes.Dims | None:
-    start, end = as_int(layer.arg(0, "start_dim") or Const(1)), as_int(layer.arg(1, "end_dim") or Const(-1))
+def _flattened(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
+    start, end = (
+        dom.as_int(layer.arg(0, "start_dim") or dom.Const(1)),
+        dom.as_int(layer.arg(1, "end_dim") or dom.Const(-1)),
+    )
     if not x.dims or start is None or end is None:
         return None
     first, last = start % len(x.dims), end % len(x.dims)
     return (*x.dims[:first], shapes.fold(x.dims[first : last + 1]), *x.dims[last + 1 :])
 
 
-def _resized(layer: Layer, x: Tensor) -> shapes.Dims | None:
+def _resized(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
     if x.dims is None or len(x.dims) < 3:
         return x.dims
     return (*x.dims[:2], *spatial.resize(x.dims[2:], layer.arg(0, "size"), layer.arg(1, "scale_factor")))
 
 
-def _shuffled(layer: Layer, x: Tensor) -> shapes.Dims | None:
-    factor = as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
+def _shuffled(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
+    factor = dom.as_int(layer.arg(0, "upscale_factor") or layer.arg(0, "downscale_factor"))
     return spatial.shuffle(x.dims, factor, layer.name.endswith("PixelShuffle"))
 
 
-def _columns(layer: Layer, x: Tensor) -> shapes.Dims | None:
+def _columns(layer: dom.Layer, x: dom.Tensor) -> shapes.Dims | None:
     names = ("kernel_size", "dilation", "padding", "stride")
     return spatial.columns(x.dims, *(layer.arg(i, name) for i, name in enumerate(names)))
 
 
 # The dims that layers give which change nothing else.
-_DIMS: dict[str, Callable[[Layer, Tensor], shapes.Dims | None]] = {
+_DIMS: dict[str, Callable[[dom.Layer, dom.Tensor], shapes.Dims | None]] = {
     "Flatten": _flattened,
     **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _resized),
     **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), _shuffled),
     "Unfold": _columns,
     "Fold": lambda layer, x: spatial.folded(x.dims, layer.arg(0, "output_size"), layer.arg(1, "kernel_size")),
-    "GLU": lambda layer, x: shapes.halved(x.dims, as_int(layer.arg(0, "dim") or Const(-1))),
+    "GLU": lambda layer, x: shapes.halved(x.dims, dom.as_int(layer.arg(0, "dim") or dom.Const(-1))),
 }
 
 
-def _padding(layer: Layer, short: str, x: Tensor) -> Tensor:
+def _padding(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
     amount, rank = layer.arg(0, "padding"), int(short[-2])
-    amounts = Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, Tuple) else amount
-    mode = Const("circular" if short.startswith("Circular") else "constant")
+    amounts = dom.Tuple((amount,) * 2 * rank) if amount is not None and not isinstance(amount, dom.Tuple) else amount
+    mode = dom.Const("circular" if short.startswith("Circular") else "constant")
     return unflattened_sizes.padded(replace(x, dims=spatial.pad(x.dims, amounts)), mode)
 
 
-def _convolution(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.AST) -> Tensor:
+def _convolution(engine: Engine, layer: dom.Layer, short: str, x: dom.Tensor, node: ast.AST) -> dom.Tensor:
     out = layer.arg(1, "out_channels")
-    channels: Extent = shapes.from_value(out) if out is not None else CONFIG
+    channels: dom.Extent = shapes.from_value(out) if out is not None else dom.CONFIG
     rank = int(short[-2]) if short[-1] == "d" and short[-2].isdecimal() else 2
     mode = layer.arg(8, "padding_mode")
-    if isinstance(mode, Const) and mode.literal != "zeros":
+    if isinstance(mode, dom.Const) and mode.literal != "zeros":
         x = unflattened_sizes.padded(x, mode)  # it is padded by an operator of its own
     if x.dims is None or len(x.dims) <= rank:  # fewer axes than it takes: what is known of the input is wrong
         return replace(x, dims=None, kind="float")
@@ -306,12 +308,12 @@ def _convolution(engine: Engine, layer: Layer, short: str, x: Tensor, node: ast.
     return replace(x, dims=(*batch, channels, *extent), kind="float")
 
 
-def _text(v: Value | None) -> str:
-    number = as_int(v)
+def _text(v: dom.Value | None) -> str:
+    number = dom.as_int(v)
     return str(number) if number is not None else "a fixed number of"
 
 
-def _pooling(layer: Layer, short: str, x: Tensor) -> Tensor:
+def _pooling(layer: dom.Layer, short: str, x: dom.Tensor) -> dom.Tensor:
     if x.dims is None or not short[-2].isdecimal():
         return x
     rank = int(short[-2])
@@ -325,15 +327,15 @@ def _pooling(layer: Layer, short: str, x: Tensor) -> Tensor:
     if short.startswith("Avg"):
         dilation, ceil = None, layer.arg(3, "ceil_mode")
     rows = shapes.windows(
-        rank, kernel, kernel if stride is None or is_none(stride) else stride, padding, dilation, ceil
+        rank, kernel, kernel if stride is None or dom.is_none(stride) else stride, padding, dilation, ceil
     )
     return replace(x, dims=(*lead, *(shapes.slide(d, w) for d, w in zip(x.dims[-rank:], rows, strict=True))))
 
 
-def iterate(layer: Layer) -> Value:
+def iterate(layer: dom.Layer) -> dom.Value:
     """What `for item in layer` gives: the item of a ModuleList, the key of a ModuleDict."""
-    if isinstance(layer.items, Dict):
-        return CONFIG
-    if isinstance(layer.items, (Tuple, Seq)):
+    if isinstance(layer.items, dom.Dict):
+        return dom.CONFIG
+    if isinstance(layer.items, (dom.Tuple, dom.Seq)):
         return element(layer.items)
-    return UNKNOWN
+    return dom.UNKNOWN

@@ -11,23 +11,7 @@ from onnxlint.flow.operators.transfer import Call
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Curated
-from onnxlint.flow.values.domain import (
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Extent,
-    External,
-    Layer,
-    Seq,
-    Shape,
-    Tensor,
-    Trace,
-    Tuple,
-    Value,
-    as_int,
-    is_none,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.shapes import CLIP
 from onnxlint.flow.values.size_forms import restacked
 
@@ -49,11 +33,11 @@ def operator(engine: Engine, call: Call) -> bool:
         adaptive(engine, call.tensor, op, call.arg(1, "output_size"), call.node)
     elif op in ("interpolate", "upsample"):
         scaled(engine, op, call.arg(2, "scale_factor"), call.node)
-    elif op == "one_hot" and as_int(call.arg(1, "num_classes") or Const(-1)) == -1:
+    elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
             size_hazard(engine, call.node, "data-size", op, None)
     elif op == "unfold" and call.method:
-        _window(engine, call, along(engine, call.tensor, as_int(call.arg(1, "dimension") or Const(None))))
+        _window(engine, call, along(engine, call.tensor, dom.as_int(call.arg(1, "dimension") or dom.Const(None))))
     elif op == "fold":
         _window(engine, call, _symbol(call.arg(1, "output_size")))
     elif op == "as_strided":
@@ -67,11 +51,11 @@ def operator(engine: Engine, call: Call) -> bool:
     return _factory(engine, call)
 
 
-def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
+def layer(engine: Engine, called: dom.Layer, args: Sequence[dom.Value], node: ast.AST) -> None:
     """Look at the call of a torch.nn module in traced code."""
     short = called.name.rpartition(".")[2]
     x = args[0] if args else None
-    if not isinstance(x, Tensor):
+    if not isinstance(x, dom.Tensor):
         return
     if short.startswith("Adaptive") and short[-1:] == "d":
         adaptive(engine, x, f"adaptive_{short[8:11].lower()}_pool{short[-2:]}", called.arg(0, "output_size"), node)
@@ -81,101 +65,101 @@ def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -
             size_hazard(engine, node, "window", "fold", dim)
 
 
-def adaptive(engine: Engine, t: Tensor, op: str, size: Value | None, node: ast.AST) -> None:
+def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, node: ast.AST) -> None:
     """Pooling to a grid of fixed size."""
     rank = int(op[-2]) if op[-2:-1].isdecimal() else 0
-    if not rank or size is None or is_none(size):
+    if not rank or size is None or dom.is_none(size):
         return
-    cells = size.items if isinstance(size, Tuple) and len(size.items) == rank else (size,) * rank
+    cells = size.items if isinstance(size, dom.Tuple) and len(size.items) == rank else (size,) * rank
     for i, wanted in enumerate(cells):
-        number = as_int(wanted)
+        number = dom.as_int(wanted)
         if number is None or number < 2:
             continue
         dim = along(engine, t, i - rank)
         if dim is not None:
             size_hazard(engine, node, "adaptive", op, dim)
             return
-        fixed = as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
+        fixed = dom.as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
         if fixed is not None and fixed % number and t.source == "input":
             size_hazard(engine, node, "adaptive", op, None, case="not a factor", detail=f"{fixed} by {number}")
             return
 
 
-def scaled(engine: Engine, op: str, factor: Value | None, node: ast.AST) -> None:
+def scaled(engine: Engine, op: str, factor: dom.Value | None, node: ast.AST) -> None:
     """A resize by a factor that was computed from a size."""
     dim = _symbol(factor)
     if dim is not None:
         size_hazard(engine, node, "scale", op, dim)
 
 
-def negated_division(engine: Engine, node: ast.BinOp, left: Value) -> None:
+def negated_division(engine: Engine, node: ast.BinOp, left: dom.Value) -> None:
     """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
     negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
-    if negated and isinstance(left, Dim) and left.site is None:
+    if negated and isinstance(left, dom.Dim) and left.site is None:
         size_hazard(engine, node, "negative-division", "//", left)
 
 
-def divided(engine: Engine, args: Sequence[Value], node: ast.AST) -> None:
+def divided(engine: Engine, args: Sequence[dom.Value], node: ast.AST) -> None:
     """`divmod(n, k)`."""
-    dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
+    dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
     if dim is not None:
         size_hazard(engine, node, "negative-division", "divmod", dim)
 
 
-def repeated(engine: Engine, dim: Dim, node: ast.AST, first: bool) -> None:
+def repeated(engine: Engine, dim: dom.Dim, node: ast.AST, first: bool) -> None:
     """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
     side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
     if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
         size_hazard(engine, node, "repetition", "*", dim, case="" if dim.plain else "computed")
 
 
-def checked(engine: Engine, name: str, args: Sequence[Value], node: ast.AST) -> None:
+def checked(engine: Engine, name: str, args: Sequence[dom.Value], node: ast.AST) -> None:
     """`torch._check(n <= 8)`."""
-    dim = next((a for a in args if isinstance(a, Dim) and a.site is None), None)
+    dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
     if dim is not None:
         size_hazard(engine, node, "check", name, dim)
 
 
-def pinned(engine: Engine, node: ast.expr, dim: Dim, keyword: str, mask: tuple[str, ...]) -> None:
+def pinned(engine: Engine, node: ast.expr, dim: dom.Dim, keyword: str, mask: tuple[str, ...]) -> None:
     """`assert n == 8` on an axis that was declared dynamic."""
     if "dynamo" in mask:
         size_hazard(engine, node, "pinned", "assert" if keyword == "assert" else "check", dim)
 
 
-def looked_up(engine: Engine, owner: Value, key: Value, node: ast.AST, how: str = "[]") -> None:
+def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, how: str = "[]") -> None:
     """A Python container is asked for the item of `key`."""
-    if not engine.context.tracing or not isinstance(owner, (Dict, Tuple, Seq, Layer)):
+    if not engine.context.tracing or not isinstance(owner, (dom.Dict, dom.Tuple, dom.Seq, dom.Layer)):
         return
-    if isinstance(owner, Tuple) and len(owner.items) < 2:
+    if isinstance(owner, dom.Tuple) and len(owner.items) < 2:
         return
-    hashed = isinstance(owner, Dict) or (isinstance(owner, Layer) and isinstance(owner.items, Dict))
-    if isinstance(key, Tuple) and key.kind == "tuple" and hashed:
-        dim = next((i for i in key.items if isinstance(i, Dim) and i.site is None), None)
+    hashed = isinstance(owner, dom.Dict) or (isinstance(owner, dom.Layer) and isinstance(owner.items, dom.Dict))
+    if isinstance(key, dom.Tuple) and key.kind == "tuple" and hashed:
+        dim = next((i for i in key.items if isinstance(i, dom.Dim) and i.site is None), None)
         if dim is not None:
             size_hazard(engine, node, "key", how, dim, case="tuple")
-    elif isinstance(key, Dim):
+    elif isinstance(key, dom.Dim):
         _by_size(engine, owner, key, node, how, hashed)
-    elif isinstance(key, (Data, Tensor)) and how == "[]":
+    elif isinstance(key, (dom.Data, dom.Tensor)) and how == "[]":
         _by_data(engine, key, node)
 
 
-def _by_size(engine: Engine, owner: Value, key: Dim, node: ast.AST, how: str, hashed: bool) -> None:
+def _by_size(engine: Engine, owner: dom.Value, key: dom.Dim, node: ast.AST, how: str, hashed: bool) -> None:
     word = key.site.how if key.site is not None else ""
-    if word.startswith("f-string") and not isinstance(owner, Layer):
+    if word.startswith("f-string") and not isinstance(owner, dom.Layer):
         return  # a text is a key like any other; what is kept under it is the business of the rule for caches
-    if word and not isinstance(owner, Layer):
+    if word and not isinstance(owner, dom.Layer):
         case = "number"
     elif how == "=":
         case = "kept"
     else:
-        case = "module" if isinstance(owner, Layer) and hashed else ""
+        case = "module" if isinstance(owner, dom.Layer) and hashed else ""
     size_hazard(engine, node, "key", how, key, case=case)
 
 
-def _by_data(engine: Engine, key: Data | Tensor, node: ast.AST) -> None:
-    if isinstance(key, Data) and (key.fixed or not key.site.how):
+def _by_data(engine: Engine, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
+    if isinstance(key, dom.Data) and (key.fixed or not key.site.how):
         return
-    if isinstance(key, Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
+    if isinstance(key, dom.Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
         return  # a list takes a tensor without axes; what takes any other is a tensor itself
     size_hazard(engine, node, "item", "[]", None, trace=key.trace)
 
@@ -188,17 +172,17 @@ def _split(engine: Engine, call: Call) -> None:
             return  # the axis counts what the model itself stacked
         axis = call.int_arg(1, "dim", default=0)
     else:
-        if isinstance(how, (Tuple, Seq, Tensor, Shape, Data)):
+        if isinstance(how, (dom.Tuple, dom.Seq, dom.Tensor, dom.Shape, dom.Data)):
             return  # sizes for every piece
-        if call.op != "split" and as_int(how) == 1:
+        if call.op != "split" and dom.as_int(how) == 1:
             return
         axis = call.int_arg(2, "dim", default=0)
     dim = along(engine, call.tensor, axis)
     if dim is not None and call.op == "unbind" and axis == 1 and len(call.tensor.dims or ()) == CLIP:
         dim = replace(dim, axes=frozenset(("length",))) if not dim.sure else dim
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
-    if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and as_int(how) is not None)):
-        halves = call.op == "chunk" and as_int(how) == 2
+    if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and dom.as_int(how) is not None)):
+        halves = call.op == "chunk" and dom.as_int(how) == 2
         size_hazard(engine, call.node, "split", call.op, dim, case="two pieces" if halves else "")
 
 
@@ -206,28 +190,28 @@ def _interleave(engine: Engine, call: Call) -> None:
     """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
-    if dim is not None and as_int(size) != 1:
+    if dim is not None and dom.as_int(size) != 1:
         size_hazard(engine, call.node, "repetition", call.op, dim)
 
 
 def _squeeze(engine: Engine, call: Call) -> None:
     given = call.arg(1, "dim")
-    for axis in given.items if isinstance(given, Tuple) else (given,):
-        number = as_int(axis) if axis is not None else None
+    for axis in given.items if isinstance(given, dom.Tuple) else (given,):
+        number = dom.as_int(axis) if axis is not None else None
         dim = along(engine, call.tensor, number)
         if dim is not None and dim.plain:
             size_hazard(engine, call.node, "squeeze-axis", call.op, dim, detail=str(number))
             return
 
 
-def _window(engine: Engine, call: Call, dim: Dim | None) -> None:
+def _window(engine: Engine, call: Call, dim: dom.Dim | None) -> None:
     if dim is not None and call.tensor.source == "input":
         size_hazard(engine, call.node, "window", call.op, dim)
 
 
 def _strides(engine: Engine, call: Call) -> None:
     given, t = call.arg(2, "stride"), call.tensor
-    if isinstance(given, Tuple) and all(as_int(s) is not None for s in given.items):
+    if isinstance(given, dom.Tuple) and all(dom.as_int(s) is not None for s in given.items):
         return
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
@@ -250,8 +234,8 @@ def _attributes(engine: Engine, call: Call) -> None:
             return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
-        sizes = size.items if isinstance(size, Tuple) else size.tensor.dims if isinstance(size, Shape) else None
-        dim = next((d for d in (sizes or ())[2:] if isinstance(d, Dim) and d.site is None), None)
+        sizes = size.items if isinstance(size, dom.Tuple) else size.tensor.dims if isinstance(size, dom.Shape) else None
+        dim = next((d for d in (sizes or ())[2:] if isinstance(d, dom.Dim) and d.site is None), None)
         if dim is not None:
             size_hazard(engine, call.node, "attribute", call.op, dim, case="grid", detail="size")
     entry = curated["attribute: groups"].get(call.op)
@@ -261,7 +245,7 @@ def _attributes(engine: Engine, call: Call) -> None:
             size_hazard(engine, call.node, "attribute", call.op, dim, entry=entry, detail=name)
 
 
-def _has_dynamic_axis(engine: Engine, t: Tensor) -> bool:
+def _has_dynamic_axis(engine: Engine, t: dom.Tensor) -> bool:
     """True for a tensor that depends on the inputs and has an axis that is dynamic, or may have one."""
     if t.source != "input":
         return False
@@ -288,7 +272,7 @@ def _reads_shape(engine: Engine, node: ast.AST, position: int, name: str) -> boo
 def _is_weight(engine: Engine, node: ast.expr) -> bool:
     """True for the name of a parameter or buffer, whose shape is a constant."""
     v = engine.frames[-1].eval(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    return isinstance(v, Tensor) and v.source == "weight"
+    return isinstance(v, dom.Tensor) and v.source == "weight"
 
 
 def _factory(engine: Engine, call: Call) -> bool:
@@ -303,48 +287,48 @@ def _factory(engine: Engine, call: Call) -> bool:
 
 def _flags(engine: Engine, call: Call) -> None:
     for name, v in call.kwargs.items():
-        if isinstance(v, Dim) and v.site is None and (entry := engine.table.curated["flag"].get(name)) is not None:
+        if isinstance(v, dom.Dim) and v.site is None and (entry := engine.table.curated["flag"].get(name)) is not None:
             size_hazard(engine, call.node, "flag", call.op, v, entry=entry, detail=name)
 
 
-def along(engine: Engine, t: Tensor, axis: int | None) -> Dim | None:
+def along(engine: Engine, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
     """The dynamic size of one axis, where it is known that the tensor has it."""
     if axis is None or t.source != "input":
         return None
-    extent: Extent | None = None
+    extent: dom.Extent | None = None
     if t.dims is not None:
         extent = t.dims[axis] if -len(t.dims) <= axis < len(t.dims) else None
     elif axis == 0 and t.lead is not None:
         extent = t.lead
     elif t.given:
         extent = engine.context.axes.extent(axis)
-    return extent if isinstance(extent, Dim) else None
+    return extent if isinstance(extent, dom.Dim) else None
 
 
-def _symbol(v: Value | None) -> Dim | None:
+def _symbol(v: dom.Value | None) -> dom.Dim | None:
     """The dynamic size among the numbers of an argument, unless it was made a plain number on the way."""
     return next((d for d in _dims(v) if d.site is None), None)
 
 
-def _dims(v: Value | None) -> Iterator[Dim]:
-    if isinstance(v, Dim):
+def _dims(v: dom.Value | None) -> Iterator[dom.Dim]:
+    if isinstance(v, dom.Dim):
         yield v
-    elif isinstance(v, Tuple):
+    elif isinstance(v, dom.Tuple):
         for item in v.items:
             yield from _dims(item)
-    elif isinstance(v, Shape):
-        yield from (d for d in v.tensor.dims or () if isinstance(d, Dim))
+    elif isinstance(v, dom.Shape):
+        yield from (d for d in v.tensor.dims or () if isinstance(d, dom.Dim))
 
 
-_TENSOR, _SYMBOL = External("torch.Tensor"), External("torch.SymInt")
+_TENSOR, _SYMBOL = dom.External("torch.Tensor"), dom.External("torch.SymInt")
 
 
-def type_asked(engine: Engine, size: Dim, kinds: Value, node: ast.AST) -> None:
+def type_asked(engine: Engine, size: dom.Dim, kinds: dom.Value, node: ast.AST) -> None:
     """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
-    asked = kinds.items if isinstance(kinds, Tuple) else (kinds,)
+    asked = kinds.items if isinstance(kinds, dom.Tuple) else (kinds,)
     if asked == (_TENSOR,) and _takes_axes(node, engine.frames[-1].statement_node):
         size_hazard(engine, node, "type", "isinstance", size, case="tensor", detail="torch.Tensor")
-    if External("builtins.int") not in asked or not all(isinstance(kind, External) for kind in asked):
+    if dom.External("builtins.int") not in asked or not all(isinstance(kind, dom.External) for kind in asked):
         return
     blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
     # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
@@ -374,13 +358,13 @@ def size_hazard(
     node: ast.AST,
     hazard: str,
     op: str,
-    dim: Dim | None,
+    dim: dom.Dim | None,
     *,
     case: str = "",
     entry: Curated | None = None,
     only: tuple[str, ...] = EXPORTERS,
     detail: str = "",
-    trace: Trace | None = None,
+    trace: dom.Trace | None = None,
     sure: bool = False,
 ) -> None:
     """Emit a SizeHazard of the exporters that the overlay names under `hazard: case`; `dim` is the size, if any."""

@@ -11,23 +11,7 @@ from typing import Any
 from onnxlint.flow.state import observations
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import OpTable
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    Array,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    External,
-    Function,
-    Instance,
-    Layer,
-    Seq,
-    Tensor,
-    Trace,
-    Tuple,
-    Value,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
 
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
@@ -42,7 +26,7 @@ CONTROL_FLOW = {
 }
 
 
-def library(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def library(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
     plain = CONTROL_FLOW.get(name) or name.replace("functorch.", "torch.func.")
@@ -51,26 +35,28 @@ def library(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Valu
         _autocast(engine, name, args, kwargs, node)
     elif hazard is not None:
         asked = args[:1] if plain == "torch.cond" and args else values
-        if hazard not in ("file", "unsupported") or any(_depends(v) or isinstance(v, Dim) for v in asked):
+        if hazard not in ("file", "unsupported") or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
             emit(engine, node, hazard, name, table.outcomes(hazard, plain))
-    elif _is_kernel(table, name) and any(isinstance(v, Tensor) for v in _flat(values)) and not guarded(engine):
+    elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
         emit(engine, node, "custom", name, table.outcomes("custom", ".".join(name.split(".")[:3])))
     elif name[: name.find(".", 6)] in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, "sparse", name, table.outcomes("sparse: namespace", name[: name.find(".", 6)]))
 
 
-def gradient(engine: Engine, t: Tensor, node: ast.AST) -> None:
+def gradient(engine: Engine, t: dom.Tensor, node: ast.AST) -> None:
     """`t.backward()` in traced code."""
     emit(engine, node, "gradient", "torch.Tensor.backward", trace=t.trace)
 
 
-def function(engine: Engine, fn: Function, args: list[Value], node: ast.AST | None) -> Value | None:
+def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.AST | None) -> dom.Value | None:
     """Look at the call of a function of the project, in traced code; its result if no exporter can look into it."""
     unit = fn.unit
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
         if not guarded(engine):
             emit(engine, node, "custom", unit.name)
-        return next((replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, Tensor)), CONFIG)
+        return next(
+            (replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, dom.Tensor)), dom.CONFIG
+        )
     if unit.has_decorator("torch.compile"):
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
@@ -83,13 +69,13 @@ def function(engine: Engine, fn: Function, args: list[Value], node: ast.AST | No
     return None
 
 
-def compiled_part(engine: Engine, name: str, args: list[Value], node: ast.AST) -> None:
+def compiled_part(engine: Engine, name: str, args: list[dom.Value], node: ast.AST) -> None:
     """`self.part = torch.compile(part)` while a module is built, with no setting that decides on it."""
     part = args[0] if args else None
     frame = engine.frames[-1] if engine.frames else None
     if frame is None or frame.owner is None or not frame.owner.is_module() or engine.context.tracing:
         return
-    if isinstance(part, (Instance, Layer)) or (name == "torch.compile" and isinstance(part, Function)):
+    if isinstance(part, (dom.Instance, dom.Layer)) or (name == "torch.compile" and isinstance(part, dom.Function)):
         building = frame.unit is not None and frame.unit.name == "__init__"
         if building and isinstance(frame.statement_node, (ast.Assign, ast.AnnAssign)) and not guarded(engine):
             hit = tuple(engine.table.outcomes("compiled: part", name))
@@ -97,16 +83,16 @@ def compiled_part(engine: Engine, name: str, args: list[Value], node: ast.AST) -
             engine.emit(observations.OpCall, node, None, exporters=hit, always=True, **fields)
 
 
-def hooked(name: str, args: list[Value]) -> Value | None:
+def hooked(name: str, args: list[dom.Value]) -> dom.Value | None:
     """What `weight_norm(layer)`, pruning and their like give back: the layer, marked where hooks make its weight."""
     tail = name.rpartition(".")[2]
-    if not name.startswith("torch.nn.utils.") or not args or not isinstance(args[0], (Layer, Instance)):
+    if not name.startswith("torch.nn.utils.") or not args or not isinstance(args[0], (dom.Layer, dom.Instance)):
         return None
-    if isinstance(args[0], Layer) and (name == "torch.nn.utils.weight_norm" or ".prune." in name):
-        return replace(args[0], args=(*args[0].args, (HOOKED, CONFIG)))
+    if isinstance(args[0], dom.Layer) and (name == "torch.nn.utils.weight_norm" or ".prune." in name):
+        return replace(args[0], args=(*args[0].args, (HOOKED, dom.CONFIG)))
     if tail not in ("weight_norm", "spectral_norm", "orthogonal", "remove_weight_norm", "remove_spectral_norm"):
         return None
-    if isinstance(args[0], Layer):
+    if isinstance(args[0], dom.Layer):
         return replace(args[0], args=tuple(a for a in args[0].args if a[0] != HOOKED))
     return args[0]
 
@@ -114,7 +100,7 @@ def hooked(name: str, args: list[Value]) -> Value | None:
 HOOKED = "<hooked>"
 
 
-def bypassed(engine: Engine, called: Layer, node: ast.AST) -> None:
+def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
         emit(engine, node, "bypassed-hooks", called.name)
@@ -131,20 +117,20 @@ def _is_kernel(table: OpTable, name: str) -> bool:
     )
 
 
-def _autocast(engine: Engine, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> None:
+def _autocast(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST) -> None:
     """An autocast that is on: what it does depends on the device that the export runs on."""
     device = args[0] if args and name in ("torch.autocast", "torch.amp.autocast") else kwargs.get("device_type")
     enabled = kwargs.get("enabled")
-    if isinstance(enabled, Const) and not enabled.literal:
+    if isinstance(enabled, dom.Const) and not enabled.literal:
         return
     dtype = kwargs.get("dtype") or (
         args[1] if len(args) > 1 and name in ("torch.autocast", "torch.amp.autocast") else None
     )
-    if isinstance(dtype, External) and dtype.name.endswith((".float32", ".float")):
+    if isinstance(dtype, dom.External) and dtype.name.endswith((".float32", ".float")):
         return
     kind = (
         device.literal
-        if isinstance(device, Const)
+        if isinstance(device, dom.Const)
         else "cuda"
         if ".cuda." in name
         else "cpu"
@@ -174,27 +160,27 @@ def _guarded(function: ast.AST) -> frozenset[ast.AST]:
     return frozenset(found)
 
 
-def clock(table: OpTable, v: Value) -> bool:
+def clock(table: OpTable, v: dom.Value) -> bool:
     """True for a number read from a clock."""
-    return isinstance(v, Data) and v.site.how.removesuffix("()") in table.curated["clock"]
+    return isinstance(v, dom.Data) and v.site.how.removesuffix("()") in table.curated["clock"]
 
 
-def _depends(v: Value) -> bool:
+def _depends(v: dom.Value) -> bool:
     """True for what holds tensor data that depends on the inputs."""
     return any(
-        (isinstance(i, Tensor) and i.source == "input") or (isinstance(i, (Data, Array)) and not i.fixed)
+        (isinstance(i, dom.Tensor) and i.source == "input") or (isinstance(i, (dom.Data, dom.Array)) and not i.fixed)
         for i in _flat([v])
     )
 
 
-def _flat(values: Iterable[Value]) -> list[Value]:
-    found: list[Value] = []
+def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
+    found: list[dom.Value] = []
     for v in values:
-        if isinstance(v, Tuple):
+        if isinstance(v, dom.Tuple):
             found += _flat(v.items)
-        elif isinstance(v, Seq):
+        elif isinstance(v, dom.Seq):
             found += _flat([v.item])
-        elif isinstance(v, Dict):
+        elif isinstance(v, dom.Dict):
             found += _flat([*(i for _, i in v.items), *([v.rest] if v.rest is not None else [])])
         else:
             found.append(v)
@@ -208,7 +194,7 @@ def emit(
     op: str,
     refused: Container[str] | None = None,
     *,
-    trace: Trace | None = None,
+    trace: dom.Trace | None = None,
     sure: bool = True,
     doubt: str = "guess",
     detail: str = "",

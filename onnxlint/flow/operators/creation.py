@@ -6,29 +6,16 @@ import math
 
 from onnxlint.flow.operators import tensor_literals
 from onnxlint.flow.operators.transfer import Call, handles, kind_of, like
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Const,
-    Data,
-    Dim,
-    Extent,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-)
 
 
 @handles("zeros", "ones", "empty", "rand", "randn", "full")
-def _creation(call: Call) -> Value:
+def _creation(call: Call) -> dom.Value:
     if call.op == "full":
         given = call.arg(0, "size")
-        sizes = list(given.items) if isinstance(given, Tuple) else None
-        if isinstance(given, Shape) and given.tensor.dims is not None:
+        sizes = list(given.items) if isinstance(given, dom.Tuple) else None
+        if isinstance(given, dom.Shape) and given.tensor.dims is not None:
             sizes = list(given.tensor.dims)
     else:
         sizes = call.sizes(0, "size")
@@ -39,77 +26,77 @@ def _creation(call: Call) -> Value:
 
 
 @handles("new_zeros", "new_ones", "new_empty", "new_full")
-def _new(call: Call) -> Value:
+def _new(call: Call) -> dom.Value:
     sizes = call.sizes(1, "size")
     if call.op == "new_full":
         given = call.arg(1, "size")
-        sizes = list(given.items) if isinstance(given, Tuple) else None
+        sizes = list(given.items) if isinstance(given, dom.Tuple) else None
     return call.made(tuple(shapes.from_value(s) for s in sizes) if sizes is not None else None, call.tensor.kind)
 
 
 @handles("zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "randint_like")
-def _creation_like(call: Call) -> Value:
+def _creation_like(call: Call) -> dom.Value:
     t = call.tensor
-    return Tensor(t.dims, t.lead, "made", kind_of(call.kwargs.get("dtype")) or t.kind, None, None, t.trace)
+    return dom.Tensor(t.dims, t.lead, "made", kind_of(call.kwargs.get("dtype")) or t.kind, None, None, t.trace)
 
 
 @handles("randint")
-def _randint(call: Call) -> Value:
-    given = call.kwargs.get("size") or next((v for v in reversed(call.args) if isinstance(v, Tuple)), None)
-    dims = tuple(shapes.from_value(s) for s in given.items) if isinstance(given, Tuple) else None
+def _randint(call: Call) -> dom.Value:
+    given = call.kwargs.get("size") or next((v for v in reversed(call.args) if isinstance(v, dom.Tuple)), None)
+    dims = tuple(shapes.from_value(s) for s in given.items) if isinstance(given, dom.Tuple) else None
     return call.made(dims, "int")
 
 
 @handles("randperm")
-def _randperm(call: Call) -> Value:
+def _randperm(call: Call) -> dom.Value:
     given = call.arg(0, "n")
-    return call.made((shapes.from_value(given) if given is not None else CONFIG,), "int")
+    return call.made((shapes.from_value(given) if given is not None else dom.CONFIG,), "int")
 
 
 @handles("arange", "linspace", "logspace", "range")
-def _arange(call: Call) -> Value:
+def _arange(call: Call) -> dom.Value:
     call.engine.use_all(call.args, call.op)
     if call.op in ("linspace", "logspace"):
         steps = call.arg(2, "steps")
-        made = call.made((shapes.from_value(steps) if steps is not None else CONFIG,), "float")
+        made = call.made((shapes.from_value(steps) if steps is not None else dom.CONFIG,), "float")
         made.trace = steps.trace if steps is not None else None
         return made
     given = [*call.args[:3], *(call.kwargs[n] for n in ("start", "end", "step") if n in call.kwargs)]
     start, end, step = _bounds(call)
-    first, stride = as_int(start), as_int(step)
+    first, stride = dom.as_int(start), dom.as_int(step)
     kind = "index" if first is not None and first >= 0 and stride is not None and stride > 0 else "int"
     made = call.made((_steps(start, end, step),), kind)
     made.trace = next((v.trace for v in given if v.trace), None)
     return made
 
 
-def _bounds(call: Call) -> tuple[Value, Value, Value]:
+def _bounds(call: Call) -> tuple[dom.Value, dom.Value, dom.Value]:
     values = call.args[:3]
     if len(values) == 1 and "end" not in call.kwargs:
-        return Const(0), values[0], call.kwargs.get("step", Const(1))
-    start = values[0] if values else call.kwargs.get("start", Const(0))
-    end = values[1] if len(values) > 1 else call.kwargs.get("end", CONFIG)
-    return start, end, values[2] if len(values) > 2 else call.kwargs.get("step", Const(1))
+        return dom.Const(0), values[0], call.kwargs.get("step", dom.Const(1))
+    start = values[0] if values else call.kwargs.get("start", dom.Const(0))
+    end = values[1] if len(values) > 1 else call.kwargs.get("end", dom.CONFIG)
+    return start, end, values[2] if len(values) > 2 else call.kwargs.get("step", dom.Const(1))
 
 
-def _steps(start: Value, end: Value, step: Value) -> Extent:
+def _steps(start: dom.Value, end: dom.Value, step: dom.Value) -> dom.Extent:
     """How many numbers a range has."""
-    if as_int(start) == 0 and as_int(step) == 1:
-        if isinstance(end, Const) and isinstance(end.literal, float):
-            return Const(math.ceil(end.literal)) if math.isfinite(end.literal) else CONFIG
+    if dom.as_int(start) == 0 and dom.as_int(step) == 1:
+        if isinstance(end, dom.Const) and isinstance(end.literal, float):
+            return dom.Const(math.ceil(end.literal)) if math.isfinite(end.literal) else dom.CONFIG
         return shapes.from_value(end)
-    numbers = [v.example if isinstance(v, Dim) else as_int(v) for v in (start, end, step)]
+    numbers = [v.example if isinstance(v, dom.Dim) else dom.as_int(v) for v in (start, end, step)]
     known = [n for n in numbers if n is not None]
     count = max(0, -((known[0] - known[1]) // known[2])) if len(known) == 3 and known[2] else None
     size = shapes.combine(shapes.from_value(start), shapes.from_value(end), count)
-    return shapes.combine(size, step, count) if isinstance(step, (Dim, Data)) else size
+    return shapes.combine(size, step, count) if isinstance(step, (dom.Dim, dom.Data)) else size
 
 
 @handles("eye")
-def _eye(call: Call) -> Value:
+def _eye(call: Call) -> dom.Value:
     a = call.arg(0, "n")
     b = call.arg(1, "m") or a
-    return call.made(tuple(shapes.from_value(v) if v is not None else CONFIG for v in (a, b)), "float")
+    return call.made(tuple(shapes.from_value(v) if v is not None else dom.CONFIG for v in (a, b)), "float")
 
 
 @handles(
@@ -125,44 +112,44 @@ def _eye(call: Call) -> Value:
     "Tensor",
     "new_tensor",
 )
-def _tensor(call: Call) -> Value:
+def _tensor(call: Call) -> dom.Value:
     given = call.args[1] if call.op == "new_tensor" and len(call.args) > 1 else call.arg(0, "data")
-    return tensor_literals.tensor(call.engine, call, given if given is not None else UNKNOWN)
+    return tensor_literals.tensor(call.engine, call, given if given is not None else dom.UNKNOWN)
 
 
 @handles("meshgrid")
-def _meshgrid(call: Call) -> Value:
+def _meshgrid(call: Call) -> dom.Value:
     vectors = call.tensors()
-    sizes: list[Extent] = [shapes.fold(t.dims) if t.dims is not None else CONFIG for t in vectors]
+    sizes: list[dom.Extent] = [shapes.fold(t.dims) if t.dims is not None else dom.CONFIG for t in vectors]
     order = call.kwargs.get("indexing")
-    if isinstance(order, Const) and order.literal == "xy" and len(sizes) > 1:
+    if isinstance(order, dom.Const) and order.literal == "xy" and len(sizes) > 1:
         sizes[:2] = sizes[1], sizes[0]
     one = like(call, tuple(sizes) if sizes else None, None, vectors[0].kind if vectors else None)
-    return Tuple((one,) * len(vectors)) if vectors else Seq(one)
+    return dom.Tuple((one,) * len(vectors)) if vectors else dom.Seq(one)
 
 
 @handles("cartesian_prod", "block_diag")
-def _combined(call: Call) -> Value:
+def _combined(call: Call) -> dom.Value:
     tensors = call.tensors()
     if not tensors or any(t.dims is None for t in tensors):
         return like(call, None)
     known = [t.dims for t in tensors if t.dims is not None]
     if call.op == "cartesian_prod":
         size = shapes.fold([d for dims in known for d in dims])
-        return like(call, (size, Const(len(tensors))) if len(tensors) > 1 else (size,), None, tensors[0].kind)
-    sides: list[Extent] = []
+        return like(call, (size, dom.Const(len(tensors))) if len(tensors) > 1 else (size,), None, tensors[0].kind)
+    sides: list[dom.Extent] = []
     for axis in (0, 1):
         column = [dims[axis] for dims in known if len(dims) == 2]
-        number = sum(n for n in map(as_int, column) if n is not None)
-        total = column[0] if column else CONFIG
+        number = sum(n for n in map(dom.as_int, column) if n is not None)
+        total = column[0] if column else dom.CONFIG
         for d in column[1:]:
-            total = shapes.combine(total, d, number if all(as_int(c) is not None for c in column) else None)
+            total = shapes.combine(total, d, number if all(dom.as_int(c) is not None for c in column) else None)
         sides.append(total)
     return like(call, tuple(sides), None, tensors[0].kind)
 
 
 @handles("size")
-def _size(call: Call) -> Value:
+def _size(call: Call) -> dom.Value:
     axis = call.arg(1, "dim")
     if axis is None:
         return call.engine.attribute(call.tensor, "shape", call.node)
@@ -170,30 +157,30 @@ def _size(call: Call) -> Value:
 
 
 @handles("dim", "ndimension")
-def _dim(call: Call) -> Value:
-    return Const(len(call.tensor.dims)) if call.tensor.dims is not None else CONFIG
+def _dim(call: Call) -> dom.Value:
+    return dom.Const(len(call.tensor.dims)) if call.tensor.dims is not None else dom.CONFIG
 
 
 @handles("numel", "nelement", "numel_")
-def _numel(call: Call) -> Value:
+def _numel(call: Call) -> dom.Value:
     t = call.tensor
     if t.ragged is not None:
-        return Data(call.engine.site(call.node, ""), t.ragged.fixed, True, t.trace)
+        return dom.Data(call.engine.site(call.node, ""), t.ragged.fixed, True, t.trace)
     if t.axes:
-        return Dim(t.axes, plain=False, trace=t.trace)
-    return CONFIG
+        return dom.Dim(t.axes, plain=False, trace=t.trace)
+    return dom.CONFIG
 
 
 @handles("cond")
-def _cond(call: Call) -> Value:
+def _cond(call: Call) -> dom.Value:
     branch = call.arg(1, "true_fn")
     given = call.arg(3, "operands")
-    values = list(given.items) if isinstance(given, Tuple) else []
-    return call.engine.apply(branch, values, {}, call.node) if branch is not None else UNKNOWN
+    values = list(given.items) if isinstance(given, dom.Tuple) else []
+    return call.engine.apply(branch, values, {}, call.node) if branch is not None else dom.UNKNOWN
 
 
 @handles("multinomial", "normal", "poisson")
-def _draw(call: Call) -> Value:
+def _draw(call: Call) -> dom.Value:
     sizes = call.sizes(3, "size") if call.op == "normal" and ("size" in call.kwargs or len(call.args) > 2) else None
     if sizes is not None:
         return call.made(tuple(shapes.from_value(s) for s in sizes), "float")

@@ -6,60 +6,50 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Const,
-    Dim,
-    Extent,
-    Seq,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    literal_size,
-)
 from onnxlint.flow.values.joins import element
 
 
-def call(name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def call(name: str, args: Sequence[dom.Value], kwargs: Mapping[str, dom.Value]) -> dom.Value:
     """A call of einops; of its functions, those that follow a pattern."""
-    tensors = [a for a in args if isinstance(a, Tensor)]
-    given = args[0] if args else UNKNOWN
-    texts = [a.literal for a in args if isinstance(a, Const) and isinstance(a.literal, str)]
+    tensors = [a for a in args if isinstance(a, dom.Tensor)]
+    given = args[0] if args else dom.UNKNOWN
+    texts = [a.literal for a in args if isinstance(a, dom.Const) and isinstance(a.literal, str)]
     if name.endswith(".einsum") and tensors and texts:
         return _einsum(texts[0], tensors)
     if name.endswith((".pack", ".unpack")):
         first = _stacked(given)
-        plain = replace(first, dims=None, lead=None, view=None) if isinstance(first, Tensor) else UNKNOWN
-        return Tuple((plain, CONFIG)) if name.endswith(".pack") else Seq(plain)
+        plain = replace(first, dims=None, lead=None, view=None) if isinstance(first, dom.Tensor) else dom.UNKNOWN
+        return dom.Tuple((plain, dom.CONFIG)) if name.endswith(".pack") else dom.Seq(plain)
     if not name.endswith((".rearrange", ".reduce", ".repeat")):
-        return UNKNOWN
+        return dom.UNKNOWN
     t = _stacked(given)
-    if not isinstance(t, Tensor):
-        return UNKNOWN
+    if not isinstance(t, dom.Tensor):
+        return dom.UNKNOWN
     pattern = texts[0] if texts else ""
     dims = _dims(pattern, t.dims, kwargs) if t.dims is not None else None
     lead = None
     if dims is None and t.lead is not None:
         left, _, right = pattern.partition("->")
         lead = t.lead if left.split()[:1] == right.split()[:1] and left.strip()[:1] not in ("(", ".") else None
-    return Tensor(dims, lead, t.source, t.kind, None, None, t.trace)
+    return dom.Tensor(dims, lead, t.source, t.kind, None, None, t.trace)
 
 
-def _stacked(v: Value) -> Value:
+def _stacked(v: dom.Value) -> dom.Value:
     """einops takes a list of tensors for one with an axis more in front."""
-    if not isinstance(v, (Tuple, Seq)):
+    if not isinstance(v, (dom.Tuple, dom.Seq)):
         return v
     one = element(v)
-    if not isinstance(one, Tensor) or one.dims is None:
+    if not isinstance(one, dom.Tensor) or one.dims is None:
         return one
-    count: Extent = Const(len(v.items)) if isinstance(v, Tuple) else shapes.from_value(v.size or UNKNOWN)
+    count: dom.Extent = (
+        dom.Const(len(v.items)) if isinstance(v, dom.Tuple) else shapes.from_value(v.size or dom.UNKNOWN)
+    )
     return replace(one, dims=(count, *one.dims))
 
 
-def _einsum(pattern: str, tensors: Sequence[Tensor]) -> Tensor:
+def _einsum(pattern: str, tensors: Sequence[dom.Tensor]) -> dom.Tensor:
     names: dict[str, str] = {}
 
     def letters(side: str) -> str:
@@ -72,7 +62,7 @@ def _einsum(pattern: str, tensors: Sequence[Tensor]) -> Tensor:
     source = next((t for t in tensors if t.source == "input"), tensors[0])
     known = all(t.dims is not None for t in tensors)
     dims = einsum(text, tensors, shapes.Axes()) if known else None
-    return Tensor(dims, None, source.source, None, None, None, source.trace)
+    return dom.Tensor(dims, None, source.source, None, None, None, source.trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +89,7 @@ def _axes(side: str) -> list[_Axis]:
     return found
 
 
-def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, Value]) -> shapes.Dims | None:
+def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, dom.Value]) -> shapes.Dims | None:
     left, arrow, right = pattern.partition("->")
     before, after = _axes(left), _axes(right)
     dots = next((i for i, axis in enumerate(before) if axis == _Axis(("...",))), None)
@@ -109,31 +99,31 @@ def _dims(pattern: str, dims: shapes.Dims, kwargs: Mapping[str, Value]) -> shape
         if count < 0:
             return None
         rest = dims[dots : dots + count]
-        dims = (*dims[:dots], Const(1), *dims[dots + count :])
+        dims = (*dims[:dots], dom.Const(1), *dims[dots + count :])
     if not arrow or len(before) != len(dims):
         return None
-    sizes: dict[str, Extent] = {name: shapes.from_value(v) for name, v in kwargs.items()}
+    sizes: dict[str, dom.Extent] = {name: shapes.from_value(v) for name, v in kwargs.items()}
     for axis, size in zip(before, dims, strict=True):
         _take_apart(axis, size, sizes)
-    result: list[Extent] = []
+    result: list[dom.Extent] = []
     for axis in after:
         if axis == _Axis(("...",)):
             result.extend(rest)
             continue
-        inner: list[Extent] = []
+        inner: list[dom.Extent] = []
         for name in axis.names:
             inner.extend(rest if name == "..." else [_size(name, sizes)])
         result.append(shapes.fold(inner))
     return tuple(result)
 
 
-def _size(name: str, sizes: Mapping[str, Extent]) -> Extent:
+def _size(name: str, sizes: Mapping[str, dom.Extent]) -> dom.Extent:
     if name.isdigit():
-        return literal_size(name)
-    return sizes.get(name, CONFIG)
+        return dom.literal_size(name)
+    return sizes.get(name, dom.CONFIG)
 
 
-def _take_apart(axis: _Axis, size: Extent, sizes: dict[str, Extent]) -> None:
+def _take_apart(axis: _Axis, size: dom.Extent, sizes: dict[str, dom.Extent]) -> None:
     """The sizes of the names in one axis of the left side; at most one of them may be open."""
     names = [n for n in axis.names if n != "..."]
     if len(axis.names) == 1 and names:
@@ -142,9 +132,9 @@ def _take_apart(axis: _Axis, size: Extent, sizes: dict[str, Extent]) -> None:
     open_names = [n for n in names if n not in sizes and not n.isdigit()]
     if len(open_names) != 1:
         return
-    known = [as_int(_size(n, sizes)) for n in names if n != open_names[0]]
+    known = [dom.as_int(_size(n, sizes)) for n in names if n != open_names[0]]
     factor = math.prod(n for n in known if n is not None) if None not in known else None
-    others = [sizes[n] for n in names if isinstance(sizes.get(n), Dim)]
+    others = [sizes[n] for n in names if isinstance(sizes.get(n), dom.Dim)]
     part = shapes.resized(size, lambda n: n // factor if factor else None)
     for other in others:
         part = shapes.combine(part, other)

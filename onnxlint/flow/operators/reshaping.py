@@ -6,25 +6,12 @@ from dataclasses import replace
 
 from onnxlint.flow.operators import unflattened_sizes
 from onnxlint.flow.operators.transfer import Call, handles, kind_of, like
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    Const,
-    Data,
-    Dim,
-    Extent,
-    Seq,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    first_dim,
-    is_none,
-)
 
 
 @handles("view", "reshape")
-def _view(call: Call) -> Value:
+def _view(call: Call) -> dom.Value:
     sizes = call.sizes(1, "shape", "size")
     t = call.tensor
     if sizes is not None and len(sizes) == 1 and kind_of(sizes[0]) is not None:
@@ -40,23 +27,23 @@ def _view(call: Call) -> Value:
 
 
 @handles("view_as", "reshape_as", "expand_as")
-def _as(call: Call) -> Value:
+def _as(call: Call) -> dom.Value:
     other = call.arg(1, "other")
-    dims = other.dims if isinstance(other, Tensor) else None
-    return like(call, dims, first_dim(other) if isinstance(other, Tensor) else None, call.tensor.kind)
+    dims = other.dims if isinstance(other, dom.Tensor) else None
+    return like(call, dims, dom.first_dim(other) if isinstance(other, dom.Tensor) else None, call.tensor.kind)
 
 
 @handles("expand", "broadcast_to")
-def _expand(call: Call) -> Value:
+def _expand(call: Call) -> dom.Value:
     t = call.tensor
     sizes = call.sizes(1, "size", "shape")
     if sizes is None:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, sizes)
-    dims: list[Extent] = []
+    dims: list[dom.Extent] = []
     offset = len(sizes) - len(t.dims) if t.dims is not None else 0
     for i, s in enumerate(sizes):
-        if as_int(s) == -1:
+        if dom.as_int(s) == -1:
             dims.append(
                 t.dims[i - offset]
                 if t.dims is not None and i >= offset
@@ -68,48 +55,48 @@ def _expand(call: Call) -> Value:
 
 
 @handles("repeat", "tile")
-def _repeat(call: Call) -> Value:
+def _repeat(call: Call) -> dom.Value:
     t = call.tensor
     times = call.sizes(1, "repeats", "dims")
     if times is None:
         return like(call, None, None, t.kind)
     call.engine.check_literal_batch(call.op, call.node, t, times)
     if t.dims is not None and call.op == "tile":
-        times = [*(Const(1) for _ in range(len(t.dims) - len(times))), *times]
+        times = [*(dom.Const(1) for _ in range(len(t.dims) - len(times))), *times]
     if t.dims is None or len(times) < len(t.dims):
         lead = shapes.combine(t.lead, shapes.from_value(times[0])) if t.lead is not None and times else None
         return like(call, None, lead, t.kind)
     offset = len(times) - len(t.dims)
-    dims: list[Extent] = []
+    dims: list[dom.Extent] = []
     for i, n in enumerate(times):
-        old: Extent = t.dims[i - offset] if i >= offset else Const(1)
+        old: dom.Extent = t.dims[i - offset] if i >= offset else dom.Const(1)
         dims.append(shapes.fold((shapes.from_value(n), old)))
     return like(call, tuple(dims), None, t.kind)
 
 
 @handles("repeat_interleave")
-def _repeat_interleave(call: Call) -> Value:
+def _repeat_interleave(call: Call) -> dom.Value:
     t = call.tensor
     times, axis = call.arg(1, "repeats"), call.arg(2, "dim")
-    number = as_int(axis)
-    if t.dims is None or (axis is not None and not is_none(axis) and number is None):
+    number = dom.as_int(axis)
+    if t.dims is None or (axis is not None and not dom.is_none(axis) and number is None):
         return like(call, None, None, t.kind)
     base = t.dims if number is not None else (shapes.fold(t.dims),)
     at = shapes.normal(number or 0, len(base))
     if at is None:
         return like(call, None, None, t.kind)
-    size: Extent
-    if isinstance(times, Tensor):
-        size = Data(call.engine.site(call.node, ""), times.fixed, True, times.trace)
+    size: dom.Extent
+    if isinstance(times, dom.Tensor):
+        size = dom.Data(call.engine.site(call.node, ""), times.fixed, True, times.trace)
         if "output_size" in call.kwargs:
             size = shapes.from_value(call.kwargs["output_size"])
     else:
-        size = shapes.fold((base[at], shapes.from_value(times) if times is not None else CONFIG))
+        size = shapes.fold((base[at], shapes.from_value(times) if times is not None else dom.CONFIG))
     return like(call, (*base[:at], size, *base[at + 1 :]), None, t.kind)
 
 
 @handles("flatten")
-def _flatten(call: Call) -> Value:
+def _flatten(call: Call) -> dom.Value:
     t = call.tensor
     start, end = call.int_arg(1, "start_dim", default=0), call.int_arg(2, "end_dim", default=-1)
     if t.dims is None or start is None or end is None:
@@ -122,7 +109,7 @@ def _flatten(call: Call) -> Value:
 
 
 @handles("unflatten")
-def _unflatten(call: Call) -> Value:
+def _unflatten(call: Call) -> dom.Value:
     t = call.tensor
     axis = call.int_arg(1, "dim")
     dims = shapes.unflatten(t, axis, call.sizes(2, "sizes", "unflattened_size"))
@@ -130,10 +117,10 @@ def _unflatten(call: Call) -> Value:
 
 
 @handles("transpose", "swapaxes", "swapdims")
-def _transpose(call: Call) -> Value:
+def _transpose(call: Call) -> dom.Value:
     t = call.tensor
     a, b = call.int_arg(1, "dim0", "axis0"), call.int_arg(2, "dim1", "axis1")
-    result: Tensor
+    result: dom.Tensor
     if t.dims is None or a is None or b is None:
         result = like(call, None, t.lead if a is not None and b is not None and 0 not in (a, b) else None, t.kind)
     else:
@@ -147,15 +134,15 @@ def _transpose(call: Call) -> Value:
 
 
 @handles("t")
-def _t(call: Call) -> Value:
+def _t(call: Call) -> dom.Value:
     t = call.tensor
     return like(call, tuple(reversed(t.dims)) if t.dims is not None else None, None, t.kind)
 
 
 @handles("permute")
-def _permute(call: Call) -> Value:
+def _permute(call: Call) -> dom.Value:
     t = call.tensor
-    order = [as_int(v) for v in call.sizes(1, "dims") or []]
+    order = [dom.as_int(v) for v in call.sizes(1, "dims") or []]
     if None in order or not order:
         return like(call, None, None, t.kind)
     numbers = [n for n in order if n is not None]
@@ -168,7 +155,7 @@ def _permute(call: Call) -> Value:
 
 
 @handles("movedim", "moveaxis")
-def _movedim(call: Call) -> Value:
+def _movedim(call: Call) -> dom.Value:
     t = call.tensor
     sources, goals = shapes.ints(call.arg(1, "source")), shapes.ints(call.arg(2, "destination"))
     if t.dims is None or sources is None or goals is None or len(sources) != len(goals):
@@ -184,13 +171,13 @@ def _movedim(call: Call) -> Value:
 
 
 @handles("ravel")
-def _ravel(call: Call) -> Value:
+def _ravel(call: Call) -> dom.Value:
     t = call.tensor
     return like(call, (shapes.fold(t.dims),) if t.dims is not None else None, None, t.kind)
 
 
 @handles("diagonal", "diag_embed", "diag")
-def _diagonal(call: Call) -> Value:
+def _diagonal(call: Call) -> dom.Value:
     t = call.tensor
     names = ("dim1", "dim2")
     defaults = (-2, -1) if call.op == "diag_embed" else (0, 1)
@@ -199,34 +186,34 @@ def _diagonal(call: Call) -> Value:
     if t.dims is None or one is None or two is None or not t.dims:
         return like(call, None, None, t.kind)
     if call.op == "diag_embed" or (call.op == "diag" and len(t.dims) == 1):
-        last = t.dims[-1] if whole else shapes.combine(t.dims[-1], CONFIG)
+        last = t.dims[-1] if whole else shapes.combine(t.dims[-1], dom.CONFIG)
         known = (one, two) == (-2, -1) or call.op == "diag"
         return like(call, (*t.dims[:-1], last, last) if known else None, None, t.kind)
     a, b = shapes.normal(one, len(t.dims)), shapes.normal(two, len(t.dims))
     if a is None or b is None or a == b:
         return like(call, None, None, t.kind)
-    x, y = as_int(t.dims[a]), as_int(t.dims[b])
+    x, y = dom.as_int(t.dims[a]), dom.as_int(t.dims[b])
     number = min(x, y) if x is not None and y is not None and whole else None
     size = shapes.combine(t.dims[a], t.dims[b], number)
     return like(call, (*(d for i, d in enumerate(t.dims) if i not in (a, b)), size), None, t.kind)
 
 
 @handles("unsqueeze")
-def _unsqueeze(call: Call) -> Value:
+def _unsqueeze(call: Call) -> dom.Value:
     t = call.tensor
     axis = call.int_arg(1, "dim")
     if t.dims is None or axis is None or not -len(t.dims) - 1 <= axis <= len(t.dims):
-        return like(call, None, Const(1) if axis == 0 else (t.lead if axis is not None else None), t.kind)
+        return like(call, None, dom.Const(1) if axis == 0 else (t.lead if axis is not None else None), t.kind)
     at = axis % (len(t.dims) + 1)
-    return replace(like(call, (*t.dims[:at], Const(1), *t.dims[at:]), None, t.kind), view=t.view or "unsqueeze")
+    return replace(like(call, (*t.dims[:at], dom.Const(1), *t.dims[at:]), None, t.kind), view=t.view or "unsqueeze")
 
 
 @handles("squeeze")
-def _squeeze(call: Call) -> Value:
+def _squeeze(call: Call) -> dom.Value:
     t = call.tensor
     given = call.arg(1, "dim")
     if given is None:
-        kept = tuple(d for d in t.dims if as_int(d) != 1) if t.dims is not None else None
+        kept = tuple(d for d in t.dims if dom.as_int(d) != 1) if t.dims is not None else None
         return like(call, kept, None, t.kind)
     axes = shapes.ints(given)
     if t.dims is None or axes is None:
@@ -236,14 +223,14 @@ def _squeeze(call: Call) -> Value:
     return like(call, kept, None, t.kind)
 
 
-def _longer(d: Extent) -> bool:
+def _longer(d: dom.Extent) -> bool:
     """True for a size that is known not to be 1, so that `squeeze` leaves it."""
-    number = d.example if isinstance(d, Dim) else as_int(d)
+    number = d.example if isinstance(d, dom.Dim) else dom.as_int(d)
     return number is not None and number != 1
 
 
 @handles("cat", "concat", "concatenate", "hstack", "vstack", "dstack")
-def _cat(call: Call) -> Value:
+def _cat(call: Call) -> dom.Value:
     tensors = call.tensors()
     axis = call.int_arg(1, "dim", "axis", default={"hstack": 1, "dstack": 2}.get(call.op, 0))
     first = call.args[0] if call.args else None
@@ -255,90 +242,92 @@ def _cat(call: Call) -> Value:
     if at is None:
         return like(call, None)
     call.engine.check_same_batch(tensors, at)
-    dims: list[Extent] = []
+    dims: list[dom.Extent] = []
     for i in range(rank):
         column = [t.dims[i] for t in tensors if t.dims is not None]
         if i != at:
-            dims.append(next((d for d in column if isinstance(d, (Dim, Data))), column[0]))
+            dims.append(next((d for d in column if isinstance(d, (dom.Dim, dom.Data))), column[0]))
             continue
         total = _sum(column)
-        if isinstance(first, Seq):
-            total = shapes.combine(total, shapes.from_value(first.size) if first.size is not None else CONFIG)
+        if isinstance(first, dom.Seq):
+            total = shapes.combine(total, shapes.from_value(first.size) if first.size is not None else dom.CONFIG)
         dims.append(total)
     return like(call, tuple(dims), None, tensors[0].kind)
 
 
-def _sum(sizes: list[Extent]) -> Extent:
+def _sum(sizes: list[dom.Extent]) -> dom.Extent:
     total = sizes[0]
     for d in sizes[1:]:
-        x, y = as_int(total), as_int(d)
+        x, y = dom.as_int(total), dom.as_int(d)
         total = shapes.combine(total, d, x + y if x is not None and y is not None else None)
     return total
 
 
 @handles("stack")
-def _stack(call: Call) -> Value:
+def _stack(call: Call) -> dom.Value:
     tensors = call.tensors()
     axis = call.int_arg(1, "dim", default=0)
     first = call.args[0] if call.args else None
     if not tensors or tensors[0].dims is None or axis is None:
         return like(call, None)
-    count: Extent = Const(len(first.items)) if isinstance(first, Tuple) else CONFIG
-    if isinstance(first, Seq) and first.size is not None:
+    count: dom.Extent = dom.Const(len(first.items)) if isinstance(first, dom.Tuple) else dom.CONFIG
+    if isinstance(first, dom.Seq) and first.size is not None:
         count = shapes.from_value(first.size)
     at = axis % (len(tensors[0].dims) + 1)
     return like(call, (*tensors[0].dims[:at], count, *tensors[0].dims[at:]), None, tensors[0].kind)
 
 
 @handles("chunk", "split", "tensor_split", "split_with_sizes", "unsafe_chunk", "unsafe_split")
-def _split(call: Call) -> Value:
+def _split(call: Call) -> dom.Value:
     t = call.tensor
     how = call.arg(1, "chunks", "split_size", "split_size_or_sections", "split_sizes", "indices_or_sections")
     axis = call.int_arg(2, "dim", default=0)
     at = shapes.normal(axis, len(t.dims)) if t.dims is not None and axis is not None else None
-    whole: Extent = t.dims[at] if t.dims is not None and at is not None else CONFIG
+    whole: dom.Extent = t.dims[at] if t.dims is not None and at is not None else dom.CONFIG
 
-    def piece(extent: Extent) -> Tensor:
+    def piece(extent: dom.Extent) -> dom.Tensor:
         dims = (*t.dims[:at], extent, *t.dims[at + 1 :]) if t.dims is not None and at is not None else None
-        return Tensor(dims, t.lead if dims is None and axis != 0 else None, t.source, t.kind, call.op, None, t.trace)
+        return dom.Tensor(
+            dims, t.lead if dims is None and axis != 0 else None, t.source, t.kind, call.op, None, t.trace
+        )
 
     sizes = _pieces(call.op.removeprefix("unsafe_"), whole, how)
     if sizes is not None and 0 < len(sizes) <= shapes.PIECES:
-        return Tuple(tuple(piece(size) for size in sizes))
-    some = shapes.resized(whole, lambda n: None) if not isinstance(whole, Const) else CONFIG
-    return Seq(piece(some), whole if isinstance(whole, Dim) else None)
+        return dom.Tuple(tuple(piece(size) for size in sizes))
+    some = shapes.resized(whole, lambda n: None) if not isinstance(whole, dom.Const) else dom.CONFIG
+    return dom.Seq(piece(some), whole if isinstance(whole, dom.Dim) else None)
 
 
-def _pieces(op: str, whole: Extent, how: Value | None) -> list[Extent] | None:
+def _pieces(op: str, whole: dom.Extent, how: dom.Value | None) -> list[dom.Extent] | None:
     """Sizes of the parts that an axis is split into; None where their number is not known."""
-    if isinstance(how, Tuple):
+    if isinstance(how, dom.Tuple):
         if op == "tensor_split":
             return [shapes.resized(whole, lambda n: None)] * (len(how.items) + 1)
         return [shapes.from_value(i) for i in how.items]
-    count = as_int(how)
+    count = dom.as_int(how)
     if count is None or count <= 0:
         return None
     if op == "split":
         return shapes.parts(whole, count)
     if count > shapes.PIECES:
         return None
-    number = as_int(whole)
+    number = dom.as_int(whole)
     if number is None:
         return [shapes.resized(whole, lambda n: n // count if n % count == 0 else None)] * count
     if op == "chunk":
         return shapes.parts(whole, -(-number // count)) or [whole]
-    return [Const(number // count + (1 if i < number % count else 0)) for i in range(count)]
+    return [dom.Const(number // count + (1 if i < number % count else 0)) for i in range(count)]
 
 
 @handles("unbind")
-def _unbind(call: Call) -> Value:
+def _unbind(call: Call) -> dom.Value:
     t = call.tensor
     axis = call.int_arg(1, "dim", default=0)
     if t.dims is None or axis is None or shapes.normal(axis, len(t.dims)) is None:
-        return Seq(Tensor(None, None, t.source, t.kind, "unbind", None, t.trace))
+        return dom.Seq(dom.Tensor(None, None, t.source, t.kind, "unbind", None, t.trace))
     at = axis % len(t.dims)
-    item = Tensor((*t.dims[:at], *t.dims[at + 1 :]), None, t.source, t.kind, "unbind", None, t.trace)
-    count = as_int(t.dims[at])
+    item = dom.Tensor((*t.dims[:at], *t.dims[at + 1 :]), None, t.source, t.kind, "unbind", None, t.trace)
+    count = dom.as_int(t.dims[at])
     if count is not None and count <= shapes.PIECES:
-        return Tuple((item,) * count)
-    return Seq(item, t.dims[at] if isinstance(t.dims[at], Dim) else None)
+        return dom.Tuple((item,) * count)
+    return dom.Seq(item, t.dims[at] if isinstance(t.dims[at], dom.Dim) else None)

@@ -7,24 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from onnxlint.flow.state.protocols import Engine
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Array,
-    Config,
-    Data,
-    Dict,
-    Dim,
-    Extent,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-    as_int,
-    common_source,
-)
 from onnxlint.flow.values.joins import element
 
 
@@ -35,12 +19,12 @@ class Call:
     engine: Engine
     op: str
     name: str
-    args: list[Value]
-    kwargs: dict[str, Value]
+    args: list[dom.Value]
+    kwargs: dict[str, dom.Value]
     node: ast.AST
     method: bool = False
 
-    def arg(self, position: int, *names: str) -> Value | None:
+    def arg(self, position: int, *names: str) -> dom.Value | None:
         """An argument by position (0 is the tensor) or by one of its names."""
         for name in names:
             if name in self.kwargs:
@@ -50,50 +34,54 @@ class Call:
     def int_arg(self, position: int, *names: str, default: int | None = None) -> int | None:
         """A literal integer argument; `default` where it is not given; None where it is not a literal."""
         given = self.arg(position, *names)
-        return default if given is None else as_int(given)
+        return default if given is None else dom.as_int(given)
 
     @property
-    def tensor(self) -> Tensor:
+    def tensor(self) -> dom.Tensor:
         """The tensor that the operator works on."""
-        first = self.args[0] if self.args else next((v for v in self.kwargs.values() if isinstance(v, Tensor)), None)
-        return first if isinstance(first, Tensor) else Tensor(source="made")
+        first = (
+            self.args[0] if self.args else next((v for v in self.kwargs.values() if isinstance(v, dom.Tensor)), None)
+        )
+        return first if isinstance(first, dom.Tensor) else dom.Tensor(source="made")
 
-    def tensors(self) -> list[Tensor]:
+    def tensors(self) -> list[dom.Tensor]:
         """Every tensor among the arguments, lists of tensors included."""
-        found: list[Tensor] = []
+        found: list[dom.Tensor] = []
         for v in [*self.args, *self.kwargs.values()]:
-            if isinstance(v, Tensor):
+            if isinstance(v, dom.Tensor):
                 found.append(v)
-            elif isinstance(v, Tuple):
-                found += [i for i in v.items if isinstance(i, Tensor)]
-            elif isinstance(v, Seq) and isinstance(v.item, Tensor):
+            elif isinstance(v, dom.Tuple):
+                found += [i for i in v.items if isinstance(i, dom.Tensor)]
+            elif isinstance(v, dom.Seq) and isinstance(v.item, dom.Tensor):
                 found.append(v.item)
         return found
 
-    def sizes(self, start: int, *names: str) -> list[Value] | None:
+    def sizes(self, start: int, *names: str) -> list[dom.Value] | None:
         """A size given as separate numbers or as one tuple; None where it cannot be told apart."""
         given = next((self.kwargs[n] for n in names if n in self.kwargs), None)
         rest = [given] if given is not None else self.args[start:]
         if len(rest) == 1:
             only = rest[0]
-            if isinstance(only, Tuple):
+            if isinstance(only, dom.Tuple):
                 return list(only.items)
-            if isinstance(only, Shape):
+            if isinstance(only, dom.Shape):
                 return list(only.tensor.dims) if only.tensor.dims is not None else None
-            if isinstance(only, (Seq, Config)) or only == UNKNOWN:
+            if isinstance(only, (dom.Seq, dom.Config)) or only == dom.UNKNOWN:
                 return None
         return list(rest)
 
-    def made(self, dims: Sequence[Extent] | None, kind: str | None = None, source: str = "made") -> Tensor:
+    def made(self, dims: Sequence[dom.Extent] | None, kind: str | None = None, source: str = "made") -> dom.Tensor:
         """A fresh tensor made here."""
-        return Tensor(tuple(dims) if dims is not None else None, None, source, kind, None, self.engine.place(self.node))
+        return dom.Tensor(
+            tuple(dims) if dims is not None else None, None, source, kind, None, self.engine.place(self.node)
+        )
 
     def source(self) -> str:
         """What the result depends on: the inputs if any argument does."""
-        return common_source(self.tensors())
+        return dom.common_source(self.tensors())
 
 
-Handler = Callable[[Call], Value]
+Handler = Callable[[Call], dom.Value]
 HANDLERS: dict[str, Handler] = {}
 
 
@@ -108,20 +96,20 @@ def handles(*ops: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def like(call: Call, dims: shapes.Dims | None, lead: Extent | None = None, kind: str | None = None) -> Tensor:
+def like(call: Call, dims: shapes.Dims | None, lead: dom.Extent | None = None, kind: str | None = None) -> dom.Tensor:
     """A result that depends on what the arguments depend on."""
     tensors = call.tensors()
     trace = next((t.trace for t in tensors if t.source == "input" and t.trace), None) or call.tensor.trace
     source = call.source()
     # What is not known may well depend on the inputs.
-    hidden = source == "weight" and (UNKNOWN in call.args or any(t.guessed for t in tensors))
-    return Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
+    hidden = source == "weight" and (dom.UNKNOWN in call.args or any(t.guessed for t in tensors))
+    return dom.Tensor(dims, lead if dims is None else None, source, kind, None, None, trace, hidden)
 
 
 def cast_kind(call: Call) -> str | None:
     """The kind of numbers after `x.to(...)`."""
     given = call.arg(1, "dtype")
-    if isinstance(given, Tensor):
+    if isinstance(given, dom.Tensor):
         return given.kind
     kind = kind_of(given) if given is not None and not _moves(call.node) else call.tensor.kind
     return "index" if kind == "int" and call.tensor.kind in ("bool", "index") else kind
@@ -133,7 +121,7 @@ def _moves(node: ast.AST) -> bool:
     return getattr(first, "attr", getattr(first, "id", "")).endswith("device")
 
 
-def kind_of(v: Value | None) -> str | None:
+def kind_of(v: dom.Value | None) -> str | None:
     """The kind of numbers that a dtype argument stands for."""
     text = getattr(v, "name", "") if v is not None else ""
     tail = str(text).rpartition(".")[2]
@@ -148,35 +136,35 @@ def kind_of(v: Value | None) -> str | None:
     return None
 
 
-def result_by_table(call: Call, returns: str) -> Value:
+def result_by_table(call: Call, returns: str) -> dom.Value:
     """The result of an operator without a transfer function of its own, by what the operator table says."""
     if returns == "tensor":
         return like(call, None, None)
     if returns == "tensors":
-        return Seq(like(call, None, None))
+        return dom.Seq(like(call, None, None))
     if returns in ("int", "float", "bool", "other", "none"):
-        return CONFIG
+        return dom.CONFIG
     if returns == "shape":
-        return Shape(call.tensor)
-    return UNKNOWN
+        return dom.Shape(call.tensor)
+    return dom.UNKNOWN
 
 
-def numpy_result(call: Call) -> Value:
+def numpy_result(call: Call) -> dom.Value:
     """The result of a numpy function: an array of data if any argument is tensor data."""
     for v in [*call.args, *call.kwargs.values()]:
-        inner = element(v) if isinstance(v, (Tuple, Seq)) else v
-        if isinstance(inner, Array):
-            return Array(inner.site, inner.fixed, inner.trace)
-        if isinstance(inner, Tensor):
-            return Array(call.engine.site(call.node, call.name), inner.fixed, inner.trace)
-        if isinstance(inner, Data):
-            return Array(inner.site, inner.fixed, inner.trace)
-        if isinstance(inner, Dim):
+        inner = element(v) if isinstance(v, (dom.Tuple, dom.Seq)) else v
+        if isinstance(inner, dom.Array):
+            return dom.Array(inner.site, inner.fixed, inner.trace)
+        if isinstance(inner, dom.Tensor):
+            return dom.Array(call.engine.site(call.node, call.name), inner.fixed, inner.trace)
+        if isinstance(inner, dom.Data):
+            return dom.Array(inner.site, inner.fixed, inner.trace)
+        if isinstance(inner, dom.Dim):
             site = inner.site or call.engine.site(call.node, call.name)
             return replace(inner, site=site, plain=False)
-    return CONFIG
+    return dom.CONFIG
 
 
-def dict_values(v: Dict) -> list[Value]:
+def dict_values(v: dom.Dict) -> list[dom.Value]:
     """Every value that a dict may hold."""
     return [i for _, i in v.items] + ([v.rest] if v.rest is not None else [])

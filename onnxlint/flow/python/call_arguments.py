@@ -9,50 +9,39 @@ from typing import TypeGuard
 
 from onnxlint.flow.python.entry_parameters import by_annotation
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import (
-    UNKNOWN,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Seq,
-    Tensor,
-    Trace,
-    Tuple,
-    Value,
-    traced,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join_all
 from onnxlint.project.classes import FunctionUnit
 
-STARRED = Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
+STARRED = dom.Trace("", 0, "*")  # marks the Seq that stands for arguments given by `*` whose number is not known
 
 
-def is_starred(v: Value) -> TypeGuard[Seq]:
+def is_starred(v: dom.Value) -> TypeGuard[dom.Seq]:
     """Whether a value stands for any number of arguments."""
-    return isinstance(v, Seq) and v.trace is STARRED
+    return isinstance(v, dom.Seq) and v.trace is STARRED
 
 
-def without_stars(args: list[Value]) -> list[Value]:
+def without_stars(args: list[dom.Value]) -> list[dom.Value]:
     """Arguments for what does not tell a `*` from a list."""
     for v in args:
-        if type(v) is Seq and v.trace is STARRED:
-            return [Seq(v.item, v.size) if is_starred(v) else v for v in args]
+        if type(v) is dom.Seq and v.trace is STARRED:
+            return [dom.Seq(v.item, v.size) if is_starred(v) else v for v in args]
     return args
 
 
-def bind(engine: Engine, unit: FunctionUnit, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+def bind(
+    engine: Engine, unit: FunctionUnit, args: Sequence[dom.Value], kwargs: dict[str, dom.Value]
+) -> dict[str, dom.Value]:
     """Arguments by the names of the parameters; defaults for what was not given."""
     a = unit.args
     positional = [*a.posonlyargs, *a.args]
-    values: dict[str, Value] = {}
+    values: dict[str, dom.Value] = {}
     left = dict(kwargs)
     loose = left.pop("**", None)
-    flat: list[Value] = []
-    filler: Value | None = None
+    flat: list[dom.Value] = []
+    filler: dom.Value | None = None
     for v in args:
-        if isinstance(v, Tuple) and v.kind == "*":
+        if isinstance(v, dom.Tuple) and v.kind == "*":
             flat.extend(v.items)
         elif is_starred(v):
             filler = v.item
@@ -65,9 +54,9 @@ def bind(engine: Engine, unit: FunctionUnit, args: Sequence[Value], kwargs: dict
             values[parameter.arg] = _argument(engine, unit, parameter, flat[i])
         elif parameter.arg in left:
             values[parameter.arg] = _argument(engine, unit, parameter, left.pop(parameter.arg))
-        elif isinstance(filler, Tensor) and filler.guessed:
+        elif isinstance(filler, dom.Tensor) and filler.guessed:
             values[parameter.arg] = engine.entry_value(unit, parameter, defaults[i])
-        elif type(filler) is Config:
+        elif type(filler) is dom.Config:
             values[parameter.arg] = engine.constructor_value(unit, parameter, defaults[i])
         elif filler is not None:
             values[parameter.arg] = filler
@@ -75,41 +64,48 @@ def bind(engine: Engine, unit: FunctionUnit, args: Sequence[Value], kwargs: dict
             values[parameter.arg] = _missing(engine, unit, parameter, defaults[i], loose)
     if a.vararg is not None:
         rest = flat[len(positional) :]
-        values[a.vararg.arg] = Tuple(tuple(rest)) if filler is None else Seq(join_all([*rest, filler]) or UNKNOWN)
+        values[a.vararg.arg] = (
+            dom.Tuple(tuple(rest)) if filler is None else dom.Seq(join_all([*rest, filler]) or dom.UNKNOWN)
+        )
     for parameter, default in zip(a.kwonlyargs, a.kw_defaults, strict=True):
         if parameter.arg in left:
             values[parameter.arg] = _argument(engine, unit, parameter, left.pop(parameter.arg))
         else:
             values[parameter.arg] = _missing(engine, unit, parameter, default, loose)
     if a.kwarg is not None:
-        values[a.kwarg.arg] = Dict(tuple(sorted(left.items())), loose)
+        values[a.kwarg.arg] = dom.Dict(tuple(sorted(left.items())), loose)
     return values
 
 
-def _argument(engine: Engine, unit: FunctionUnit, parameter: ast.arg, v: Value) -> Value:
+def _argument(engine: Engine, unit: FunctionUnit, parameter: ast.arg, v: dom.Value) -> dom.Value:
     """An argument, with a step that says where it was handed over; a dict by its annotation is no tensor."""
     name = parameter.arg
-    if isinstance(v, Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
-        trace = v.trace or Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
+    if isinstance(v, dom.Tensor) and parameter.annotation is not None and _names_a_dict(parameter.annotation):
+        trace = v.trace or dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is given")
         told = by_annotation(engine, parameter.annotation, trace, unit.module)
-        return told if isinstance(told, Dict) else UNKNOWN
-    if isinstance(v, (Tensor, Dim, Data)) and engine.frames and v.trace is not None and engine.context.tracing:
+        return told if isinstance(told, dom.Dict) else dom.UNKNOWN
+    if (
+        isinstance(v, (dom.Tensor, dom.Dim, dom.Data))
+        and engine.frames
+        and v.trace is not None
+        and engine.context.tracing
+    ):
         frame = engine.frames[-1]
-        step = Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
-        return replace(v, trace=step, given="") if isinstance(v, Tensor) and v.given else traced(v, step)
+        step = dom.Trace(frame.module.path, frame.line, f"passed to `{unit.name}` as `{name}`", v.trace)
+        return replace(v, trace=step, given="") if isinstance(v, dom.Tensor) and v.given else dom.traced(v, step)
     return v
 
 
 def _missing(
-    engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: Value | None
-) -> Value:
+    engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None, loose: dom.Value | None
+) -> dom.Value:
     """A parameter that the call does not give."""
     if loose is not None:
-        return loose if default is None else UNKNOWN
+        return loose if default is None else dom.UNKNOWN
     if default is None:
-        return UNKNOWN
+        return dom.UNKNOWN
     if isinstance(default, ast.Constant):
-        return Const(default.value)
+        return dom.Const(default.value)
     return engine.evaluate_default(unit, default)
 
 

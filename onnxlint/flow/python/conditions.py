@@ -11,25 +11,8 @@ from typing import TypeGuard
 from onnxlint.flow.lowering import sizes_as_numbers
 from onnxlint.flow.python.arithmetic import Arithmetic
 from onnxlint.flow.state import observations
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values import shapes
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    NONE,
-    UNKNOWN,
-    ClassRef,
-    Config,
-    Const,
-    Dim,
-    Instance,
-    Layer,
-    Tensor,
-    Truth,
-    Unknown,
-    Value,
-    or_default,
-    reads_data,
-    truth_of,
-)
 from onnxlint.flow.values.equivalent_code import REST, asks_for_memory, in_pieces, splits_work
 from onnxlint.flow.values.joins import join
 from onnxlint.flow.values.shapes import CLIP
@@ -44,7 +27,7 @@ class Test:
     what the condition is where nobody turns on such a flag.
     """
 
-    reads: list[tuple[Value, tuple[str, ...], bool]]
+    reads: list[tuple[dom.Value, tuple[str, ...], bool]]
     verdict: dict[str, bool | None]
     usual: bool | None = None
 
@@ -76,14 +59,14 @@ class Conditions(Arithmetic):
             return result
         with self.engine.within(testing=True):
             v = self.eval(node)
-        if isinstance(v, Dim) and isinstance(node, ast.Compare) and tells_forms(node):
+        if isinstance(v, dom.Dim) and isinstance(node, ast.Compare) and tells_forms(node):
             return Test([], dict.fromkeys(mask, None))
-        if isinstance(v, Truth):
+        if isinstance(v, dom.Truth):
             return Test([], {e: v.verdict(e) for e in mask})
-        if isinstance(v, Const):
+        if isinstance(v, dom.Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
-        asks = reads_data(v) or isinstance(v, Dim)
-        usual = _usual(v) if self.engine.context.tracing or v != CONFIG else self._usual_type(node)
+        asks = dom.reads_data(v) or isinstance(v, dom.Dim)
+        usual = _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
         return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), usual)
 
     def _usual_type(self, node: ast.expr) -> bool | None:
@@ -92,16 +75,16 @@ class Conditions(Arithmetic):
         module = node.args[0] if isinstance(node, ast.Call) and _last_name(node.func) == "isinstance" else None
         if not isinstance(node, ast.Call) or not isinstance(module, ast.Name):
             return None
-        if not isinstance(self.scope.names.get(module.id), (Unknown, Instance, Layer)):
+        if not isinstance(self.scope.names.get(module.id), (dom.Unknown, dom.Instance, dom.Layer)):
             return None
         if self.unit is not None and any(p.arg == module.id for p in self.unit.args.args):
             return False
         return None if self._one_of(node) is None else True
 
-    def _one_of(self, call: ast.Call) -> Instance | None:
+    def _one_of(self, call: ast.Call) -> dom.Instance | None:
         """The module of a class of the project that `isinstance(module, Class)` asks for."""
-        cls = self.eval(call.args[1]) if len(call.args) == 2 else UNKNOWN
-        return self.engine.built_last(cls.info) if isinstance(cls, ClassRef) and cls.info.is_module() else None
+        cls = self.eval(call.args[1]) if len(call.args) == 2 else dom.UNKNOWN
+        return self.engine.built_last(cls.info) if isinstance(cls, dom.ClassRef) and cls.info.is_module() else None
 
     def _test_both(self, left: Test, second: ast.expr, stops: bool) -> Test:
         """Two conditions in a row, of which the first one ends the test where it is `stops`: True for `or`."""
@@ -127,7 +110,7 @@ class Conditions(Arithmetic):
         usual = stops if stops in (left.usual, right.usual) else left.usual if left.usual is right.usual else None
         return Test(reads, verdict, usual)
 
-    def e_boolean(self, node: ast.BoolOp) -> Value:
+    def e_boolean(self, node: ast.BoolOp) -> dom.Value:
         """`a and b` as a value: its truth is asked of `a`."""
         word = "and" if isinstance(node.op, ast.And) else "or"
         left = self.eval(node.values[0])
@@ -135,47 +118,51 @@ class Conditions(Arithmetic):
             left = self._boolean(word, left, right, node)
         return left
 
-    def _boolean(self, word: str, left: Value, second: ast.expr, node: ast.BoolOp) -> Value:
-        if isinstance(left, Const):
+    def _boolean(self, word: str, left: dom.Value, second: ast.expr, node: ast.BoolOp) -> dom.Value:
+        if isinstance(left, dom.Const):
             decided = bool(left.literal)
             if decided == (word == "or"):
                 return left
             return self.eval(second)
-        if isinstance(left, Tensor) and not self.engine.context.testing:
+        if isinstance(left, dom.Tensor) and not self.engine.context.testing:
             self.engine.emit_operator(node, left, word)
-        if isinstance(left, Truth):
+        if isinstance(left, dom.Truth):
             exporters = tuple(e for e in self.engine.context.exporters if left.verdict(e) is not (word == "or"))
             with self.engine.within(exporters=exporters):
-                right = self.eval(second) if exporters else CONFIG
-            if isinstance(right, (Const, Config, Unknown, Truth)):
+                right = self.eval(second) if exporters else dom.CONFIG
+            if isinstance(right, (dom.Const, dom.Config, dom.Unknown, dom.Truth)):
                 return _both(word, left, right)
             return right
-        if isinstance(left, Dim):  # Python asks the comparison for its truth
+        if isinstance(left, dom.Dim):  # Python asks the comparison for its truth
             left = replace(left, site=left.site or self.engine.site(node, f"`{word}`"))
         usual = _usual(left)
         with self.engine.asking(usual is (word == "or")):
             right = self.eval(second)
         if usual is (word == "or"):
             return left
-        if isinstance(left, (Config, Unknown)) and isinstance(right, Const) and bool(right.literal) == (word == "or"):
-            return Const(word == "or")  # `flag and self.training`
-        if usual is not None and isinstance(result := or_default(right), Const):
-            return Config(default=result)
-        if isinstance(right, Truth) and isinstance(left, (Config, Unknown)):
+        if (
+            isinstance(left, (dom.Config, dom.Unknown))
+            and isinstance(right, dom.Const)
+            and bool(right.literal) == (word == "or")
+        ):
+            return dom.Const(word == "or")  # `flag and self.training`
+        if usual is not None and isinstance(result := dom.or_default(right), dom.Const):
+            return dom.Config(default=result)
+        if isinstance(right, dom.Truth) and isinstance(left, (dom.Config, dom.Unknown)):
             return _both(word, left, right)
-        if isinstance(left, Tensor):
+        if isinstance(left, dom.Tensor):
             # `tensor or default` gives either; what comes out of a comparison is a truth read from data.
-            return right if isinstance(right, Tensor) else left
+            return right if isinstance(right, dom.Tensor) else left
         return join(left, right)
 
-    def e_ternary(self, node: ast.IfExp) -> Value:
+    def e_ternary(self, node: ast.IfExp) -> dom.Value:
         """`a if test else b`."""
         test = self.test(node.test)
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
                 self.engine.emit_read(observations.Branch, node.test, v, mask, keyword="ternary")
         held = self.engine.context.exporters
-        results: list[Value] = []
+        results: list[dom.Value] = []
         for arm, wanted in ((node.body, True), (node.orelse, False)):
             mask = tuple(e for e in test.may_be(wanted) if e in held)
             if mask:
@@ -187,9 +174,9 @@ class Conditions(Arithmetic):
                 with self.engine.within(exporters=mask, asked=asked):
                     results.append(self.eval(arm))
                 self.scope.names = before
-        result = results[0] if results else UNKNOWN
-        sizes = [v for v in results if isinstance(v, Dim)]
-        made = any(isinstance(v, Tensor) and v.source in ("made", "sizes") for v in results)
+        result = results[0] if results else dom.UNKNOWN
+        sizes = [v for v in results if isinstance(v, dom.Dim)]
+        made = any(isinstance(v, dom.Tensor) and v.source in ("made", "sizes") for v in results)
         if sizes and made and not set(test.may_be(True)) & set(test.may_be(False)):
             return sizes[0]  # of one size, an exporter's arm makes a tensor
         if test.usual is not None and len(results) > 1:
@@ -214,13 +201,13 @@ class Conditions(Arithmetic):
             ):
                 same = isinstance(test.ops[0], (ast.Is, ast.Eq))
                 if (arm != negated) == same:
-                    self.scope.names[test.left.id] = NONE
+                    self.scope.names[test.left.id] = dom.NONE
             elif isinstance(test, ast.Call) and _last_name(test.func) in ("isinstance", "is_tensor"):
                 self.narrow_instance(test, arm != negated)
             elif arm != negated and _asks_for_a_clip(test):
                 name = _narrowed(test)[0]
                 t = self.scope.lookup(name)
-                if isinstance(t, Tensor) and t.dims is None and t.source == "input":
+                if isinstance(t, dom.Tensor) and t.dims is None and t.source == "input":
                     self.scope.names[name] = replace(t, dims=shapes.unknown(t, CLIP, self.engine.context.axes))
 
         return narrow
@@ -233,12 +220,12 @@ class Conditions(Arithmetic):
         current = self.scope.lookup(name)
         kinds = self.body.text(call.args[1]) if len(call.args) == 2 else "Tensor"
         is_tensor = "Tensor" in kinds
-        if holds and not self.engine.context.tracing and isinstance(current, (Unknown, Instance, Layer)):
+        if holds and not self.engine.context.tracing and isinstance(current, (dom.Unknown, dom.Instance, dom.Layer)):
             self.scope.names[name] = self._one_of(call) or current
-        if isinstance(current, Tensor) and is_tensor != holds:
-            self.scope.names[name] = UNKNOWN
-        elif holds and is_tensor and current == UNKNOWN:
-            self.scope.names[name] = Tensor(trace=self.step(f"`{name}` is a tensor here", None))
+        if isinstance(current, dom.Tensor) and is_tensor != holds:
+            self.scope.names[name] = dom.UNKNOWN
+        elif holds and is_tensor and current == dom.UNKNOWN:
+            self.scope.names[name] = dom.Tensor(trace=self.step(f"`{name}` is a tensor here", None))
 
     def report_branch(
         self, node: ast.expr, test: Test, keyword: str, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
@@ -256,16 +243,16 @@ class Conditions(Arithmetic):
         )
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
-                if raises or (quiet and isinstance(v, Dim)):
+                if raises or (quiet and isinstance(v, dom.Dim)):
                     if raises:
                         self.report_assertion(node, v, mask, keyword, ast.NotEq)
                 else:
                     leaves = (
                         _leaves(body, orelse)
-                        if keyword == "if" and self.engine.context.looping and reads_data(v)
+                        if keyword == "if" and self.engine.context.looping and dom.reads_data(v)
                         else ""
                     )
-                    form = _size_form(v, body, orelse) if isinstance(v, Dim) else ""
+                    form = _size_form(v, body, orelse) if isinstance(v, dom.Dim) else ""
                     self.engine.emit_read(observations.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
 
     def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
@@ -279,20 +266,20 @@ class Conditions(Arithmetic):
     def _number(self, node: ast.expr) -> float | None:
         """The number of an expression that is fixed in the source."""
         v = self.eval(node)
-        return float(v.literal) if isinstance(v, Const) and isinstance(v.literal, (int, float)) else None
+        return float(v.literal) if isinstance(v, dom.Const) and isinstance(v.literal, (int, float)) else None
 
     def _doubt(self, test: ast.expr) -> None:
         """In the last arm of `a if isinstance(x, list) else b`, what was taken for a tensor may be anything."""
         asks = isinstance(test, ast.Call) and _last_name(test.func) == "isinstance" and len(test.args) == 2
         if isinstance(test, ast.Call) and asks and isinstance(test.args[0], ast.Name):
             current = self.scope.lookup(test.args[0].id)
-            if isinstance(current, Tensor) and _last_name(test.args[1]) in ("list", "tuple"):
-                self.scope.names[test.args[0].id] = UNKNOWN
+            if isinstance(current, dom.Tensor) and _last_name(test.args[1]) in ("list", "tuple"):
+                self.scope.names[test.args[0].id] = dom.UNKNOWN
 
     def awaits_state(self, test: ast.expr) -> bool:
         """True for `self.last is not None` (and more) of what is None at first, and is assigned by forward itself."""
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-        owner = self.bound.object.cls if isinstance(self.bound, Instance) else self.owner
+        owner = self.bound.object.cls if isinstance(self.bound, dom.Instance) else self.owner
         unit = self.owner.find_method("__init__") if self.owner is not None else None
         if owner is None or unit is None:
             return False
@@ -314,20 +301,20 @@ class Conditions(Arithmetic):
         return self.body.function.body[at + 1 : at + 1 + REST] if at is not None else ()
 
     def report_assertion(
-        self, node: ast.expr, v: Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
+        self, node: ast.expr, v: dom.Value, mask: tuple[str, ...], keyword: str, equality: type[ast.cmpop]
     ) -> None:
         """Emit an Assertion; where it holds a declared axis to one size (by `equality`), say that too."""
         pinned = (
-            isinstance(v, Dim)
+            isinstance(v, dom.Dim)
             and v.sure
             and v.form not in ("remainder", "equal")
             and self.engine.context.axes.declared is not None
             and isinstance(node, ast.Compare)
             and len(node.ops) == 1
             and isinstance(node.ops[0], equality)
-            and any(isinstance(d, Dim) and d.plain for d in (self.eval(node.left), self.eval(node.comparators[0])))
+            and any(isinstance(d, dom.Dim) and d.plain for d in (self.eval(node.left), self.eval(node.comparators[0])))
         )
-        if pinned and isinstance(v, Dim):
+        if pinned and isinstance(v, dom.Dim):
             sizes_as_numbers.pinned(self.engine, node, v, keyword, mask)
         self.engine.emit_read(observations.Assertion, node, v, mask, keyword=keyword)
 
@@ -355,7 +342,7 @@ def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
 _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
 
 
-def _size_form(v: Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
+def _size_form(v: dom.Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
     """What a branch on a size is about: two sizes that are equal or not, a remainder that is padded away."""
     if v.form != "remainder":
         return v.form if v.form == "equal" else ""
@@ -366,14 +353,14 @@ def _size_form(v: Dim, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> 
     return ""
 
 
-def _usual(v: Value) -> bool | None:
+def _usual(v: dom.Value) -> bool | None:
     """What a condition is where nobody changes a default."""
-    v = or_default(v)
-    return bool(v.literal) if isinstance(v, Const) else None
+    v = dom.or_default(v)
+    return bool(v.literal) if isinstance(v, dom.Const) else None
 
 
-def _both(word: str, left: Value, right: Value) -> Truth:
-    a, b = truth_of(left), truth_of(right)
+def _both(word: str, left: dom.Value, right: dom.Value) -> dom.Truth:
+    a, b = dom.truth_of(left), dom.truth_of(right)
     return a.either(b) if word == "or" else a.negated().either(b.negated()).negated()
 
 

@@ -10,23 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from onnxlint.flow.state.protocols import Engine
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    NONE,
-    UNKNOWN,
-    Config,
-    Const,
-    Dict,
-    Dim,
-    Extent,
-    Instance,
-    Object,
-    Seq,
-    Tensor,
-    Trace,
-    Value,
-    literal_size,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.project.classes import ClassInfo, FunctionUnit, dotted
 from onnxlint.project.modules import ModuleInfo
 
@@ -175,30 +159,30 @@ _PLAIN_NAMES = frozenset(
 )
 
 
-def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+def entry_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The abstract value of a parameter of an entry point."""
     name = parameter.arg
     if isinstance(default, ast.Constant) and default.value is None and _LABELS.fullmatch(name):
-        return NONE  # an exported model computes no loss
-    trace = Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
+        return dom.NONE  # an exported model computes no loss
+    trace = dom.Trace(unit.module.path, parameter.lineno + unit.shift, f"`{name}` is an input of `{unit.qualname}`")
     if parameter.annotation is not None:
         found = by_annotation(engine, parameter.annotation, trace, unit.module)
         if found is not None:
-            if isinstance(found, Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
+            if isinstance(found, dom.Instance) and re.search(rf"isinstance\({name}, .*\bTensor\b", unit.text):
                 return tensor(engine, trace)  # which is what an exporter can pass
-            return CONFIG if isinstance(found, Dict) and plain_name(name) else found
+            return dom.CONFIG if isinstance(found, dom.Dict) and plain_name(name) else found
     if isinstance(default, ast.Constant):
         if default.value is None:
-            return tensor(engine, trace) if name in TENSOR_NAMES else UNKNOWN
-        return CONFIG
+            return tensor(engine, trace) if name in TENSOR_NAMES else dom.UNKNOWN
+        return dom.CONFIG
     if default is not None:
-        return CONFIG
+        return dom.CONFIG
     if read_as_tensor(unit, name):
         return tensor(engine, trace)
     if plain_name(name) or _is_flag(unit, name):
-        return CONFIG
+        return dom.CONFIG
     if _read_by_key(unit, name):
-        return Dict((), tensor(engine, trace))
+        return dom.Dict((), tensor(engine, trace))
     return replace(tensor(engine, trace), guessed=may_be_plain(unit, name))
 
 
@@ -223,19 +207,19 @@ def _read_by_key(unit: FunctionUnit, name: str) -> bool:
     return re.search(pattern, _text_about(unit, name)) is not None
 
 
-def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> Value:
+def exported_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg, default: ast.expr | None) -> dom.Value:
     """The same where the entry point is what is exported: a flag that is off by default is known to be off."""
     v = entry_value(engine, unit, parameter, default)
-    if not isinstance(v, Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
+    if not isinstance(v, dom.Config) or not isinstance(default, ast.Constant) or EXPORT_FLAGS.search(parameter.arg):
         return v
     named = parameter.annotation is not None and "bool" in ast.unparse(parameter.annotation)
     off = default.value is False or (default.value is None and named)
-    return Config(default=Const(default.value)) if off else v
+    return dom.Config(default=dom.Const(default.value)) if off else v
 
 
-def vararg_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg) -> Value:
+def vararg_value(engine: Engine, unit: FunctionUnit, parameter: ast.arg) -> dom.Value:
     """The abstract value of each of an entry point's `*args`: tensors for all that anyone knows."""
-    trace = Trace(
+    trace = dom.Trace(
         unit.module.path, parameter.lineno + unit.shift, f"`*{parameter.arg}` are inputs of `{unit.qualname}`"
     )
     named = parameter.annotation
@@ -290,13 +274,13 @@ def used_as_tensor(unit: FunctionUnit, name: str) -> bool:
     return re.search(f"{methods}|{functions}", text) is not None
 
 
-def tensor(engine: Engine, trace: Trace) -> Tensor:
+def tensor(engine: Engine, trace: dom.Trace) -> dom.Tensor:
     """A tensor that the model is fed, of unknown rank."""
     del engine
-    return Tensor(None, None, "input", None, None, None, trace)
+    return dom.Tensor(None, None, "input", None, None, None, trace)
 
 
-def by_annotation(engine: Engine, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value | None:
+def by_annotation(engine: Engine, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
     """What an annotation says; None where it says nothing of use."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
@@ -305,63 +289,63 @@ def by_annotation(engine: Engine, node: ast.expr, trace: Trace, module: ModuleIn
             return None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides = [by_annotation(engine, s, trace, module) for s in (node.left, node.right)]
-        if all(isinstance(s, Seq) for s in sides) and sides[0] != sides[1]:
-            return Seq(UNKNOWN)  # a list of tensors, or a list of lists of them
-        if {type(s) for s in sides} == {Tensor, Seq}:
-            return Tensor(None, None, "input", None, None, None, trace, guessed=True)
-        return next((s for s in sides if isinstance(s, Tensor)), next((s for s in sides if s is not None), None))
+        if all(isinstance(s, dom.Seq) for s in sides) and sides[0] != sides[1]:
+            return dom.Seq(dom.UNKNOWN)  # a list of tensors, or a list of lists of them
+        if {type(s) for s in sides} == {dom.Tensor, dom.Seq}:
+            return dom.Tensor(None, None, "input", None, None, None, trace, guessed=True)
+        return next((s for s in sides if isinstance(s, dom.Tensor)), next((s for s in sides if s is not None), None))
     if isinstance(node, ast.Subscript):
         return _subscripted(engine, node, trace, module)
     name = _last(node)
     if name in _TENSORS:
         return tensor(engine, trace)
     if name in _PLAIN:
-        return CONFIG
+        return dom.CONFIG
     if name in _DICTS:
-        return Dict((), tensor(engine, trace))
+        return dom.Dict((), tensor(engine, trace))
     if name in ("list", "List", "tuple", "Tuple", "Any", "object", ""):
-        return UNKNOWN if name in ("Any", "object") else None
+        return dom.UNKNOWN if name in ("Any", "object") else None
     return _of_the_project(engine, node, trace, module)
 
 
-def _of_the_project(engine: Engine, node: ast.expr, trace: Trace, module: ModuleInfo) -> Value:
+def _of_the_project(engine: Engine, node: ast.expr, trace: dom.Trace, module: ModuleInfo) -> dom.Value:
     """What an annotation says that names an alias of a type, or a record of tensors and numbers."""
     if isinstance(node, ast.Name) and node.id in module.assigns:
         meant = module.assigns[node.id].value
         key = (module.name, node.id)
         if key in engine.context.aliases:
-            return UNKNOWN  # types that are made of each other
+            return dom.UNKNOWN  # types that are made of each other
         if isinstance(meant, (ast.Subscript, ast.BinOp)) and not any(
             isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(meant)
         ):
             with engine.within(aliases=engine.context.aliases | {key}):
-                return by_annotation(engine, meant, trace, module) or UNKNOWN
+                return by_annotation(engine, meant, trace, module) or dom.UNKNOWN
     cls = module.lookup(dotted(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
     if not isinstance(cls, ClassInfo) or engine.context.describing > 2:
-        return UNKNOWN
+        return dom.UNKNOWN
     if not cls.fields:
         return _holder_of_tensors(engine, cls)
     bases = cls.external_bases()
     table = any(b.endswith("TypedDict") for b in bases)
     if not (table or any(b.endswith("NamedTuple") for b in bases) or "dataclass" in " ".join(cls.decorators)):
-        return UNKNOWN
+        return dom.UNKNOWN
     with engine.within(describing=engine.context.describing + 1):
         held = {name: by_annotation(engine, a, trace, info.module) for info, name, a in _annotated(cls)}
-    if not any(isinstance(v, (Tensor, Dict, Seq)) for v in held.values()):
-        return UNKNOWN
-    known = {name: v if v is not None else UNKNOWN for name, v in held.items()}
+    if not any(isinstance(v, (dom.Tensor, dom.Dict, dom.Seq)) for v in held.values()):
+        return dom.UNKNOWN
+    known = {name: v if v is not None else dom.UNKNOWN for name, v in held.items()}
     if table:
-        return Dict(tuple(sorted(known.items())))
-    record = Object(cls)
+        return dom.Dict(tuple(sorted(known.items())))
+    record = dom.Object(cls)
     record.attrs.update(known)
-    return Instance(record)
+    return dom.Instance(record)
 
 
-def _holder_of_tensors(engine: Engine, cls: ClassInfo) -> Value:
+def _holder_of_tensors(engine: Engine, cls: ClassInfo) -> dom.Value:
     """An object of a plain class whose constructor stores tensors: `NestedTensor(tensors, mask)`."""
     init = cls.find_method("__init__")
     if init is None or cls.is_module() or cls.external_bases() - {"object", "builtins.object"}:
-        return UNKNOWN
+        return dom.UNKNOWN
     defaults = [None] * (len(init.args.args) - len(init.args.defaults)) + list(init.args.defaults)
     with engine.within(describing=engine.context.describing + 1):
         passed = {
@@ -369,12 +353,12 @@ def _holder_of_tensors(engine: Engine, cls: ClassInfo) -> Value:
             for p, default in list(zip(init.args.args, defaults, strict=True))[1:]
             if p.annotation is not None or used_as_tensor(init, p.arg)
         }
-    if not any(isinstance(v, Tensor) for v in passed.values()):
-        return UNKNOWN
-    record = Object(cls)
+    if not any(isinstance(v, dom.Tensor) for v in passed.values()):
+        return dom.UNKNOWN
+    record = dom.Object(cls)
     for attribute, name in re.findall(r"^\s+self\.(\w+)(?:: [^=\n]+)? = (\w+)$", init.text, re.MULTILINE):
-        record.attrs[attribute] = passed.get(name, UNKNOWN)
-    return Instance(record)
+        record.attrs[attribute] = passed.get(name, dom.UNKNOWN)
+    return dom.Instance(record)
 
 
 def _annotated(cls: ClassInfo) -> Iterator[tuple[ClassInfo, str, ast.expr]]:
@@ -392,11 +376,11 @@ def _fields_of(text: str) -> tuple[tuple[str, ast.expr], ...]:
     return tuple((target.id, annotation) for target, annotation in found if isinstance(target, ast.Name))
 
 
-def _subscripted(engine: Engine, node: ast.Subscript, trace: Trace, module: ModuleInfo) -> Value | None:
+def _subscripted(engine: Engine, node: ast.Subscript, trace: dom.Trace, module: ModuleInfo) -> dom.Value | None:
     name = _last(node.value)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts:  # tuple[()]
-        return UNKNOWN
+        return dom.UNKNOWN
     if (
         name in _JAXTYPING
         and len(parts) == 2
@@ -409,43 +393,43 @@ def _subscripted(engine: Engine, node: ast.Subscript, trace: Trace, module: Modu
     if name in ("list", "List", "Sequence", "Iterable", "tuple", "Tuple"):
         inner = by_annotation(engine, parts[0], trace, module)
         if len(parts) > 1 and any(type(by_annotation(engine, p, trace, module)) is not type(inner) for p in parts[1:]):
-            return Seq(UNKNOWN)
-        return Seq(inner) if inner is not None else UNKNOWN
+            return dom.Seq(dom.UNKNOWN)
+        return dom.Seq(inner) if inner is not None else dom.UNKNOWN
     if name in _DICTS and len(parts) == 2:
         anything = isinstance(parts[1], ast.Name) and parts[1].id in ("Any", "object")
         held = tensor(engine, trace) if anything else by_annotation(engine, parts[1], trace, module)
-        return Dict((), held) if isinstance(held, (Tensor, Dict, Seq)) else UNKNOWN
+        return dom.Dict((), held) if isinstance(held, (dom.Tensor, dom.Dict, dom.Seq)) else dom.UNKNOWN
     if name in ("Callable", "Literal", "type", "Type"):
-        return CONFIG
-    return UNKNOWN
+        return dom.CONFIG
+    return dom.UNKNOWN
 
 
-def _united(sides: list[Value | None], trace: Trace) -> Value:
+def _united(sides: list[dom.Value | None], trace: dom.Trace) -> dom.Value:
     """What a parameter is that may be of several types: a tensor, if one of them is."""
-    sequences = [s for s in sides if isinstance(s, Seq)]
+    sequences = [s for s in sides if isinstance(s, dom.Seq)]
     if len(sequences) > 1 and sequences[0] != sequences[1]:
-        return Seq(UNKNOWN)
-    if {type(s) for s in sides if s is not None} >= {Tensor, Seq}:
-        return Tensor(None, None, "input", None, None, None, trace, guessed=True)
+        return dom.Seq(dom.UNKNOWN)
+    if {type(s) for s in sides if s is not None} >= {dom.Tensor, dom.Seq}:
+        return dom.Tensor(None, None, "input", None, None, None, trace, guessed=True)
     return next(
-        (s for s in sides if isinstance(s, Tensor)),
-        next((s for s in sides if s is not None and s != UNKNOWN), UNKNOWN),
+        (s for s in sides if isinstance(s, dom.Tensor)),
+        next((s for s in sides if s is not None and s != dom.UNKNOWN), dom.UNKNOWN),
     )
 
 
-def _jaxtyped(text: str, kind: str, trace: Trace) -> Tensor:
-    dims: list[Extent] = []
+def _jaxtyped(text: str, kind: str, trace: dom.Trace) -> dom.Tensor:
+    dims: list[dom.Extent] = []
     for axis in text.split():
         if axis.startswith(("...", "*")):
-            return Tensor(None, None, "input", None, None, None, trace)
+            return dom.Tensor(None, None, "input", None, None, None, trace)
         if axis.isdigit():
-            dims.append(literal_size(axis))
+            dims.append(dom.literal_size(axis))
         elif axis[0].isalpha() and axis.lower() in ("b", "batch", "n", "bs") and not dims:
-            dims.append(Dim(frozenset(("batch",)), trace=trace))
+            dims.append(dom.Dim(frozenset(("batch",)), trace=trace))
         else:
-            dims.append(Dim(frozenset((f"?{axis}",)), trace=trace))
+            dims.append(dom.Dim(frozenset((f"?{axis}",)), trace=trace))
     number = "int" if kind.startswith(("Int", "UInt")) else "bool" if kind == "Bool" else "float"
-    return Tensor(tuple(dims), None, "input", number, None, None, trace)
+    return dom.Tensor(tuple(dims), None, "input", number, None, None, trace)
 
 
 def _last(node: ast.expr) -> str:

@@ -7,27 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from onnxlint.flow.state.protocols import Engine, Running
-from onnxlint.flow.values.domain import (
-    CONFIG,
-    UNKNOWN,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    External,
-    Function,
-    Instance,
-    Lambda,
-    Layer,
-    Object,
-    Partial,
-    Seq,
-    Shape,
-    Tensor,
-    Tuple,
-    Value,
-    is_none,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import NOWHERE
 from onnxlint.project.classes import ClassInfo, dotted
 from onnxlint.project.modules import ModuleInfo
@@ -48,51 +28,51 @@ _BINARY = {
 DECORATED = "onnxlint.decorated"  # stands for the function in a decorator's wrapper: its result is known already
 
 
-def binary(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST) -> Value | None:
+def binary(engine: Engine, operator: str, a: dom.Value, b: dom.Value, node: ast.AST) -> dom.Value | None:
     """`a + b` of an object that has the operator; None where no object has it."""
     name = _BINARY.get(operator)
     for owner, other, prefix in ((a, b, ""), (b, a, "r")):
-        unit = owner.object.cls.find_method(f"__{prefix}{name}__") if isinstance(owner, Instance) and name else None
+        unit = owner.object.cls.find_method(f"__{prefix}{name}__") if isinstance(owner, dom.Instance) and name else None
         if unit is not None:
-            return engine.call_function(Function(unit, owner), [other], {}, node)
+            return engine.call_function(dom.Function(unit, owner), [other], {}, node)
     return None
 
 
-def fallback_attribute(engine: Engine, owner: Instance, name: str, node: ast.AST) -> Value | None:
+def fallback_attribute(engine: Engine, owner: dom.Instance, name: str, node: ast.AST) -> dom.Value | None:
     """What the `__getattr__` of an object's class gives for a name that nothing else defines."""
     unit = owner.object.cls.find_method("__getattr__")
     if unit is None or name.startswith("__") or sum(f.unit is unit for f in engine.frames) > 1:
         return None
-    found = engine.call_function(Function(unit, owner), [Const(name)], {}, node)
-    return None if found == UNKNOWN or is_none(found) else found
+    found = engine.call_function(dom.Function(unit, owner), [dom.Const(name)], {}, node)
+    return None if found == dom.UNKNOWN or dom.is_none(found) else found
 
 
-def entered(engine: Engine, v: Value, node: ast.AST) -> Value:
+def entered(engine: Engine, v: dom.Value, node: ast.AST) -> dom.Value:
     """What `with v as name` binds."""
-    if isinstance(v, Seq):  # what a generator of `contextlib.contextmanager` yields
+    if isinstance(v, dom.Seq):  # what a generator of `contextlib.contextmanager` yields
         return v.item
-    unit = v.object.cls.find_method("__enter__") if isinstance(v, Instance) else None
+    unit = v.object.cls.find_method("__enter__") if isinstance(v, dom.Instance) else None
     if unit is not None:
-        return engine.call_function(Function(unit, v), [], {}, node)
-    return v if isinstance(v, Instance) else UNKNOWN
+        return engine.call_function(dom.Function(unit, v), [], {}, node)
+    return v if isinstance(v, dom.Instance) else dom.UNKNOWN
 
 
-def left(engine: Engine, v: Value, node: ast.AST) -> None:
+def left(engine: Engine, v: dom.Value, node: ast.AST) -> None:
     """The end of `with v`."""
-    unit = v.object.cls.find_method("__exit__") if isinstance(v, Instance) else None
+    unit = v.object.cls.find_method("__exit__") if isinstance(v, dom.Instance) else None
     if unit is not None:
-        engine.call_function(Function(unit, v), [CONFIG, CONFIG, CONFIG], {}, node)
+        engine.call_function(dom.Function(unit, v), [dom.CONFIG, dom.CONFIG, dom.CONFIG], {}, node)
 
 
 def as_layer(
-    engine: Engine, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST
-) -> Value | None:
+    engine: Engine, owner: dom.Instance, args: list[dom.Value], kwargs: dict[str, dom.Value], node: ast.AST
+) -> dom.Value | None:
     """What the forward of the torch.nn class that an object's class derives from gives; None where there is none."""
     base = layer_base(owner.object.cls)
     if base is None:
         return None
     held = owner.object.attrs.get(ITEMS)
-    layer = held if isinstance(held, Layer) else Layer(base)
+    layer = held if isinstance(held, dom.Layer) else dom.Layer(base)
     return engine.apply(layer, args, kwargs, node)
 
 
@@ -107,7 +87,9 @@ def layer_base(cls: ClassInfo) -> str | None:
     return f"torch.nn.{names[0].rpartition('.')[2]}"
 
 
-def decorated(engine: Engine, fn: Function, args: list[Value], kwargs: dict[str, Value], result: Value) -> Value:
+def decorated(
+    engine: Engine, fn: dom.Function, args: list[dom.Value], kwargs: dict[str, dom.Value], result: dom.Value
+) -> dom.Value:
     """Run the wrappers that decorators of the project put around a function, and give what comes out of them.
 
     The function itself has run already: in the wrappers a name stands for it that gives `result`.
@@ -116,16 +98,20 @@ def decorated(engine: Engine, fn: Function, args: list[Value], kwargs: dict[str,
     for decorator in reversed(unit.node.decorator_list):
         name = decorator.func if isinstance(decorator, ast.Call) else decorator
         maker = engine.evaluate_expression(unit.module, name, unit.qualname, unit.shift)
-        if not isinstance(maker, Function) or maker.unit.key == unit.key:
+        if not isinstance(maker, dom.Function) or maker.unit.key == unit.key:
             continue
         options = ast.dump(decorator) if isinstance(decorator, ast.Call) else ""
-        met = frozenset(type(v) for v in (result, *args, *kwargs.values()) if isinstance(v, (Tensor, Dim, Shape, Data)))
+        met = frozenset(
+            type(v)
+            for v in (result, *args, *kwargs.values())
+            if isinstance(v, (dom.Tensor, dom.Dim, dom.Shape, dom.Data))
+        )
         habit = (maker.unit.key, options, met)
         if engine.habits.is_idle(habit):
             continue
         changes = engine.changes
         given = _wrapped(engine, fn, maker, decorator, args, kwargs, result)
-        if isinstance(given, Tensor) and isinstance(result, Tensor) and given != result:
+        if isinstance(given, dom.Tensor) and isinstance(result, dom.Tensor) and given != result:
             result = given
         elif changes == engine.changes:
             engine.habits.was_idle(habit)
@@ -134,22 +120,22 @@ def decorated(engine: Engine, fn: Function, args: list[Value], kwargs: dict[str,
 
 def _wrapped(
     engine: Engine,
-    fn: Function,
-    maker: Function,
+    fn: dom.Function,
+    maker: dom.Function,
     decorator: ast.expr,
-    args: list[Value],
-    kwargs: dict[str, Value],
-    result: Value,
-) -> Value:
+    args: list[dom.Value],
+    kwargs: dict[str, dom.Value],
+    result: dom.Value,
+) -> dom.Value:
     """What the wrapper gives that a decorator puts around a function; `result` where it puts none."""
     unit = fn.unit
-    wrapper: Value = maker
+    wrapper: dom.Value = maker
     with engine.within(tracing=False):
         if isinstance(decorator, ast.Call):
             wrapper = engine.evaluate_expression(unit.module, decorator, unit.qualname, unit.shift)
-        if isinstance(wrapper, Function):
-            wrapper = engine.apply(wrapper, [External(DECORATED)], {}, NOWHERE)
-    if not isinstance(wrapper, Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
+        if isinstance(wrapper, dom.Function):
+            wrapper = engine.apply(wrapper, [dom.External(DECORATED)], {}, NOWHERE)
+    if not isinstance(wrapper, dom.Function) or wrapper.scope is None or wrapper.unit.key == unit.key:
         return result
     bound = [fn.bound] if fn.bound is not None else []
     positional, named = _loosely(wrapper, [*bound, *args], kwargs)
@@ -172,7 +158,7 @@ _GUARDS = frozenset(
 
 def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> None:
     """Modules that only run in training, or outside of an export, are no entry points of their own."""
-    if not frame.engine.context.tracing or not isinstance(frame.bound, Instance):
+    if not frame.engine.context.tracing or not isinstance(frame.bound, dom.Instance):
         return
     names = (
         n.attr if isinstance(n, ast.Attribute) else n.id if isinstance(n, ast.Name) else "" for n in ast.walk(test)
@@ -185,14 +171,16 @@ def shut_out(frame: Running, test: ast.expr, statements: Sequence[ast.stmt]) -> 
                 _never_entered(frame.engine, frame.bound.object.attrs.get(node.attr))
 
 
-def _never_entered(engine: Engine, v: Value | None) -> None:
+def _never_entered(engine: Engine, v: dom.Value | None) -> None:
     """Take the forwards of a module and of those in it for reached."""
-    if isinstance(v, Layer):
+    if isinstance(v, dom.Layer):
         _never_entered(engine, v.items)
-    elif isinstance(v, (Tuple, Seq, Dict)):
-        for item in v.items if isinstance(v, Tuple) else (v.item,) if isinstance(v, Seq) else (i for _, i in v.items):
+    elif isinstance(v, (dom.Tuple, dom.Seq, dom.Dict)):
+        for item in (
+            v.items if isinstance(v, dom.Tuple) else (v.item,) if isinstance(v, dom.Seq) else (i for _, i in v.items)
+        ):
             _never_entered(engine, item)
-    elif isinstance(v, Instance) and v.object.cls.is_module():
+    elif isinstance(v, dom.Instance) and v.object.cls.is_module():
         unit = v.object.cls.find_method("forward")
         if unit is not None and unit.key not in engine.reached:
             engine.reach(unit)
@@ -200,7 +188,9 @@ def _never_entered(engine: Engine, v: Value | None) -> None:
                 _never_entered(engine, inner)
 
 
-def _loosely(wrapper: Function, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+def _loosely(
+    wrapper: dom.Function, args: list[dom.Value], kwargs: dict[str, dom.Value]
+) -> tuple[list[dom.Value], dict[str, dom.Value]]:
     """What a wrapper takes as `*args` and `**kwargs`: it picks from them, and what it picks is not known there."""
     a = wrapper.unit.args
     named = [p.arg for p in [*a.posonlyargs, *a.args]]
@@ -212,28 +202,28 @@ def _loosely(wrapper: Function, args: list[Value], kwargs: dict[str, Value]) -> 
     )
 
 
-def _guess(v: Value) -> Value:
-    return replace(v, guessed=True) if isinstance(v, Tensor) else v
+def _guess(v: dom.Value) -> dom.Value:
+    return replace(v, guessed=True) if isinstance(v, dom.Tensor) else v
 
 
 LOOSE_HOOKS = "<loose hooks>"  # the attribute that holds hooks of layers that are known by a loop's variable only
 
 
-def only_model(frame: Running) -> Instance | None:
+def only_model(frame: Running) -> dom.Instance | None:
     """The model that a factory works on, where it is the only one among its variables."""
     models = {
-        id(v.object): v for v in frame.scope.names.values() if isinstance(v, Instance) and v.object.cls.is_module()
+        id(v.object): v for v in frame.scope.names.values() if isinstance(v, dom.Instance) and v.object.cls.is_module()
     }
     return next(iter(models.values())) if len(models) == 1 else None
 
 
-def hook_loosely(engine: Engine, holder: Instance, hook: Value, node: ast.AST) -> None:
+def hook_loosely(engine: Engine, holder: dom.Instance, hook: dom.Value, node: ast.AST) -> None:
     """Note a hook that a constructor gives to a layer under a local name: it runs when its module does."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         held = holder.object.attrs.get(LOOSE_HOOKS)
-        known = held.items if isinstance(held, Tuple) else ()
-        if hook not in known and isinstance(hook, (Function, Lambda, Instance, Partial)):
-            holder.object.attrs[LOOSE_HOOKS] = Tuple((*known, hook))
+        known = held.items if isinstance(held, dom.Tuple) else ()
+        if hook not in known and isinstance(hook, (dom.Function, dom.Lambda, dom.Instance, dom.Partial)):
+            holder.object.attrs[LOOSE_HOOKS] = dom.Tuple((*known, hook))
 
 
 _COMPARISONS: dict[str, ast.cmpop] = {
@@ -247,7 +237,7 @@ _COMPARISONS: dict[str, ast.cmpop] = {
 _OPERATORS = {f"{name}_" if name in ("and", "or") else name: sign for sign, name in _BINARY.items()}
 
 
-def operator_function(engine: Engine, name: str, args: list[Value], node: ast.AST) -> Value:
+def operator_function(engine: Engine, name: str, args: list[dom.Value], node: ast.AST) -> dom.Value:
     """`operator.add(a, b)` and its like: what the operator gives."""
     short = name.rpartition(".")[2]
     frame = engine.frames[-1]
@@ -256,14 +246,14 @@ def operator_function(engine: Engine, name: str, args: list[Value], node: ast.AS
     if short in _COMPARISONS and isinstance(node, ast.Call) and len(node.args) == 2:
         left, right = node.args
         return frame.eval(ast.copy_location(ast.Compare(left, [_COMPARISONS[short]], [right]), node))
-    return UNKNOWN
+    return dom.UNKNOWN
 
 
-def replaced(record: Instance, changes: dict[str, Value]) -> Instance:
+def replaced(record: dom.Instance, changes: dict[str, dom.Value]) -> dom.Instance:
     """`dataclasses.replace(record, **changes)`."""
-    copy = Object(record.object.cls)
+    copy = dom.Object(record.object.cls)
     copy.attrs.update({**record.object.attrs, **changes})
-    return Instance(copy, record.trace)
+    return dom.Instance(copy, record.trace)
 
 
 def named_tuple(module: ModuleInfo, statement: ast.Assign | ast.AnnAssign) -> ClassInfo | None:

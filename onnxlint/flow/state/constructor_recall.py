@@ -7,22 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from onnxlint.flow.state.budget import EFFECTS, HABIT
-from onnxlint.flow.values.domain import (
-    UNKNOWN,
-    ClassRef,
-    Config,
-    Const,
-    Dict,
-    External,
-    Function,
-    Instance,
-    Object,
-    Partial,
-    Seq,
-    Tuple,
-    Unknown,
-    Value,
-)
+from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.joins import join
 from onnxlint.project.classes import FunctionUnit
 
@@ -32,8 +17,8 @@ class Habit:
     """What a method did so far, joined; a negative count: more than bookkeeping."""
 
     count: int
-    result: Value
-    effects: tuple[tuple[str, Value], ...]
+    result: dom.Value
+    effects: tuple[tuple[str, dom.Value], ...]
 
 
 class Habits:
@@ -44,14 +29,19 @@ class Habits:
         self._idle: Counter[Hashable] = Counter()  # how often a decorator's wrapper changed nothing
 
     def note(
-        self, fn: Function, result: Value, writes: Sequence[tuple[Object, str, Value]], first: int, harmless: bool
+        self,
+        fn: dom.Function,
+        result: dom.Value,
+        writes: Sequence[tuple[dom.Object, str, dom.Value]],
+        first: int,
+        harmless: bool,
     ) -> None:
         """Remember what a method did to its object, outside of traced code, as long as that was only bookkeeping.
 
         Constructors of a large library do the same bookkeeping for hundreds of classes: names, flags, checks. A method
         that made no module and no tensor a few times is then taken never to, and its plain values may be anything.
         """
-        if not isinstance(fn.bound, Instance):
+        if not isinstance(fn.bound, dom.Instance):
             return
         key = fn.unit.key
         before = self._methods.get(key)
@@ -61,7 +51,7 @@ class Habits:
         own = {name: v for obj, name, v in effects if obj is fn.bound.object}
         alone = len(effects) <= EFFECTS and len(own) == len({name for _, name, _ in effects})
         if not (harmless and alone and all(map(_plain_value, own.values())) and _plain_value(result)):
-            self._methods[key] = Habit(-1, UNKNOWN, ())
+            self._methods[key] = Habit(-1, dom.UNKNOWN, ())
         elif before is None:
             self._methods[key] = Habit(1, result, tuple(own.items()))
         else:
@@ -84,16 +74,16 @@ class Habits:
         return self._idle[wrapper] >= HABIT
 
 
-def _plain_value(v: Value) -> bool:
+def _plain_value(v: dom.Value) -> bool:
     """True for what no forward is made of: numbers, names, configurations."""
-    if isinstance(v, Tuple):
+    if isinstance(v, dom.Tuple):
         return all(_plain_value(i) for i in v.items)
-    if isinstance(v, Dict):
+    if isinstance(v, dom.Dict):
         return all(_plain_value(i) for _, i in v.items) and (v.rest is None or _plain_value(v.rest))
-    if isinstance(v, Seq):
+    if isinstance(v, dom.Seq):
         return _plain_value(v.item)
-    if isinstance(v, Instance):
+    if isinstance(v, dom.Instance):
         return not v.object.cls.is_module()
-    if isinstance(v, Partial):
-        return isinstance(v.function, External)
-    return isinstance(v, (Unknown, Const, Config, External, ClassRef))
+    if isinstance(v, dom.Partial):
+        return isinstance(v.function, dom.External)
+    return isinstance(v, (dom.Unknown, dom.Const, dom.Config, dom.External, dom.ClassRef))

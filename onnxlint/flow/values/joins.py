@@ -10,168 +10,140 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from onnxlint.flow.values.domain import (
-    UNKNOWN,
-    Array,
-    ClassRef,
-    Config,
-    Const,
-    Data,
-    Dict,
-    Dim,
-    Extent,
-    External,
-    Function,
-    Instance,
-    Lambda,
-    Layer,
-    Method,
-    Partial,
-    PyModule,
-    Scripted,
-    Seq,
-    Shape,
-    Site,
-    Super,
-    Tensor,
-    Truth,
-    Tuple,
-    Unknown,
-    Value,
-    common_source,
-    first_dim,
-    is_none,
-)
+from onnxlint.flow.values import domain as dom
 
 _PRIORITY: dict[type, int] = {
     kind: rank
     for rank, kind in enumerate(
         (
-            Scripted,
-            Unknown,
-            Const,
-            Truth,
-            Config,
-            External,
-            PyModule,
-            ClassRef,
-            Super,
-            Partial,
-            Method,
-            Lambda,
-            Function,
-            Layer,
-            Instance,
-            Dict,
-            Tuple,
-            Seq,
-            Shape,
-            Dim,
-            Array,
-            Data,
-            Tensor,
+            dom.Scripted,
+            dom.Unknown,
+            dom.Const,
+            dom.Truth,
+            dom.Config,
+            dom.External,
+            dom.PyModule,
+            dom.ClassRef,
+            dom.Super,
+            dom.Partial,
+            dom.Method,
+            dom.Lambda,
+            dom.Function,
+            dom.Layer,
+            dom.Instance,
+            dom.Dict,
+            dom.Tuple,
+            dom.Seq,
+            dom.Shape,
+            dom.Dim,
+            dom.Array,
+            dom.Data,
+            dom.Tensor,
         )
     )
 }
 
-_MADE_OF_CODE = frozenset((Instance, ClassRef, Function, PyModule))
-passed_over: dict[Value, None] = {}  # what joins took another for: which of them runs is not known
+_MADE_OF_CODE = frozenset((dom.Instance, dom.ClassRef, dom.Function, dom.PyModule))
+passed_over: dict[dom.Value, None] = {}  # what joins took another for: which of them runs is not known
 
 
-def _rank(v: Value) -> int:
-    if type(v) is Const and v.value is None:
+def _rank(v: dom.Value) -> int:
+    if type(v) is dom.Const and v.value is None:
         return -1
     return _PRIORITY[type(v)]
 
 
-def join(a: Value, b: Value) -> Value:
+def join(a: dom.Value, b: dom.Value) -> dom.Value:
     """The least value that stands for both: the kind of higher priority, and its fields widened."""
     if a is b or a == b:
         return a
     ra, rb = _rank(a), _rank(b)
-    if {type(a), type(b)} == {Tuple, Seq}:
+    if {type(a), type(b)} == {dom.Tuple, dom.Seq}:
         return _join_sequences(a, b)
     if ra != rb:
         upper, lower = (a, b) if ra > rb else (b, a)
-        if type(upper) is Instance and type(lower) is Unknown:
+        if type(upper) is dom.Instance and type(lower) is dom.Unknown:
             passed_over[lower] = None
-        if type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, Layer}:
+        if type(lower) in _MADE_OF_CODE and type(upper) in {*_MADE_OF_CODE, dom.Layer}:
             passed_over[lower] = None
-        if type(upper) is Tensor and upper.given and not is_none(lower):
+        if type(upper) is dom.Tensor and upper.given and not dom.is_none(lower):
             return replace(upper, given="")  # what a layer of which nothing is known made of it, say
-        if type(upper) in (Const, Truth):
+        if type(upper) in (dom.Const, dom.Truth):
             # One value, or else another of which less is known: no condition may be decided by the first alone.
-            return Config(upper.trace or lower.trace)
-        if type(upper) is Config and upper.default is not None and upper.default != lower:
-            return Config(upper.trace)
+            return dom.Config(upper.trace or lower.trace)
+        if type(upper) is dom.Config and upper.default is not None and upper.default != lower:
+            return dom.Config(upper.trace)
         return upper
     joiner = _JOIN.get(type(a))
     return joiner(a, b) if joiner is not None else _choose(a, b)
 
 
-def join_all(values: Iterable[Value]) -> Value | None:
+def join_all(values: Iterable[dom.Value]) -> dom.Value | None:
     """Join any number of values; None for none."""
-    result: Value | None = None
+    result: dom.Value | None = None
     for v in values:
         result = v if result is None else join(result, v)
     return result
 
 
-def join_returns(values: Sequence[Value]) -> Value | None:
+def join_returns(values: Sequence[dom.Value]) -> dom.Value | None:
     """Join what a function gives back; a tensor that may as well be a tuple, a dict or a record is a guess only."""
-    truths = [v for v in values if isinstance(v, Truth)]
-    if truths and all(isinstance(v, Truth) or (isinstance(v, Const) and v.literal is False) for v in values):
+    truths = [v for v in values if isinstance(v, dom.Truth)]
+    if truths and all(isinstance(v, dom.Truth) or (isinstance(v, dom.Const) and v.literal is False) for v in values):
         # Each was asked under some exporters, and False is what is left where asking fails: together they know all.
-        return Truth(frozenset(e for v in truths for e in v.exporters))
+        return dom.Truth(frozenset(e for v in truths for e in v.exporters))
     joined = join_all(values)
-    if type(joined) is Tensor and not joined.guessed:
-        mixed = any(isinstance(v, (Tuple, Seq, Dict, Instance)) or (type(v) is Tensor and v.guessed) for v in values)
+    if type(joined) is dom.Tensor and not joined.guessed:
+        mixed = any(
+            isinstance(v, (dom.Tuple, dom.Seq, dom.Dict, dom.Instance)) or (type(v) is dom.Tensor and v.guessed)
+            for v in values
+        )
         return replace(joined, guessed=True) if mixed else joined
     return joined
 
 
-def _choose(a: Value, b: Value) -> Value:
+def _choose(a: dom.Value, b: dom.Value) -> dom.Value:
     """Of two values that do not join, the same one whatever the order: the one that comes first in the source."""
     first = min(a, b, key=_order)
     if type(a) in _MADE_OF_CODE and not (
-        isinstance(a, Instance) and isinstance(b, Instance) and a.object.cls is b.object.cls
+        isinstance(a, dom.Instance) and isinstance(b, dom.Instance) and a.object.cls is b.object.cls
     ):
         passed_over[b if first is a else a] = None
     return first
 
 
-def _order(v: Value) -> tuple[str, int, str]:
+def _order(v: dom.Value) -> tuple[str, int, str]:
     """What values of one kind are ordered by, the same in every run for the same source."""
-    if isinstance(v, Function):
+    if isinstance(v, dom.Function):
         return f"{v.unit.module.path}:{v.unit.qualname}", v.unit.line, ""
-    if isinstance(v, ClassRef):
+    if isinstance(v, dom.ClassRef):
         return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
-    if isinstance(v, Super):
+    if isinstance(v, dom.Super):
         return f"{v.info.module.path}:{v.info.qualname}", v.info.line, ""
-    if isinstance(v, PyModule):
+    if isinstance(v, dom.PyModule):
         return v.info.path, 0, ""
-    if isinstance(v, Instance):
+    if isinstance(v, dom.Instance):
         return v.object.cls.qualname, v.object.serial, v.wrapping
-    if isinstance(v, (External, Layer, Method)):
+    if isinstance(v, (dom.External, dom.Layer, dom.Method)):
         return v.name, 0, ""
-    if isinstance(v, Partial):
+    if isinstance(v, dom.Partial):
         inner = _order(v.function)
         return f"{type(v.function).__name__} {inner[0]}", inner[1], f"{len(v.args)} {[k for k, _ in v.kwargs]}"
-    if isinstance(v, Lambda):
+    if isinstance(v, dom.Lambda):
         return getattr(v.frame, "symbol", ""), id(v.node), ""
     return "", 0, repr(v)
 
 
-def _join_const(a: Const, b: Const) -> Value:
-    return Config(a.trace or b.trace)
+def _join_const(a: dom.Const, b: dom.Const) -> dom.Value:
+    return dom.Config(a.trace or b.trace)
 
 
-def _join_config(a: Config, b: Config) -> Value:
-    return Config(a.trace or b.trace)
+def _join_config(a: dom.Config, b: dom.Config) -> dom.Value:
+    return dom.Config(a.trace or b.trace)
 
 
-def _join_dim(a: Dim, b: Dim) -> Value:
-    return Dim(
+def _join_dim(a: dom.Dim, b: dom.Dim) -> dom.Value:
+    return dom.Dim(
         a.axes | b.axes,
         a.example if a.example == b.example else None,
         _earlier(a.site, b.site),
@@ -181,7 +153,7 @@ def _join_dim(a: Dim, b: Dim) -> Value:
     )
 
 
-def _earlier(a: Site | None, b: Site | None) -> Site | None:
+def _earlier(a: dom.Site | None, b: dom.Site | None) -> dom.Site | None:
     if a is None or b is None:
         return a or b
     if (a.place.order, a.how) == (b.place.order, b.how) and a != b:
@@ -189,25 +161,25 @@ def _earlier(a: Site | None, b: Site | None) -> Site | None:
     return min(a, b, key=lambda s: (s.place.order, s.how))
 
 
-def join_extents(a: Extent, b: Extent) -> Extent:
+def join_extents(a: dom.Extent, b: dom.Extent) -> dom.Extent:
     """Join two sizes of one axis."""
     joined = join(a, b)
-    assert isinstance(joined, (Dim, Const, Config, Data))
+    assert isinstance(joined, (dom.Dim, dom.Const, dom.Config, dom.Data))
     return joined
 
 
-def _join_tensor(a: Tensor, b: Tensor) -> Value:
+def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
     dims = None
     if a.dims is not None and b.dims is not None and len(a.dims) == len(b.dims):
         dims = tuple(join_extents(x, y) for x, y in zip(a.dims, b.dims, strict=True))
-    leads = [first_dim(a), first_dim(b)]
+    leads = [dom.first_dim(a), dom.first_dim(b)]
     lead = None
     if dims is None and leads[0] is not None and leads[1] is not None:
         lead = join_extents(leads[0], leads[1])
-    return Tensor(
+    return dom.Tensor(
         dims,
         lead,
-        common_source((a, b)),
+        dom.common_source((a, b)),
         _join_kinds(a.kind, b.kind),
         a.view if a.view == b.view else None,
         a.made_at if a.made_at == b.made_at else None,
@@ -222,44 +194,44 @@ def _join_kinds(a: str | None, b: str | None) -> str | None:
     return a if a == b else "int" if {a, b} == {"int", "index"} else None
 
 
-def _join_shape(a: Shape, b: Shape) -> Value:
+def _join_shape(a: dom.Shape, b: dom.Shape) -> dom.Value:
     joined = _join_tensor(a.tensor, b.tensor)
-    assert isinstance(joined, Tensor)
-    return Shape(joined, a.trace or b.trace)
+    assert isinstance(joined, dom.Tensor)
+    return dom.Shape(joined, a.trace or b.trace)
 
 
-def _join_read(a: Any, b: Any) -> Value:
+def _join_read(a: Any, b: Any) -> dom.Value:
     site = _earlier(a.site, b.site)
     assert site is not None
-    if isinstance(a, Data):
-        return Data(site, a.fixed and b.fixed, a.sized and b.sized, a.trace or b.trace)
-    return Array(site, a.fixed and b.fixed, a.trace or b.trace)
+    if isinstance(a, dom.Data):
+        return dom.Data(site, a.fixed and b.fixed, a.sized and b.sized, a.trace or b.trace)
+    return dom.Array(site, a.fixed and b.fixed, a.trace or b.trace)
 
 
-def _join_sequences(a: Any, b: Any) -> Value:
-    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+def _join_sequences(a: Any, b: Any) -> dom.Value:
+    if isinstance(a, dom.Tuple) and isinstance(b, dom.Tuple) and len(a.items) == len(b.items):
         kind = a.kind if a.kind == b.kind else "tuple"
-        return Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), kind, a.trace or b.trace)
+        return dom.Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), kind, a.trace or b.trace)
     item = join(element(a), element(b))
-    sizes = [s.size for s in (a, b) if isinstance(s, Seq) and s.size is not None]
-    return Seq(item, join_all(sizes), a.trace or b.trace)
+    sizes = [s.size for s in (a, b) if isinstance(s, dom.Seq) and s.size is not None]
+    return dom.Seq(item, join_all(sizes), a.trace or b.trace)
 
 
-def element(v: Tuple | Seq) -> Value:
+def element(v: dom.Tuple | dom.Seq) -> dom.Value:
     """What any item of a sequence may be."""
-    if isinstance(v, Seq):
+    if isinstance(v, dom.Seq):
         return v.item
-    return join_all(v.items) or UNKNOWN
+    return join_all(v.items) or dom.UNKNOWN
 
 
-def updated(owner: Dict, new: Dict) -> Dict:
+def updated(owner: dom.Dict, new: dom.Dict) -> dom.Dict:
     """A dict after `owner.update(new)`: a key that it has stays where it is."""
     items = tuple({**dict(owner.items), **dict(new.items)}.items())
     rest = join_all([r for r in (owner.rest, new.rest) if r is not None])
-    return Dict(items, rest, owner.trace, owner.merged or new.merged)
+    return dom.Dict(items, rest, owner.trace, owner.merged or new.merged)
 
 
-def _join_dict(a: Dict, b: Dict) -> Value:
+def _join_dict(a: dom.Dict, b: dom.Dict) -> dom.Value:
     rests = [r for r in (a.rest, b.rest) if r is not None]
     left, right = dict(a.items), dict(b.items)
     items = []
@@ -267,10 +239,10 @@ def _join_dict(a: Dict, b: Dict) -> Value:
     for k in sorted({**left, **right}, key=repr) if merged else left:
         mine, theirs = left.get(k), right.get(k)
         items.append((k, join(mine, theirs) if mine is not None and theirs is not None else (mine or theirs)))
-    return Dict(tuple(items), join_all(rests), a.trace or b.trace, merged)  # type: ignore[arg-type]
+    return dom.Dict(tuple(items), join_all(rests), a.trace or b.trace, merged)  # type: ignore[arg-type]
 
 
-def _join_layer(a: Layer, b: Layer) -> Value:
+def _join_layer(a: dom.Layer, b: dom.Layer) -> dom.Value:
     if a.name != b.name:
         return _choose(a, b)
     items: Any = None
@@ -279,66 +251,66 @@ def _join_layer(a: Layer, b: Layer) -> Value:
     keys = {k for k, _ in a.args} & {k for k, _ in b.args}
     mine, theirs = dict(a.args), dict(b.args)
     args = tuple((k, join(mine[k], theirs[k])) for k in sorted(keys, key=str))
-    return Layer(a.name, args, items or a.items or b.items, a.trace or b.trace)
+    return dom.Layer(a.name, args, items or a.items or b.items, a.trace or b.trace)
 
 
-def _join_function(a: Function, b: Function) -> Value:
+def _join_function(a: dom.Function, b: dom.Function) -> dom.Value:
     if a.unit is not b.unit:
         return _choose(a, b)
-    return Function(a.unit, _join_optional(a.bound, b.bound), a.scope or b.scope, a.trace or b.trace)
+    return dom.Function(a.unit, _join_optional(a.bound, b.bound), a.scope or b.scope, a.trace or b.trace)
 
 
-def _join_method(a: Method, b: Method) -> Value:
+def _join_method(a: dom.Method, b: dom.Method) -> dom.Value:
     if a.name != b.name:
         return _choose(a, b)
-    return Method(join(a.receiver, b.receiver), a.name, a.trace or b.trace)
+    return dom.Method(join(a.receiver, b.receiver), a.name, a.trace or b.trace)
 
 
-def _join_super(a: Super, b: Super) -> Value:
+def _join_super(a: dom.Super, b: dom.Super) -> dom.Value:
     if a.info is not b.info:
         return _choose(a, b)
-    return Super(a.info, join(a.bound, b.bound), a.trace or b.trace)
+    return dom.Super(a.info, join(a.bound, b.bound), a.trace or b.trace)
 
 
-def _join_partial(a: Partial, b: Partial) -> Value:
+def _join_partial(a: dom.Partial, b: dom.Partial) -> dom.Value:
     if _order(a) != _order(b):
         return _choose(a, b)
     args = tuple(join(x, y) for x, y in zip(a.args, b.args, strict=True))
     kwargs = tuple((k, join(v, w)) for (k, v), (_, w) in zip(a.kwargs, b.kwargs, strict=True))
-    return Partial(join(a.function, b.function), args, kwargs, a.trace or b.trace)
+    return dom.Partial(join(a.function, b.function), args, kwargs, a.trace or b.trace)
 
 
-def _join_truth(a: Truth, b: Truth) -> Value:
+def _join_truth(a: dom.Truth, b: dom.Truth) -> dom.Value:
     differ = (a.exporters ^ b.exporters) | a.undecided | b.undecided
-    return Truth(a.exporters - differ, differ, a.trace or b.trace)
+    return dom.Truth(a.exporters - differ, differ, a.trace or b.trace)
 
 
-def _join_optional(a: Value | None, b: Value | None) -> Value | None:
+def _join_optional(a: dom.Value | None, b: dom.Value | None) -> dom.Value | None:
     return join(a, b) if a is not None and b is not None else a or b
 
 
 _JOIN: dict[type, Any] = {
-    Function: _join_function,
-    Method: _join_method,
-    Super: _join_super,
-    Partial: _join_partial,
-    Const: _join_const,
-    Config: _join_config,
-    Dim: _join_dim,
-    Tensor: _join_tensor,
-    Shape: _join_shape,
-    Data: _join_read,
-    Array: _join_read,
-    Tuple: _join_sequences,
-    Seq: _join_sequences,
-    Dict: _join_dict,
-    Layer: _join_layer,
-    Truth: _join_truth,
+    dom.Function: _join_function,
+    dom.Method: _join_method,
+    dom.Super: _join_super,
+    dom.Partial: _join_partial,
+    dom.Const: _join_const,
+    dom.Config: _join_config,
+    dom.Dim: _join_dim,
+    dom.Tensor: _join_tensor,
+    dom.Shape: _join_shape,
+    dom.Data: _join_read,
+    dom.Array: _join_read,
+    dom.Tuple: _join_sequences,
+    dom.Seq: _join_sequences,
+    dom.Dict: _join_dict,
+    dom.Layer: _join_layer,
+    dom.Truth: _join_truth,
 }
 
 
-def widen(v: Value) -> Value:
+def widen(v: dom.Value) -> dom.Value:
     """Forget what could grow without end in a loop: the length of a list."""
-    if isinstance(v, Tuple) and v.kind == "list":
-        return Seq(element(v), None, v.trace)
+    if isinstance(v, dom.Tuple) and v.kind == "list":
+        return dom.Seq(element(v), None, v.trace)
     return v
