@@ -1,5 +1,7 @@
 """The static pass over a whole library, in one run: its time against a bare `ast.parse`, the cache, memory, the rivals.
 
+With `--against REV` also its time against an earlier revision of this repository, taken from its history.
+
 The library is copied, since files of it are changed. Times are of the command line with all of its output; CPU time is
 that of all processes. TorchFix needs an older libcst than ours and gets a virtual environment of its own; where that
 cannot be made, it is left out. Being slower, it reads a sample of the files (`--rival-files`), and so do ruff (all of
@@ -24,7 +26,7 @@ from pathlib import Path
 RIVAL = "torchfix"
 RIVAL_FILES = 60
 # Ratios: cold CPU to ast.parse, cold wall to its CPU, then CPU to cold CPU; and GB of all processes together.
-LIMITS = {"cold": 7.5, "wall": 0.6, "warm": 0.05, "one leaf": 0.2, "one central": 0.2, "memory": 1.2}
+LIMITS = {"cold": 7.5, "earlier": 1.5, "wall": 0.6, "warm": 0.05, "one leaf": 0.2, "one central": 0.2, "memory": 1.2}
 CENTRAL = "modeling_utils.py"  # of transformers; elsewhere the file that most others name
 CHECK = [sys.executable, "-m", "onnxlint", "check", "--static-only", "--isolated", "--output-format", "concise"]
 PARSE = """
@@ -46,11 +48,12 @@ class Took:
     said: str
 
 
-def took(command: list[str], folder: Path | None = None, cache: Path | None = None) -> Took:
-    """Run a command."""
+def took(command: list[str], folder: Path | None = None, cache: Path | None = None, code: Path | None = None) -> Took:
+    """Run a command, with the `onnxlint` of a folder of code where one is given."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
     environment = {**os.environ, **({"ONNXLINT_CACHE_DIR": str(cache)} if cache is not None else {})}
+    environment |= {"PYTHONPATH": str(code)} if code is not None else {}
     with tempfile.TemporaryFile("w+") as errors:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=folder, env=environment, check=False
@@ -168,7 +171,18 @@ class Table:
         print(f"  {name:22} {value:34} {told:26} {verdict}", flush=True)
 
 
-def measure(folder: Path, scratch: Path, table: Table) -> None:
+def code_of(revision: str, folder: Path) -> Path:
+    """Unpack `onnxlint/` and `rules/` of a revision. Raises CalledProcessError where the history does not have it."""
+    folder.mkdir()
+    here = Path(__file__).parents[2]
+    archive = subprocess.run(
+        ["git", "archive", revision, "onnxlint", "rules"], cwd=here, capture_output=True, check=True
+    )
+    subprocess.run(["tar", "-x"], cwd=folder, input=archive.stdout, check=True)
+    return folder
+
+
+def measure(folder: Path, scratch: Path, table: Table, against: str | None) -> None:
     """Print the table of one library."""
     tree = copied(folder, scratch / "tree")
     files, lines = lines_of(tree)
@@ -181,6 +195,11 @@ def measure(folder: Path, scratch: Path, table: Table) -> None:
     base = (before.cpu + after.cpu) / 2  # machines change their speed meanwhile
     table.row("ast.parse", f"{before.cpu:.1f} and {after.cpu:.1f} s CPU")
     table.row("cold, CPU", f"{cold.cpu:.1f} s, {lines / cold.cpu:,.0f} lines/s", cold.cpu / base, "ast.parse", "cold")
+    if against is not None:
+        code, uncached = code_of(against, scratch / "earlier"), [*command, "--no-cache"]
+        took(uncached, tree.parent, code=code)  # compiles it
+        earlier, again = took(uncached, tree.parent, code=code), took(uncached, tree.parent)
+        table.row(f"cold, {against}", f"{earlier.cpu:.1f} s CPU", again.cpu / earlier.cpu, "now to then", "earlier")
     table.row("cold, wall", f"{cold.wall:.1f} s", cold.wall / cold.cpu, "of its CPU", "wall")
     warm = took(command, tree.parent, cache)
     table.row("warm, unchanged", f"{warm.cpu:.1f} s CPU, {warm.wall:.1f} s", warm.cpu / cold.cpu, "of cold", "warm")
@@ -229,13 +248,14 @@ def main() -> int:
     """Print the tables; 1 if a limit does not hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--against", metavar="REV", help="an earlier revision to compare with")
     parser.add_argument("--rival-files", type=int, default=RIVAL_FILES, help="0 leaves the rivals out")
     options = parser.parse_args()
     folders = options.folders or [path for name in ("transformers",) if (path := installed(name))]
     table = Table()
     for folder in folders:
         with tempfile.TemporaryDirectory() as scratch:
-            measure(folder.resolve(), Path(scratch), table)
+            measure(folder.resolve(), Path(scratch), table, options.against)
             if options.rival_files:
                 compare(folder.resolve(), options.rival_files, Path(scratch))
     print(f"limits that do not hold: {', '.join(table.broken)}" if table.broken else "every limit holds")
