@@ -262,13 +262,17 @@ def _mode_switches(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:
             yield _Mode(engine, c.module.path, f"{c.qualname}.{name}", c, name)
 
 
+def _exports(text: str) -> bool:
+    return ("export(" in text or "to_onnx(" in text) and _EXPORTS.search(text) is not None
+
+
 def _export_scripts(engine: Interpreter, info: ModuleInfo, part: Part) -> Iterator[_Job]:
     text = info.file.text
-    exports = ("onnx" in text or "torch.export" in text) and _EXPORTS.search(text)
+    exports = ("onnx" in text or "torch.export" in text) and _exports(text)
     if not exports and not any(name.startswith(f"{info.source.path}:") for name in part.callers):
         return
     for unit in [*info.functions.values(), *(m for c in info.classes.values() for m in c.methods.values())]:
-        if (exports and _EXPORTS.search(unit.text)) or name_of(unit) in part.callers:
+        if (exports and _exports(unit.text)) or name_of(unit) in part.callers:
             yield _ExportScript(engine, info.path, unit.qualname, unit)
     yield _ModuleScript(engine, info.path, "<module>", info)
 
