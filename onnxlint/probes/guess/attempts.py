@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ from onnxlint.probes.common.costs import Deadline
 from onnxlint.probes.common.nested import nested
 from onnxlint.probes.examples.examples import seed_everything
 from onnxlint.probes.examples.synthesis import tensors_for
-from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
+from onnxlint.probes.guess.model_facts import Guess, Plain, Slot, slots_of
 
 _NOT_FAKED = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
 SLOW = 0.4  # seconds of a try, from which on it pays to screen the next under fake tensors
@@ -59,10 +59,9 @@ class _Limited(TorchDispatchMode):  # type: ignore[misc]
 
 @dataclass(slots=True)
 class Trial:
-    """The result of one try. `layer` is the innermost layer that was entered and not left, `shape` that of its input.
+    """The result of one try. `layer` is the innermost layer that raised, and `shape` that of its input.
 
-    `direct` is the parameter whose tensor the layer took unchanged. `tables` maps a parameter to the number of rows of
-    the embedding that took its tensor.
+    `direct` is the parameter whose tensor it got unchanged; `tables` has the rows of the embedding that it went to.
     """
 
     error: BaseException | None = None
@@ -79,16 +78,16 @@ class Bench:
     """Runs tries on one model, up to a number and a time in CPU seconds."""
 
     model: nn.Module
-    tries: int = 60
-    seconds: float = 20.0
+    tries: int
+    seconds: InitVar[float]
     done: int = 0
     until: Deadline = field(init=False)
     slow: bool = False
     limit: int = TOO_LARGE
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # of integers, from the tables they look in
 
-    def __post_init__(self) -> None:
-        self.until = Deadline.after(self.seconds)
+    def __post_init__(self, seconds: float) -> None:
+        self.until = Deadline.after(seconds)
         logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # it logs every wrong guess
 
     @property
@@ -99,14 +98,17 @@ class Bench:
     def run(self, guess: Mapping[str, Guess]) -> Trial:
         """Try a guess; a large one under fake tensors first, which know shapes and compute nothing."""
         self.done += 1
-        if self.slow or _elements(guess) > LARGE:
+        if self.slow or sum(math.prod(slot.shape) for slot in slots_of(guess).values()) > LARGE:
             with FakeTensorMode(allow_non_fake_inputs=True) as mode, _Limited(self.limit):
                 screened = self._run(guess, mode)
             if screened.error is not None and _counts(screened.error):
                 return screened
         trial = self._run(guess, None)
-        if self._learn(trial) and isinstance(trial.error, IndexError):
-            trial = self._run(guess, None)  # an index beyond the table, whose size is recorded now
+        before = dict(self.ranges)
+        for name, rows in trial.tables.items():  # integers keep within the tables that they were looked up in
+            self.ranges[name] = (0, min(rows - 1, self.ranges.get(name, (0, rows))[1]))
+        if self.ranges != before and isinstance(trial.error, IndexError):
+            trial = self._run(guess, None)
         if trial.seconds > SLOW and not self.slow:
             self.slow = True
             if trial.error is None:
@@ -120,15 +122,8 @@ class Bench:
             self._run(guess, mode)
         return counting.made
 
-    def _learn(self, trial: Trial) -> bool:
-        """Keep integers within the tables that they were looked up in; return whether that changed a range."""
-        before = dict(self.ranges)
-        for name, rows in trial.tables.items():
-            self.ranges[name] = (0, min(rows - 1, self.ranges.get(name, (0, rows))[1]))
-        return self.ranges != before
-
     def _run(self, guess: Mapping[str, Guess], mode: FakeTensorMode | None) -> Trial:
-        labelled = arguments_for(guess, self.model, self.ranges)
+        labelled = self._arguments(guess)
         if mode is not None:
             labelled = {n: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for n, v in labelled.items()}
         trial = Trial()
@@ -142,16 +137,18 @@ class Bench:
         trial.seconds = time.process_time() - began
         return trial
 
-
-def _elements(guess: Mapping[str, Guess]) -> int:
-    return sum(math.prod(slot.shape) for slot in guess.values() if isinstance(slot, Slot))
+    def _arguments(self, guess: Mapping[str, Guess]) -> dict[str, Any]:
+        """The leaves that a guess stands for: the same that the specs would give if they were declared."""
+        seed_everything()
+        slots = slots_of(guess).items()
+        specs = {n: TensorSpec(slot.dtype, tuple(DimSpec(None, size) for size in slot.shape)) for n, slot in slots}
+        tensors = tensors_for(specs, {}, self.model, self.ranges)
+        return {name: item.value if isinstance(item, Plain) else tensors[name] for name, item in guess.items()}
 
 
 def _counts(error: BaseException) -> bool:
     """Whether eager would raise too: not what fake tensors alone cannot do."""
-    if isinstance(error, NotImplementedError):
-        return False
-    return not isinstance(error, _NOT_FAKED) and "fake" not in text_of(error).lower()
+    return not isinstance(error, (NotImplementedError, *_NOT_FAKED)) and "fake" not in text_of(error).lower()
 
 
 def guess_of(specs: Mapping[str, TensorSpec], values: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Guess]:
@@ -163,24 +160,6 @@ def guess_of(specs: Mapping[str, TensorSpec], values: Mapping[str, Any], sizes: 
     return {**slots, **{name: Plain(value) for name, value in values.items()}}
 
 
-def specs_of(guess: Mapping[str, Guess]) -> dict[str, TensorSpec]:
-    """The tensors of a guess as specs with fixed sizes."""
-    return {
-        name: TensorSpec(slot.dtype, tuple(DimSpec(None, size) for size in slot.shape))
-        for name, slot in guess.items()
-        if isinstance(slot, Slot)
-    }
-
-
-def arguments_for(
-    guess: Mapping[str, Guess], model: nn.Module, ranges: Mapping[str, tuple[float, float]]
-) -> dict[str, Any]:
-    """The leaves that a guess stands for: the same that the specs would give if they were declared."""
-    seed_everything()
-    tensors = tensors_for(specs_of(guess), {}, model, ranges)
-    return {name: slot.value if isinstance(slot, Plain) else tensors[name] for name, slot in guess.items()}
-
-
 @contextmanager
 def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
     """Track which layers are running; when forward raises, the innermost of them is to blame."""
@@ -190,9 +169,9 @@ def _watched(trial: Trial, arguments: Mapping[str, Any]) -> Iterator[None]:
     def enter(module: nn.Module, inputs: Any) -> None:
         first = next((i for i in inputs if isinstance(i, torch.Tensor)), None)
         shape = tuple(int(s) for s in first.shape) if first is not None else ()
-        entered.append((module, shape, names.get(id(first))))
-        if isinstance(module, nn.Embedding) and id(first) in names:
-            name = names[id(first)]
+        name = names.get(id(first))
+        entered.append((module, shape, name))
+        if isinstance(module, nn.Embedding) and name is not None:
             trial.tables[name] = min(module.num_embeddings, trial.tables.get(name, module.num_embeddings))
 
     def leave(module: nn.Module, *_: Any) -> None:

@@ -9,7 +9,7 @@ from onnxlint.base.records import DimSpec, TensorSpec
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
-from onnxlint.probes.guess.model_facts import Guess, Slot
+from onnxlint.probes.guess.model_facts import Guess, Slot, slots_of
 
 Axis = tuple[str, int]
 _BATCHES = (3, 5, 7)
@@ -37,16 +37,13 @@ class Shaped:
 
 def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
     """Move every axis of a guess that forward takes, and name those that move."""
-    slots = {name: slot for name, slot in guess.items() if isinstance(slot, Slot)}
+    slots = slots_of(guess)
     free: list[tuple[tuple[Axis, ...], tuple[int, ...]]] = []
     batch = tuple((n, 0) for n, s in slots.items() if s.shape and s.shape[0] == say.BATCH)
     moved = _moves(bench, guess, batch, _BATCHES) if batch else ()
-    left = [
-        (n, a) for n, s in slots.items() for a in range(len(s.shape)) if a > 0 or not moved or s.shape[0] != say.BATCH
-    ]
+    left = [(n, a) for n, s in slots.items() for a in range(len(s.shape)) if not moved or (n, a) not in batch]
     if moved:
-        single = _moves(bench, guess, batch, (1,), need=1)
-        free.append((batch, (*single, *moved)))
+        free.append((batch, (*_moves(bench, guess, batch, (1,), need=1), *moved)))
 
     def sizes_of(axes: Sequence[Axis]) -> tuple[int, ...]:
         return _moves(bench, guess, axes, _others(_size(slots, axes)))
@@ -55,13 +52,9 @@ def find_axes(bench: Bench, guess: Mapping[str, Guess]) -> Shaped:
         if sizes := sizes_of(axes):
             free.append((axes, sizes))
             left = [axis for axis in left if axis not in axes]
-    stuck: list[Axis] = []
-    for axis in left:
-        if sizes := sizes_of((axis,)):
-            free.append(((axis,), sizes))
-        else:
-            stuck.append(axis)
-    for axes in _together(stuck, slots):
+    alone = {axis: sizes_of((axis,)) for axis in left}
+    free += [((axis,), sizes) for axis, sizes in alone.items() if sizes]
+    for axes in _together([axis for axis, sizes in alone.items() if not sizes], slots):
         if not any(a in done for a in axes for done, _ in free) and (sizes := sizes_of(axes)):
             free.append((axes, sizes))
     groups = _without_features(_named(free, slots), slots)
@@ -77,10 +70,8 @@ def _size(slots: Mapping[str, Slot], axes: Sequence[Axis]) -> int:
 def _others(size: int) -> tuple[int, ...]:
     """Other sizes: primes near it first, then multiples, for models that divide."""
     near = sorted(_PRIMES, key=lambda p: (p <= size, abs(p - size)))
-    larger, smaller = near[0], next((p for p in near if p < size), 3)
-    return tuple(
-        dict.fromkeys(s for s in (larger, smaller, size + 1, size * 2, size * 3, size // 2) if s > 1 and s != size)
-    )
+    sizes = (near[0], next((p for p in near if p < size), 3), size + 1, size * 2, size * 3, size // 2)
+    return tuple(dict.fromkeys(s for s in sizes if s > 1 and s != size))
 
 
 def _moves(
@@ -141,9 +132,9 @@ def _named(free: Sequence[tuple[tuple[Axis, ...], tuple[int, ...]]], slots: Mapp
     for axes, sizes in free:
         parameter, axis = axes[0]
         slot = slots[parameter]
-        label = word(parameter)
-        name = say.axis_name(label, slot.dtype, len(slot.shape), axis, _feature(parameter, slot, moving))
-        if len(axes) > 1 and len({p for p, _ in axes}) == 1 and (name in ("height", "width") or len(slot.shape) == 2):
+        rank = len(slot.shape)
+        name = say.axis_name(word(parameter), rank, axis, _feature(parameter, slot, moving))
+        if len(axes) > 1 and len({p for p, _ in axes}) == 1 and (name in ("height", "width") or rank == 2):
             name = "side"
         if name in names:
             name = f"{parameter.replace('.', '_')}_{name}"
@@ -169,8 +160,7 @@ def _without_features(groups: Sequence[Group], slots: Mapping[str, Slot]) -> lis
     """Leave out what no one means to vary: channels and features, even where the arithmetic would allow it."""
     moving = {axis for group in groups for axis in group.axes}
     features = {(n, _feature(n, slot, moving)) for n, slot in slots.items()}
-    squares = {g.axes for g in groups if len(g.axes) == 2 and g.axes == ((g.axes[0][0], 0), (g.axes[0][0], 1))}
-    squares = {axes for axes in squares if len(slots[axes[0][0]].shape) == 2}  # as of a graph's edges: no features
+    squares = {((n, 0), (n, 1)) for n, slot in slots.items() if len(slot.shape) == 2}  # as of a graph's edges
     return [g for g in groups if g.axes in squares or not any(axis in features for axis in g.axes)]
 
 
@@ -192,8 +182,8 @@ def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot
     chosen: dict[Axis, int] = {}
     for group in groups:
         original = _size(slots, group.axes)
-        free = [s for s in (original, *group.sizes) if s > 1 and s not in sizes.values()]
-        sizes[group.name] = free[0] if free else original
+        free = (s for s in (original, *group.sizes) if s > 1 and s not in sizes.values())
+        sizes[group.name] = next(free, original)
         chosen |= dict.fromkeys(group.axes, sizes[group.name])
     if bench.run(resized(guess, chosen)).error is not None:
         sizes = {g.name: _size(slots, g.axes) for g in groups}
@@ -208,4 +198,4 @@ def _distinct(bench: Bench, guess: Mapping[str, Guess], slots: Mapping[str, Slot
     }
     others = {g.name: [s for s in (_size(slots, g.axes), *g.sizes) if s != sizes[g.name]][-4:] for g in groups}
     together = {g.name: g.axes for g in groups if len(g.axes) > 1}
-    return Shaped(specs, {name: tuple(sorted(values)) for name, values in others.items()}, together)
+    return Shaped(specs, {name: tuple(sorted(tried)) for name, tried in others.items()}, together)

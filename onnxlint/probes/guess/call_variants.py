@@ -19,7 +19,7 @@ from onnxlint.probes.guess.attempts import Bench, Trial, guess_of
 from onnxlint.probes.guess.axes import resized
 from onnxlint.probes.guess.error_repair import repairs
 from onnxlint.probes.guess.input_search import asked, options
-from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, read_facts
+from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, read_facts, slots_of
 from onnxlint.probes.guess.parameter_uses import uses
 
 MOST = 2
@@ -36,9 +36,8 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
     takes = parameters(model)
     if takes is None or not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # `vary` has inputs of its own
         return ()
-    specs = probe.inputs
-    sizes = choose_sizes(specs, probe.sizes)
-    base = guess_of(specs, probe.values, sizes)
+    sizes = choose_sizes(probe.inputs, probe.sizes)
+    base = guess_of(probe.inputs, probe.values, sizes)
     bench = Bench(model, TRIES, seconds, ranges=dict(probe.ranges))
     first = bench.run(base)
     if first.error is not None:
@@ -53,8 +52,7 @@ def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]
             break
         if p.name in passed:
             rest = {label: guess for label, guess in base.items() if root(label) != p.name}
-            fed = any(isinstance(guess, Slot) for guess in rest.values())
-            if fed and _changed(bench.run(rest), outputs):
+            if slots_of(rest) and _changed(bench.run(rest), outputs):
                 ways.append(_way(f"without {p.name}", probe, rest, sizes, bench))
         elif _may_be_tensor(p):
             more, trial = _with_parameter(p, bench, base, facts)
@@ -75,19 +73,19 @@ def _with_parameter(
     p: inspect.Parameter, bench: Bench, base: dict[str, Guess], facts: Facts
 ) -> tuple[dict[str, Guess], Trial | None]:
     """The first that forward takes with this parameter given, and its run; None where it takes nothing."""
-    main = next((guess for guess in base.values() if isinstance(guess, Slot)), None)
+    main = next(iter(slots_of(base).values()), None)
     leaves = asked(p, uses(bench.model).get(p.name))
     choices = [_of_batch(options(leaf, facts, main)[:_OPTIONS], main) for leaf in leaves]
     for number in range(_OPTIONS) if all(choices) else ():
         new = {leaf.label: choice[min(number, len(choice) - 1)] for leaf, choice in zip(leaves, choices, strict=True)}
-        if bench.spent or not any(isinstance(guess, Slot) for guess in new.values()):
+        if bench.spent or not slots_of(new):
             break
         guess = {**base, **new}
         trial = bench.run(guess)
         if trial.error is None:
             return guess, trial
-        kept = [g for g in repairs(guess, trial, facts, {}) if all(g.get(label) == base[label] for label in base)]
-        for better in kept[:2]:
+        similar = [g for g in repairs(guess, trial, facts, {}) if all(g.get(label) == base[label] for label in base)]
+        for better in similar[:2]:
             trial = bench.run(better)
             if trial.error is None:
                 return better, trial
@@ -98,10 +96,8 @@ def _of_batch(guesses: list[Guess], main: Slot | None) -> list[Guess]:
     """Guesses for the example's batch, which need not be the one that is usual."""
     if main is None or not main.shape:
         return guesses
-    return [
-        Slot(g.dtype, (main.shape[0], *g.shape[1:])) if isinstance(g, Slot) and g.shape[:1] == (say.BATCH,) else g
-        for g in guesses
-    ]
+    rows, usual = main.shape[0], (say.BATCH,)
+    return [g.resized(0, rows) if isinstance(g, Slot) and g.shape[:1] == usual else g for g in guesses]
 
 
 def _changed(trial: Trial, outputs: list[torch.Tensor]) -> bool:
@@ -142,17 +138,9 @@ def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -
     """The tensors as specs: as they were for what was given before; a new one moves with the dims of its sizes."""
     declared: Any = probe.inputs
     names = {size: name for name, size in sizes.items()}
-    return {
-        label: TensorSpec(
-            g.dtype,
-            tuple(
-                DimSpec(dim.name, sizes[dim.name]) if dim.name else dim
-                for dim in (
-                    declared[label].dims if label in declared else (DimSpec(names.get(size), size) for size in g.shape)
-                )
-            ),
-            declared[label].values if label in declared else (),
-        )
-        for label, g in guess.items()
-        if isinstance(g, Slot)
-    }
+    specs = {}
+    for label, slot in slots_of(guess).items():
+        spec = declared.get(label) or TensorSpec(slot.dtype, tuple(DimSpec(names.get(n), n) for n in slot.shape))
+        dims = (DimSpec(dim.name, sizes[dim.name]) if dim.name else dim for dim in spec.dims)
+        specs[label] = TensorSpec(slot.dtype, tuple(dims), spec.values)
+    return specs

@@ -36,7 +36,7 @@ ANSWER = re.compile(r"^(?!class_)(\w*_)?(labels?|label_ids|targets?)$|^(start|en
 FIRST = ("input_ids", "pixel_values", "input_values", "input_features", "inputs_embeds", "hidden_states", "x", "input")
 FIXED = {"use_cache": False}  # a cache in the output is no tensor: what is exported leaves it out
 
-IMAGE_SIZE = ("image_size", "img_size", "input_size", "resolution", "input_resolution", "input_size", "size")
+IMAGE_SIZE = ("image_size", "img_size", "input_size", "resolution", "input_resolution", "size")
 CHANNELS = ("num_channels", "in_channels", "in_chans", "channels", "input_channels", "in_chs", "num_input_channels")
 FRAMES = ("frames", "num_frames", "n_frames")
 WIDTHS = (
@@ -59,60 +59,60 @@ LONGEST = (
 )
 BANDS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "num_mels")
 
+
+def _by_name(*rows: tuple[Any, str]) -> dict[str, Any]:
+    return {name: value for value, names in rows for name in names.split()}
+
+
 # Constructor arguments by name: small, and such that they fit each other.
-ARGUMENTS: dict[str, Any] = {
-    **dict.fromkeys(("dim", "embed_dim", "d_model", "hidden_size", "hidden_dim", "model_dim", "n_embd", "emb_dim"), 32),
-    **dict.fromkeys(("in_features", "out_features", "in_dim", "out_dim", "input_dim", "output_dim", "latent_dim"), 32),
-    **dict.fromkeys(
-        ("in_chs", "out_chs", "num_features", "planes", "inplanes", "channel", "embedding_dim", "dims"), 32
-    ),
-    **dict.fromkeys(("out_channels", "feature_dim", "features", "width", "query_dim", "cond_dim", "encoder_dim"), 32),
-    **dict.fromkeys(("context_dim", "key_dim", "value_dim", "decoder_dim", "dim_in", "dim_out", "emb_size"), 32),
-    **dict.fromkeys(("mlp_dim", "dim_feedforward", "intermediate_size", "hidden_features", "ffn_dim", "ff_dim"), 64),
-    **dict.fromkeys(("heads", "num_heads", "nhead", "n_heads", "n_head", "num_attention_heads"), 4),
-    **dict.fromkeys(("depth", "num_layers", "n_layers", "layers", "n_layer", "num_hidden_layers", "num_blocks"), 2),
-    **dict.fromkeys(("spatial_depth", "temporal_depth", "cls_depth", "enc_depth", "dec_depth", "depth_scale"), 1),
-    **dict.fromkeys(("channels", "in_channels", "in_chans", "num_channels", "input_channels"), 3),
-    **dict.fromkeys(("num_classes", "n_classes", "classes", "num_labels", "num_outputs"), 10),
-    **dict.fromkeys(("image_size", "img_size", "input_size", "image_height", "image_width"), 32),
-    **dict.fromkeys(("patch_size", "image_patch_size", "dim_head", "head_dim", "rd_channels"), 8),
-    **dict.fromkeys(("vocab_size", "num_tokens", "num_embeddings", "n_vocab", "vocab", "ntoken", "num_words"), 100),
-    **dict.fromkeys(
-        ("seq_len", "max_seq_len", "max_len", "context_length", "block_size", "num_patches", "n_patches"), 16
-    ),
-    **dict.fromkeys(("window_size", "num_memory_tokens", "num_groups", "groups", "stride", "num_queries"), 4),
-    **dict.fromkeys(("frame_patch_size", "temporal_patch_size", "ff_mult", "mlp_ratio", "expansion", "scale"), 2),
-    **dict.fromkeys(("frames", "num_frames", "size", "sequence_length", "n_steps", "steps"), 8),
-    **dict.fromkeys(("feat_size", "input_resolution", "grid_size"), (8, 8)),
-    **dict.fromkeys(("kernel_size", "kernel"), 3),
-    **dict.fromkeys(("dropout", "p", "drop", "drop_rate", "rate", "attn_drop", "prob"), 0.0),
-    **dict.fromkeys(("eps", "epsilon", "layer_norm_eps"), 1e-5),
-    **dict.fromkeys(("mlp_mult", "mult", "ndim", "n_dims", "factor", "reduction_factor", "downsample", "upsample"), 2),
-    **dict.fromkeys(("padding", "num_register_tokens", "n_register_tokens", "dilation"), 1),
-    **dict.fromkeys(("masking_ratio", "mask_ratio", "ratio", "alpha", "temperature", "momentum"), 0.5),
-    **dict.fromkeys(("use_flash", "bias", "causal", "training", "batch_first"), True),
-    "layer_idx": 0,
-    "num_experts": 4,
-    "nb_features": 16,
-}
+ARGUMENTS: dict[str, Any] = _by_name(
+    (32, "dim embed_dim d_model hidden_size hidden_dim model_dim n_embd emb_dim in_features out_features in_dim"),
+    (32, "out_dim input_dim output_dim latent_dim in_chs out_chs num_features planes inplanes channel"),
+    (32, "embedding_dim dims out_channels feature_dim features width query_dim cond_dim encoder_dim context_dim"),
+    (32, "key_dim value_dim decoder_dim dim_in dim_out emb_size"),
+    (64, "mlp_dim dim_feedforward intermediate_size hidden_features ffn_dim ff_dim"),
+    (4, "heads num_heads nhead n_heads n_head num_attention_heads"),
+    (2, "depth num_layers n_layers layers n_layer num_hidden_layers num_blocks"),
+    (1, "spatial_depth temporal_depth cls_depth enc_depth dec_depth depth_scale"),
+    (3, "channels in_channels in_chans num_channels input_channels"),
+    (10, "num_classes n_classes classes num_labels num_outputs"),
+    (32, "image_size img_size input_size image_height image_width"),
+    (8, "patch_size image_patch_size dim_head head_dim rd_channels"),
+    (100, "vocab_size num_tokens num_embeddings n_vocab vocab ntoken num_words"),
+    (16, "seq_len max_seq_len max_len context_length block_size num_patches n_patches"),
+    (4, "window_size num_memory_tokens num_groups groups stride num_queries"),
+    (2, "frame_patch_size temporal_patch_size ff_mult mlp_ratio expansion scale"),
+    (8, "frames num_frames size sequence_length n_steps steps"),
+    ((8, 8), "feat_size input_resolution grid_size"),
+    (3, "kernel_size kernel"),
+    (0.0, "dropout p drop drop_rate rate attn_drop prob"),
+    (1e-05, "eps epsilon layer_norm_eps"),
+    (2, "mlp_mult mult ndim n_dims factor reduction_factor downsample upsample"),
+    (1, "padding num_register_tokens n_register_tokens dilation"),
+    (0.5, "masking_ratio mask_ratio ratio alpha temperature momentum"),
+    (True, "use_flash bias causal training batch_first"),
+    (0, "layer_idx"),
+    (4, "num_experts"),
+    (16, "nb_features"),
+)
 
 # The keys of a configuration class that make a model small.
-TINY: dict[str, int] = {
-    **dict.fromkeys(("hidden_size", "d_model", "n_embd", "embed_dim", "dim", "embedding_size", "projection_dim"), 32),
-    **dict.fromkeys(("intermediate_size", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "d_ff", "hidden_dim"), 64),
-    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_layers"), 2),
-    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "encoder_attention_heads", "num_heads"), 4),
-    **dict.fromkeys(("decoder_attention_heads", "num_key_value_heads", "num_experts", "num_local_experts"), 4),
-    **dict.fromkeys(("vocab_size", "decoder_vocab_size"), 100),
-    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx", "max_source_positions"), 64),
-    **dict.fromkeys(("max_target_positions", "moe_intermediate_size", "n_inner"), 64),
-    **dict.fromkeys(("head_dim", "d_kv", "patch_size", "num_mel_bins"), 8),
-    "image_size": 32,
-    "num_decoder_layers": 2,
-}
+TINY: dict[str, int] = _by_name(
+    (32, "hidden_size d_model n_embd embed_dim dim embedding_size projection_dim"),
+    (64, "intermediate_size encoder_ffn_dim decoder_ffn_dim ffn_dim d_ff hidden_dim"),
+    (2, "num_hidden_layers n_layer n_layers encoder_layers decoder_layers num_layers"),
+    (4, "num_attention_heads n_head n_heads encoder_attention_heads num_heads decoder_attention_heads"),
+    (4, "num_key_value_heads num_experts num_local_experts"),
+    (100, "vocab_size decoder_vocab_size"),
+    (64, "max_position_embeddings n_positions n_ctx max_source_positions max_target_positions"),
+    (64, "moe_intermediate_size n_inner"),
+    (8, "head_dim d_kv patch_size num_mel_bins"),
+    (32, "image_size"),
+    (2, "num_decoder_layers"),
+)
 
 
-def axis_name(parameter: str, dtype: str, rank: int, axis: int, feature: int | None) -> str:
+def axis_name(parameter: str, rank: int, axis: int, feature: int | None) -> str:
     """Return what an axis is called by convention; `feature` is the axis that holds channels or features."""
     if axis == 0:
         return "batch"
@@ -131,9 +131,8 @@ def axis_name(parameter: str, dtype: str, rank: int, axis: int, feature: int | N
 
 
 def suggestion(parameter: str) -> str:
-    """The spec that a user would most likely correct the least, for a parameter of which only the name is known."""
-    name = parameter.lower()
-    return next((spec for pattern, spec in _SUGGESTED if pattern.search(name)), "float32[batch, 16]")
+    """The spec that most likely needs the least correction, for a parameter of which only the name is available."""
+    return next((spec for pattern, spec in _SUGGESTED if pattern.search(parameter.lower())), "float32[batch, 16]")
 
 
 _SUGGESTED = (

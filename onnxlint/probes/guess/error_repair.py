@@ -13,51 +13,40 @@ from torch import nn
 from onnxlint.probes.common.nested import word
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Trial
-from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, of_layer
+from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, floats, of_layer, slots_of
 
-# Groups 1 and 2: the size that is wanted, and the size that was given.
-_WANTED_FIRST = tuple(
-    re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        r"to have (\d+) channels, but got (\d+)",
-        r"of length (\d+), but found (\d+)",
-        r"expected size (\d+) but got size (\d+)",
-        r"input.size\(-1\) must be equal to input_size\. expected (\d+),? got (\d+)",
-        r"expected hidden.*?(\d+).*?got.*?(\d+)",
-        r"was expecting embedding dimension of (\d+),? but got (\d+)",
-        r"must have (\d+) (?:channels|features|dimensions).*?(?:got|but|found|has)\D*(\d+)",
-        r"expected? (?:\w+ ){0,4}?(\d+)\D*(?:got|found|received|but)\D*(\d+)",
-        r"expected input with shape \[\*, (\d+)\], but got input of size\[(?:\d+, )*(\d+)\]",
-    )
+_WANTED_AND_ACTUAL = (
+    r"to have (\d+) channels, but got (\d+)",
+    r"of length (\d+), but found (\d+)",
+    r"expected size (\d+) but got size (\d+)",
+    r"input.size\(-1\) must be equal to input_size\. expected (\d+),? got (\d+)",
+    r"expected hidden.*?(\d+).*?got.*?(\d+)",
+    r"was expecting embedding dimension of (\d+),? but got (\d+)",
+    r"must have (\d+) (?:channels|features|dimensions).*?(?:got|but|found|has)\D*(\d+)",
+    r"expected? (?:\w+ ){0,4}?(\d+)\D*(?:got|found|received|but)\D*(\d+)",
+    r"expected input with shape \[\*, (\d+)\], but got input of size\[(?:\d+, )*(\d+)\]",
 )
-# Groups: the size that was given, and the size that is wanted.
-_ACTUAL_FIRST = tuple(
-    re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
-        r"must have same reduction dim, but got \[(?:\d+, )*(\d+)\] X \[(\d+)",
-        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
-        r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)",
-        r"input (?:image )?(?:height|width|size) \(?(\d+).*?doesn't match (?:the )?model'?s? \D*?(\d+)",
-        r"got (\d+)\D+expected (\d+)",
-        r"same number of columns\. X1: (\d+) X2: (\d+)",
-    )
+_ACTUAL_AND_WANTED = (
+    r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)",
+    r"must have same reduction dim, but got \[(?:\d+, )*(\d+)\] X \[(\d+)",
+    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
+    r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)",
+    r"input (?:image )?(?:height|width|size) \(?(\d+).*?doesn't match (?:the )?model'?s? \D*?(\d+)",
+    r"got (\d+)\D+expected (\d+)",
+    r"same number of columns\. X1: (\d+) X2: (\d+)",
 )
 _BROADCAST = re.compile(r"dimension of length \d+ at (-\d+)!.*?Size\(\[([\d, ]*)\]\).*?broadcastable to \[([\d, ]*)\]")
 _EINOPS = re.compile(r"pattern \"(.+?)->.*?Input tensor shape: torch\.Size\(\[([\d, ]*)\]\)", re.DOTALL)
 _MULTIPLE = re.compile(r"(?:divisible by|multiple of|divide axis of length \d+ in chunks of)\D*(\d+)", re.IGNORECASE)
 _AXIS_LENGTH = re.compile(r"divide axis of length (\d+) in chunks of (\d+)")
-_RANKS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"not enough values to unpack \(expected (?:at least )?(\d)",
-        r"too many values to unpack \(expected (\d)",
-        r"wrong shape: expected (?:>=)?(\d) dims",
-        r"expected (\d)D? ?(?:dimensions|dims|-dimensional)",
-        r"expected \dD (?:\(unbatched\) )?or (\d)D",
-        r"(?:must be|expected|requires?)(?: a| an)? ?(?:\w+ )?(\d)-?D\b",
-        r"dim(?:ensions)? (?:should be|must be|==) (\d)",
-    )
+_RANKS = (
+    r"not enough values to unpack \(expected (?:at least )?(\d)",
+    r"too many values to unpack \(expected (\d)",
+    r"wrong shape: expected (?:>=)?(\d) dims",
+    r"expected (\d)D? ?(?:dimensions|dims|-dimensional)",
+    r"expected \dD (?:\(unbatched\) )?or (\d)D",
+    r"(?:must be|expected|requires?)(?: a| an)? ?(?:\w+ )?(\d)-?D\b",
+    r"dim(?:ensions)? (?:should be|must be|==) (\d)",
 )
 _AS_INTEGER = re.compile(
     r"scalar types: Long, Int|scalar type Long|must be long|dtype int32 or int64|expected.*int64"
@@ -79,28 +68,25 @@ _NO_TENSOR = re.compile(
     r"|only one element tensors|got Tensor|type 'Tensor'",
     re.IGNORECASE,
 )
+_AS_PAIR = re.compile(
+    r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int"
+)
 
 
 def repairs(
-    guess: Mapping[str, Guess], trial: Trial, facts: Facts, optional: Mapping[str, Callable[[], Guess]]
+    guess: Mapping[str, Guess], trial: Trial, facts: Facts, optional: Mapping[str, Callable[[], Sequence[Guess]]]
 ) -> list[dict[str, Guess]]:
-    """Better guesses for what a try raised, likeliest first. `optional` makes parameters that were not given."""
+    """Better guesses for what a try raised, likeliest first. `optional` has what other parameters may be."""
     assert trial.error is not None
     text = f"{trial.error}"
-    guesses = [*_named(guess, trial.error, text, optional), *_at_layer(guess, trial, facts)]
-    guesses += [
-        *_types(guess, trial, text),
-        *_sizes(guess, text),
-        *_ranks(guess, text, facts),
-        *_multiples(guess, text),
-    ]
+    named = _named(guess, trial.error, text, optional)
+    typed, sized = _types(guess, trial, trial.error, text), _sizes(guess, text)
+    further = (*_ranks(guess, text, facts), *_multiples(guess, text))
+    guesses = [*named, *_at_layer(guess, trial, facts), *typed, *sized, *further]
     if "out of range" in text or isinstance(trial.error, IndexError):
-        guesses += [
-            _with(guess, n, Slot(s.dtype, (s.shape[0], max(s.shape[1] // 2, 1))))
-            for n, s in _slots(guess)
-            if len(s.shape) == 2
-        ]
-    return [g for g in guesses if g != dict(guess) and all(_sane(s) for _, s in _slots(g))]
+        tables = ((n, s) for n, s in slots_of(guess).items() if len(s.shape) == 2)
+        guesses += [{**guess, n: s.resized(1, max(s.shape[1] // 2, 1))} for n, s in tables]
+    return [g for g in guesses if g != dict(guess) and all(map(_sane, slots_of(g).values()))]
 
 
 def at_fault(error: BaseException, names: Sequence[str]) -> list[str]:
@@ -115,47 +101,39 @@ def _sane(slot: Slot) -> bool:
     return all(size > 0 for size in slot.shape) and math.prod(slot.shape) < 20_000_000
 
 
-def _slots(guess: Mapping[str, Guess]) -> list[tuple[str, Slot]]:
-    return [(name, slot) for name, slot in guess.items() if isinstance(slot, Slot)]
-
-
-def _with(guess: Mapping[str, Guess], name: str, slot: Guess) -> dict[str, Guess]:
-    return {**guess, name: slot}
-
-
 def _named(
-    guess: Mapping[str, Guess], error: BaseException, text: str, optional: Mapping[str, Callable[[], Guess]]
+    guess: Mapping[str, Guess], error: BaseException, text: str, optional: Mapping[str, Callable[[], Sequence[Guess]]]
 ) -> Iterator[dict[str, Guess]]:
     """The message, or the line that could do nothing with None, names a parameter that was not given."""
     twins = [f"decoder_{n}" for n in guess if f"decoder_{n}" in optional and re.search(rf"\b{n}\b", text)]
     if twins:  # the decoder says so with the names of the encoder
-        yield {**guess, twins[0]: optional[twins[0]]()}
+        yield {**guess, twins[0]: optional[twins[0]]()[0]}
     missing = [n for n in optional if n not in guess and re.search(rf"\b{re.escape(n)}\b", text)]
     if not missing and "NoneType" in text:
         missing = at_fault(error, [n for n in optional if n not in guess])
     if len(missing) > 1:
-        yield {**guess, missing[0]: optional[missing[0]]()}
+        yield {**guess, missing[0]: optional[missing[0]]()[0]}
     if missing:
-        yield {**guess, **{n: optional[n]() for n in missing}}
+        yield {**guess, **{n: optional[n]()[0] for n in missing}}
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", text)
-    if unexpected and unexpected.group(1) in guess:
-        yield {n: s for n, s in guess.items() if n != unexpected.group(1)}
+    if unexpected and unexpected[1] in guess:
+        yield {n: s for n, s in guess.items() if n != unexpected[1]}
 
 
 def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterator[dict[str, Guess]]:
     """What the refusing layer takes: for the input it was given as it is, else by the size that it refused."""
     if trial.layer is None:
         return
-    if trial.direct is not None and isinstance(guess.get(trial.direct), Slot):
-        before = guess[trial.direct]
-        assert isinstance(before, Slot)
+    before = guess.get(trial.direct or "")
+    if trial.direct is not None and isinstance(before, Slot):
         options = of_layer(trial.layer, facts.sides, facts.lengths)
         options.sort(key=lambda s: len(s.shape) != len(before.shape))
-        yield from (_with(guess, trial.direct, _merged(before, slot)) for slot in options[:4])
+        yield from ({**guess, trial.direct: _merged(before, slot)} for slot in options[:4])
         return
-    wanted = _expected(trial.layer, trial.shape)
-    if wanted is not None:
-        yield from _resized(guess, *wanted)
+    for kinds, attribute, axis in _FEATURES:
+        if isinstance(trial.layer, kinds) and -len(trial.shape) <= axis < len(trial.shape):
+            size = getattr(trial.layer, attribute)
+            yield from _resized(guess, trial.shape[axis], size[-1] if isinstance(size, tuple) else size)
 
 
 def _merged(before: Slot, slot: Slot) -> Slot:
@@ -167,41 +145,24 @@ def _merged(before: Slot, slot: Slot) -> Slot:
     return Slot(slot.dtype, (before.shape[0], *slot.shape[1:]))
 
 
-def _expected(layer: nn.Module, shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """The size that a layer was given on its feature axis, and the size that it takes."""
-    if not shape:
-        return None
-    match layer:
-        case nn.Conv1d() | nn.Conv2d() | nn.Conv3d() | nn.ConvTranspose1d() | nn.ConvTranspose2d():
-            size, axis = layer.in_channels, 1
-        case nn.Linear():
-            size, axis = layer.in_features, -1
-        case nn.LayerNorm():
-            size, axis = layer.normalized_shape[-1], -1
-        case nn.BatchNorm1d() | nn.BatchNorm2d() | nn.BatchNorm3d():
-            size, axis = layer.num_features, 1
-        case nn.RNNBase():
-            size, axis = layer.input_size, -1
-        case nn.MultiheadAttention():
-            size, axis = layer.embed_dim, -1
-        case _:
-            return None
-    if not -len(shape) <= axis < len(shape) or shape[axis] == size:
-        return None
-    return shape[axis], size
+# Layers, the attribute with the number of features that they take, and the axis of these.
+_FEATURES: tuple[tuple[type[nn.Module] | tuple[type[nn.Module], ...], str, int], ...] = (
+    ((nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d), "in_channels", 1),
+    ((nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d), "num_features", 1),
+    (nn.Linear, "in_features", -1),
+    (nn.LayerNorm, "normalized_shape", -1),
+    (nn.RNNBase, "input_size", -1),
+    (nn.MultiheadAttention, "embed_dim", -1),
+)
 
 
 def _resized(guess: Mapping[str, Guess], actual: int, wanted: int) -> Iterator[dict[str, Guess]]:
     """Guesses in which the size that was given somewhere becomes the wanted one: itself, or a factor of it."""
     if actual < 1 or wanted < 1 or actual == wanted:
         return
-    for name, slot in _slots(guess):
-        yield from (_with(guess, name, larger) for larger in _resized_images(slot, actual, wanted))
-    for name, slot in _slots(guess):
-        axes = [axis for axis in reversed(range(len(slot.shape))) if slot.shape[axis] == actual]
-        yield from (_with(guess, name, _put(slot, axis, wanted)) for axis in axes)
-    for name, slot in _slots(guess):
-        yield from (_with(guess, name, other) for other in _resized_factors(slot, actual, wanted))
+    for way in (_resized_images, _resized_axes, _resized_factors):
+        for name, slot in slots_of(guess).items():
+            yield from ({**guess, name: other} for other in way(slot, actual, wanted))
 
 
 def _resized_images(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
@@ -216,35 +177,36 @@ def _resized_images(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
             yield Slot(slot.dtype, (*slot.shape[:-2], *sides))
 
 
+def _resized_axes(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
+    yield from (slot.resized(a, wanted) for a in reversed(range(len(slot.shape))) if slot.shape[a] == actual)
+
+
 def _resized_factors(slot: Slot, actual: int, wanted: int) -> Iterator[Slot]:
     """An axis that is a factor of the size, as where two are flattened into one."""
     for axis, size in list(enumerate(slot.shape))[1:]:
         if 1 < size < actual and actual % size == 0 and wanted % (actual // size) == 0:
-            yield _put(slot, axis, wanted // (actual // size))
+            yield slot.resized(axis, wanted // (actual // size))
     if len(slot.shape) == 3 and slot.shape[-1] * wanted % actual == 0:
-        yield _put(slot, -1, slot.shape[-1] * wanted // actual)
+        yield slot.resized(-1, slot.shape[-1] * wanted // actual)
 
 
-def _put(slot: Slot, axis: int, size: int) -> Slot:
-    shape = list(slot.shape)
-    shape[axis] = size
-    return Slot(slot.dtype, tuple(shape))
+def _numbers(patterns: Sequence[str], text: str) -> list[list[int]]:
+    """The numbers in a message, for each of the patterns that match."""
+    matches = [re.search(pattern, text, re.IGNORECASE | re.DOTALL) for pattern in patterns]
+    return [[int(number) for number in match.groups()] for match in matches if match]
 
 
 def _sizes(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
     if "values to unpack" in text:
         return  # that counts axes, and says nothing of their sizes
-    pairs = [(int(m.group(2)), int(m.group(1))) for p in _WANTED_FIRST if (m := p.search(text))]
-    pairs += [(int(m.group(1)), int(m.group(2))) for p in _ACTUAL_FIRST if (m := p.search(text))]
-    pairs += [(actual, wanted) for actual, wanted in _broadcasts(text)]
-    for actual, wanted in dict.fromkeys(pairs):
+    pairs = [(actual, wanted) for wanted, actual in _numbers(_WANTED_AND_ACTUAL, text)]
+    pairs += [(actual, wanted) for actual, wanted in _numbers(_ACTUAL_AND_WANTED, text)] + _broadcasts(text)
+    for actual, wanted in (*dict.fromkeys(pairs), *(pair[::-1] for pair in pairs[:1])):
         yield from _resized(guess, actual, wanted)
-    for actual, wanted in dict.fromkeys(pairs[:1]):
-        yield from _resized(guess, wanted, actual)
     if "Kernel size can't be greater than actual input size" in text or "Output size is too small" in text:
-        for name, slot in _slots(guess):
+        for name, slot in slots_of(guess).items():
             if len(slot.shape) >= 3:
-                yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:2], *(4 * s for s in slot.shape[2:]))))
+                yield {**guess, name: Slot(slot.dtype, (*slot.shape[:2], *(4 * s for s in slot.shape[2:])))}
 
 
 def _broadcasts(text: str) -> list[tuple[int, int]]:
@@ -252,42 +214,38 @@ def _broadcasts(text: str) -> list[tuple[int, int]]:
     match = _BROADCAST.search(text)
     if match is None:
         return []
-    axis = int(match.group(1))
+    axis = int(match[1])
     one, other = ([int(n) for n in group.split(",") if n.strip()] for group in match.groups()[1:])
     return [(other[axis], one[axis]), (one[axis], other[axis])] if len(one) >= -axis <= len(other) else []
 
 
-def _types(guess: Mapping[str, Guess], trial: Trial, text: str) -> Iterator[dict[str, Guess]]:
-    slots = _slots(guess)
-    fault = trial.direct or next(iter(at_fault(trial.error, [n for n, _ in slots])), None) if trial.error else None
-    order = sorted(slots, key=lambda item: item[0] != fault)
+def _types(guess: Mapping[str, Guess], trial: Trial, error: BaseException, text: str) -> Iterator[dict[str, Guess]]:
+    slots = slots_of(guess)
+    fault = trial.direct or next(iter(at_fault(error, list(slots))), None)
+    order = sorted(slots, key=lambda name: name != fault)
     for pattern, dtype in ((_AS_INTEGER, "int64"), (_AS_FLOAT, "float32"), (_AS_BOOL, "bool")):
-        if pattern.search(text):
-            for name, slot in order:
-                if slot.dtype != dtype:
-                    tokens = [slot.shape[:2]] if dtype == "int64" and slot.dtype == "float32" else []
-                    for shape in dict.fromkeys([*tokens, slot.shape]):
-                        yield _with(guess, name, Slot(dtype, shape))
+        for name in order if pattern.search(text) else ():
+            now, shape = slots[name]
+            shapes = (shape[:2], shape) if (now, dtype) == ("float32", "int64") else (shape,)
+            if now != dtype:
+                yield from ({**guess, name: Slot(dtype, other)} for other in dict.fromkeys(shapes))
     if _NO_TENSOR.search(text):
-        for name, _ in order[::-1]:
-            yield _with(guess, name, Plain(say.LENGTH))
-    if re.search(
-        r"'int' object (is not (iterable|subscriptable)|has no attribute 'shape')|cannot unpack non-iterable int", text
-    ):
+        yield from ({**guess, name: Plain(say.LENGTH)} for name in order[::-1])
+    if _AS_PAIR.search(text):
         for name, item in guess.items():
             if isinstance(item, Plain) and isinstance(item.value, int):
-                yield _with(guess, name, Plain([item.value, item.value]))
+                yield {**guess, name: Plain([item.value, item.value])}
 
 
 def _ranks(guess: Mapping[str, Guess], text: str, facts: Facts) -> Iterator[dict[str, Guess]]:
-    ranks = [int(m.group(1)) for p in _RANKS if (m := p.search(text))]
+    ranks = [rank for (rank,) in _numbers(_RANKS, text)]
     pattern = _EINOPS.search(text)
-    if pattern is not None and "..." not in pattern.group(1):
-        ranks.insert(0, len(re.findall(r"\([^)]*\)|\S+", pattern.group(1))))
+    if pattern is not None and "..." not in pattern[1]:
+        ranks.insert(0, len(re.findall(r"\([^)]*\)|\S+", pattern[1])))
     for rank in dict.fromkeys(ranks):
-        for name, slot in _slots(guess):
+        for name, slot in slots_of(guess).items():
             if len(slot.shape) != rank:
-                yield from (_with(guess, name, s) for s in of_rank(rank, slot.dtype, facts))
+                yield from ({**guess, name: other} for other in of_rank(rank, slot.dtype, facts))
 
 
 def of_rank(rank: int, dtype: str, facts: Facts) -> list[Slot]:
@@ -302,22 +260,19 @@ def of_rank(rank: int, dtype: str, facts: Facts) -> list[Slot]:
         4: [(b, *facts.image)],
         5: [(b, facts.channels[0], facts.frames, *facts.sides[0]), (b, facts.frames, *facts.image)],
     }
-    return [Slot(dtype, shape) for shape in shapes.get(rank, [])]
+    return floats(*shapes.get(rank, ()))
 
 
 def _multiples(guess: Mapping[str, Guess], text: str) -> Iterator[dict[str, Guess]]:
     match = _MULTIPLE.search(text)
-    if match is None or not 1 < int(match.group(1)) <= 4096:
+    step = int(match[1]) if match else 0
+    if not 1 < step <= 4096:
         return
-    step = int(match.group(1))
     exact = _AXIS_LENGTH.search(text)
-
-    def up(size: int) -> int:
-        return -(-size // step) * step
-
-    for name, slot in _slots(guess):
-        if len(slot.shape) >= 4:
-            yield _with(guess, name, Slot(slot.dtype, (*slot.shape[:-2], *(up(s) for s in slot.shape[-2:]))))
-        for axis in range(1, len(slot.shape)):
-            if exact is None or slot.shape[axis] == int(exact.group(1)):
-                yield _with(guess, name, _put(slot, axis, up(slot.shape[axis])))
+    for name, slot in slots_of(guess).items():
+        up = [-(-size // step) * step for size in slot.shape]
+        if len(up) >= 4:
+            yield {**guess, name: Slot(slot.dtype, (*slot.shape[:-2], *up[-2:]))}
+        for axis in range(1, len(up)):
+            if exact is None or slot.shape[axis] == int(exact[1]):
+                yield {**guess, name: slot.resized(axis, up[axis])}

@@ -19,7 +19,7 @@ from onnxlint.probes.examples.examples import describe
 from onnxlint.probes.guess import conventions as say
 from onnxlint.probes.guess.attempts import Bench
 from onnxlint.probes.guess.error_repair import of_rank, repairs
-from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, of_layer, read_facts
+from onnxlint.probes.guess.model_facts import Facts, Guess, Plain, Slot, floats, of_layer, read_facts, slots_of
 from onnxlint.probes.guess.parameter_uses import Use, uses
 
 DEPTH = 5  # repairs of repairs
@@ -66,7 +66,7 @@ def find_inputs(bench: Bench, besides: Sequence[Mapping[str, Guess]] = ()) -> Se
     fixed: dict[str, Guess] = {p.name: Plain(say.FIXED[p.name]) for p in named if p.name in say.FIXED}
     holders = uses(model)
     leaves = [leaf for p in wanted for leaf in asked(p, holders.get(p.name))]
-    return _search(bench, facts, leaves, {p.name: p for p in named}, fixed, besides)
+    return _search(bench, facts, _first_guesses(facts, leaves, fixed), named, besides)
 
 
 def asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
@@ -79,14 +79,8 @@ def asked(p: inspect.Parameter, use: Use | None) -> list[Asked]:
     return [Asked(f"{p.name}.{number}", p.name, p.empty, layer) for number, layer in enumerate(layers)]
 
 
-def _search(
-    bench: Bench,
-    facts: Facts,
-    wanted: list[Asked],
-    named: Mapping[str, inspect.Parameter],
-    fixed: dict[str, Guess],
-    besides: Sequence[Mapping[str, Guess]],
-) -> SearchResult:
+def _first_guesses(facts: Facts, wanted: list[Asked], fixed: dict[str, Guess]) -> list[dict[str, Guess]]:
+    """The first few shapes of the main input, then other second inputs for them, then its unlikely shapes."""
     likely: list[dict[str, Guess]] = []
     others: list[dict[str, Guess]] = []
     for number, first in enumerate(options(wanted[0], facts, None)):
@@ -95,9 +89,17 @@ def _search(
         likely.append(guess)
         if number < ALTERNATIVES:
             others += [{**guess, name: other} for name, choice in rest.items() for other in choice[1:ALTERNATIVES]]
-    # The first few shapes of the main input, then other second inputs for them, then its unlikely shapes.
-    order = [*likely[:ALTERNATIVES], *others, *likely[ALTERNATIVES:]]
-    queue = deque((guess, 0) for guess in order)
+    return [*likely[:ALTERNATIVES], *others, *likely[ALTERNATIVES:]]
+
+
+def _search(
+    bench: Bench,
+    facts: Facts,
+    guesses: list[dict[str, Guess]],
+    named: list[inspect.Parameter],
+    besides: Sequence[Mapping[str, Guess]],
+) -> SearchResult:
+    queue = deque((guess, 0) for guess in guesses)
     seen = {repr(sorted(guess.items())) for guess in besides}
     tried: list[dict[str, Guess]] = []
     reason = "nothing could be tried"
@@ -115,22 +117,17 @@ def _search(
         if depth > best_depth or len(tried) == 1:
             best_depth, reason = depth, describe(trial.error)
         if depth < DEPTH:
-            main = next((s for s in guess.values() if isinstance(s, Slot)), None)
+            main = next(iter(slots_of(guess).values()), None)
             passed = {root(label) for label in guess}
-            absent = {n: partial(_first, p, facts, main) for n, p in named.items() if n not in passed}
-            better = repairs(guess, trial, facts, absent)
+            absent = {p.name: Asked(p.name, p.name, p.annotation) for p in named if p.name not in passed}
+            better = repairs(guess, trial, facts, {n: partial(options, p, facts, main) for n, p in absent.items()})
             queue.extendleft((g, depth + 1) for g in reversed(better[:4]))
     return SearchResult(None, tuple(tried), reason)
 
 
-def _first(p: inspect.Parameter, facts: Facts, main: Slot | None) -> Guess:
-    return options(Asked(p.name, p.name, p.annotation), facts, main)[0]
-
-
 def _wanted(model: nn.Module, named: list[inspect.Parameter]) -> list[inspect.Parameter]:
     """The parameters without a default; where all have one, the input that the model is known for."""
-    needed = [p for p in named if p.default is p.empty]
-    if needed:
+    if needed := [p for p in named if p.default is p.empty]:
         return needed
     by_name = {p.name: p for p in named}
     main = getattr(model, "main_input_name", None)
@@ -145,7 +142,7 @@ def options(p: Asked, facts: Facts, main: Guess | None) -> list[Guess]:
         if _is_integer(p) and not _TYPED.search(str(p.annotation)):
             guesses.sort(key=lambda g: isinstance(g, Slot) and g.dtype != "int64")
     else:
-        guesses += [main, *_like(main), *facts.layers[:3]] if isinstance(main, Slot) else list(facts.layers[:3])
+        guesses += [*([main, *_like(main)] if isinstance(main, Slot) else ()), *facts.layers[:3]]
     return list({repr(guess): guess for guess in guesses}.values())
 
 
@@ -155,12 +152,8 @@ def _of_its_layer(p: Asked, facts: Facts) -> list[Guess]:
         return []
     usual = next((slots for part in p.layer.modules() if (slots := of_layer(part, facts.sides, facts.lengths))), [])
     level = int(p.label.rpartition(".")[2])
-    smaller = [
-        Slot(slot.dtype, (*slot.shape[:2], *(max(size >> level, 1) for size in slot.shape[2:])))
-        for slot in usual
-        if len(slot.shape) == 4 and level
-    ]
-    return [*smaller, *usual]
+    images = [slot.shape for slot in usual if len(slot.shape) == 4 and level]
+    return [*floats(*((*shape[:2], *(max(size >> level, 1) for size in shape[2:])) for shape in images)), *usual]
 
 
 def _is_integer(p: Asked) -> bool:
@@ -170,11 +163,13 @@ def _is_integer(p: Asked) -> bool:
 def _annotated(p: Asked, facts: Facts) -> list[Guess]:
     """Jaxtyping says dtype and axes; plain types say that it is no tensor."""
     note = p.annotation
-    if isinstance(note, str) and re.fullmatch(r"(int|bool|float)( \| None)?|Optional\[(int|bool|float)\]", note):
-        note = {"int": int, "bool": bool, "float": float}[re.findall(r"int|bool|float", note)[0]]
-    if note in (int, bool, float):
-        if note is not int:
-            return [Plain(1.0 if note is float else False)]
+    if isinstance(note, str) and (
+        plain := re.fullmatch(r"(int|bool|float)(?: \| None)?|Optional\[(int|bool|float)\]", note)
+    ):
+        note = {"int": int, "bool": bool, "float": float}[plain[1] or plain[2]]
+    if note in (bool, float):
+        return [Plain(1.0 if note is float else False)]
+    if note is int:
         height, width = facts.sides[0]
         return [Plain(width if say.WIDTH.match(p.name) else height if say.HEIGHT.match(p.name) else facts.lengths[0])]
     dims = getattr(note, "dim_str", None)
@@ -184,9 +179,8 @@ def _annotated(p: Asked, facts: Facts) -> list[Guess]:
         return [Slot("bool", (say.BATCH, facts.lengths[0]))]
     typed = _TYPED.search(str(note))
     if typed is not None:
-        dtype = _TYPES[typed.group(1)]
         usual = [slot for slot in _by_name(p.name.lower(), facts, None) if isinstance(slot, Slot)]
-        return [Slot(dtype, slot.shape) for slot in usual or facts.layers[:3]]
+        return [Slot(_TYPES[typed[1]], slot.shape) for slot in usual or facts.layers[:3]]
     if "LongTensor" in str(note) and not say.TIME.match(p.name):
         return [Slot("int64", (say.BATCH, n)) for n in facts.lengths[:2]]
     return []
@@ -204,13 +198,11 @@ def _shapes(dims: str, facts: Facts) -> list[tuple[int, ...]]:
         sizes: dict[str, int] = {}
         shape: list[int] = []
         for part in dims.split():
-            name = part.lstrip("#*?_").partition("=")[2] or part.lstrip("#*?_").partition("=")[0]
-            if part.startswith("...") or not name:
-                continue
-            if name.isdigit():
-                shape.append(int(name))
-                continue
-            shape.append(sizes.setdefault(name, _size_named(name.lower(), facts, width, len(shape))))
+            before, _, after = part.lstrip("#*?_").partition("=")
+            name = after or before
+            if name and not part.startswith("..."):
+                size = int(name) if name.isdigit() else _size_named(name.lower(), facts, width, len(shape))
+                shape.append(sizes.setdefault(name, size))
         shapes.append(tuple(shape))
     return list(dict.fromkeys(shapes))
 
@@ -232,39 +224,36 @@ def _size_named(name: str, facts: Facts, width: int, axis: int) -> int:
 def _by_name(name: str, facts: Facts, main: Guess | None) -> list[Guess]:
     b = say.BATCH
     t = main.shape[1] if isinstance(main, Slot) and len(main.shape) in (2, 3) else facts.lengths[0]
-    slots = [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]
-    images = [Slot("float32", (b, c, *s)) for c in facts.channels[:2] for s in facts.sides[:3]]
+    rows, places, numbers, table = Slot("int64", (b,)), Slot("int64", (b, t)), Slot("float32", (b,)), (b, t)
     side = facts.sides[0]
     rules: tuple[tuple[re.Pattern[str], Sequence[Guess]], ...] = (
-        (say.MASK, [Slot("bool", (b, t)), Slot("int64", (b, t)), Slot("float32", (b, t)), Slot("bool", (t, t))]),
+        (say.MASK, [Slot("bool", table), places, *floats(table), Slot("bool", (t, t))]),
         (say.VIDEO, of_rank(5, "float32", facts)),
-        (say.IMAGE, images),
-        (say.SPECTRUM, [Slot("float32", (b, facts.bands, facts.spectrum)), Slot("float32", (b, 64, facts.bands))]),
-        (say.AUDIO, [Slot("float32", (b, say.SAMPLES)), Slot("float32", (b, 1, say.SAMPLES))]),
-        (say.POSITION, [Slot("int64", (b, t)), Slot("float32", (b, t, 3))]),
-        (say.TOKENS, slots),
-        (say.LENGTH_OF, [Slot("int64", (b,)), Plain(t)]),
-        (say.TIME, [Slot("float32", (b,)), Slot("int64", (b,)), Slot("float32", (b, 1)), Slot("float32", (b, t))]),
-        (say.CLASS, [Slot("int64", (b,)), Slot("int64", (b, t))]),
+        (say.IMAGE, floats(*((b, c, *s) for c in facts.channels[:2] for s in facts.sides[:3]))),
+        (say.SPECTRUM, floats((b, facts.bands, facts.spectrum), (b, 64, facts.bands))),
+        (say.AUDIO, floats((b, say.SAMPLES), (b, 1, say.SAMPLES))),
+        (say.POSITION, [places, *floats((b, t, 3))]),
+        (say.TOKENS, [Slot("int64", (b, n)) for n in dict.fromkeys((t, *facts.lengths[:3]))]),
+        (say.LENGTH_OF, [rows, Plain(t)]),
+        (say.TIME, [numbers, rows, *floats((b, 1), table)]),
+        (say.CLASS, [rows, places]),
         (say.PAIR, [Plain([*side]), Plain([8, 8])]),
         (say.HEIGHT, [Plain(side[0]), Plain(8)]),
         (say.WIDTH, [Plain(side[1]), Plain(8)]),
     )
     guesses: list[Guess] = [*next((usual for pattern, usual in rules if pattern.search(name)), ())]
     if say.STATE.search(name) and facts.states:
-        guesses = [Slot("float32", shape) for shape in facts.states[:2]]
+        guesses = [*floats(*facts.states[:2])]
     if say.PAST.search(name) and (main is not None or not guesses):
         heads, width = facts.heads
-        guesses = [Slot("float32", shape) for shape in ((b, heads, PAST, width), (b, PAST, heads, width))]
-        guesses += [*(Slot("float32", shape) for shape in facts.states), Slot("float32", (b, PAST, facts.widths[0]))]
+        keys = (b, heads, PAST, width), (b, PAST, heads, width)
+        guesses = [*floats(*keys, *facts.states, (b, PAST, facts.widths[0]))]
     if name in ("hidden_states", "inputs_embeds", "embeddings", "context", "memory", "encoder_hidden_states"):
-        guesses = [Slot("float32", (b, t, w)) for w in facts.widths[:3]]
+        guesses = [*floats(*((b, t, w) for w in facts.widths[:3]))]
     return guesses
 
 
-def _like(main: Slot) -> list[Guess]:
+def _like(main: Slot) -> list[Slot]:
     """Second inputs are often made for the first: of its shape, of its rows."""
-    guesses: list[Guess] = [Slot("float32", (main.shape[0], main.shape[-1])), Slot("float32", main.shape[:1])]
-    if len(main.shape) > 2:
-        guesses.append(Slot("float32", (main.shape[0], 8, main.shape[-1])))
-    return guesses
+    first, last = main.shape[0], main.shape[-1]
+    return floats((first, last), (first,), *([(first, 8, last)] if len(main.shape) > 2 else ()))

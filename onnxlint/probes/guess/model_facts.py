@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,12 @@ class Slot(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
 
+    def resized(self, axis: int, size: int) -> Slot:
+        """The tensor with another size on one axis."""
+        shape = list(self.shape)
+        shape[axis] = size
+        return Slot(self.dtype, tuple(shape))
+
 
 class Plain(NamedTuple):
     """An assumed argument that is no tensor."""
@@ -25,6 +31,16 @@ class Plain(NamedTuple):
 
 
 Guess = Slot | Plain
+
+
+def slots_of(guess: Mapping[str, Guess]) -> dict[str, Slot]:
+    """The tensors of a guess."""
+    return {name: slot for name, slot in guess.items() if isinstance(slot, Slot)}
+
+
+def floats(*shapes: tuple[int, ...]) -> list[Slot]:
+    """Slots of floating-point numbers."""
+    return [Slot("float32", shape) for shape in shapes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +67,26 @@ class Facts:
 def read_facts(model: nn.Module) -> Facts:
     """Look at a model without running it."""
     owners = list(_owners(model))
-    sides = _sides(owners, model)
+    sides = _unique([*_sides(owners, model), *say.SIDES])
     channels = [n for n in _numbers(owners, say.CHANNELS) if n <= 64]
     first = next((m for m in model.modules() if isinstance(m, (nn.Conv2d, nn.Conv3d))), None)
     if first is not None:
-        usual = [] if channels or first.in_channels <= 4 else [3]  # a wide layer is rather not the first that runs
-        channels = [*channels, *usual, first.in_channels] if usual else [first.in_channels, *channels]
+        inner = not channels and first.in_channels > 4  # a wide layer is rather not the first that runs
+        channels = [3, first.in_channels] if inner else [first.in_channels, *channels]
     lengths = _lengths(owners, model)
-    widths = _numbers(owners, say.WIDTHS)
     parts = [*owners, *model.modules()]
     heads = (_numbers(parts, say.HEADS) or [4])[0]
-    wide = _unique([*widths, *_features(model), 32])
+    widths = _unique([*_numbers(owners, say.WIDTHS), *_features(model), 32])
     return Facts(
-        sides=_unique([*sides, *say.SIDES]),
+        sides=sides,
         channels=_unique([*channels, 3, 1]),
         lengths=_unique(lengths),
-        widths=wide,
+        widths=widths,
         bands=(_numbers(owners, say.BANDS) or [80])[0],
         spectrum=2 * (_numbers(owners, ("max_source_positions",)) or [50])[0],
         frames=(_numbers(owners, say.FRAMES) or [8])[0],
-        layers=_unique(_layers(model, _unique([*sides, *say.SIDES]), lengths)),
-        heads=(heads, (_numbers(parts, say.HEAD_WIDTHS) or [max(wide[0] // heads, 1)])[0]),
+        layers=_unique(_layers(model, sides, lengths)),
+        heads=(heads, (_numbers(parts, say.HEAD_WIDTHS) or [max(widths[0] // heads, 1)])[0]),
         states=_unique(list(_states(model))),
     )
 
@@ -92,10 +107,8 @@ def _owners(model: nn.Module) -> Iterator[Any]:
         if config is None or isinstance(config, nn.Module):
             continue
         yield config
-        for part in ("text_config", "vision_config", "audio_config", "encoder", "decoder"):
-            inner = getattr(config, part, None)
-            if inner is not None:
-                yield inner
+        parts = ("text_config", "vision_config", "audio_config", "encoder", "decoder")
+        yield from (inner for part in parts if (inner := getattr(config, part, None)) is not None)
 
 
 def _value(owner: Any, name: str) -> Any:
@@ -131,8 +144,7 @@ def _lengths(owners: Sequence[Any], model: nn.Module) -> list[int]:
         if "pos" in name and parameter.dim() >= 2:
             exact += [d for size in parameter.shape[:-1] if 1 < size < 2000 for d in (size, size - 1)]
     longest = _numbers(owners, say.LONGEST)
-    limit = min(longest) if longest else None
-    usual = [n for n in say.LENGTHS if limit is None or n <= limit]
+    usual = [n for n in say.LENGTHS if n <= min(longest, default=n)]
     return [*usual[:1], *exact, *usual[1:], *(n for n in longest if n < 2000)] or [1]
 
 
@@ -140,74 +152,57 @@ def _features(model: nn.Module) -> list[int]:
     widths: list[int] = []
     for layer in model.modules():
         match layer:
-            case (
-                nn.Linear(in_features=width)
-                | nn.Embedding(embedding_dim=width)
-                | nn.LayerNorm(normalized_shape=(*_, width))
-            ):
-                widths.append(width)
+            case nn.Linear(in_features=n) | nn.Embedding(embedding_dim=n) | nn.LayerNorm(normalized_shape=(*_, n)):
+                widths.append(n)
     return widths[:8]
 
 
 def of_layer(layer: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequence[int]) -> list[Slot]:
     """Slots that a layer takes as they are, likeliest first."""
-    b, t = say.BATCH, lengths[0]
-    side = sides[0]
+    if isinstance(layer, nn.Embedding):
+        return [Slot("int64", (say.BATCH, n)) for n in lengths[:3]]
+    return floats(*((say.BATCH, *shape) for shape in _rows(layer, sides, lengths)))
+
+
+def _rows(layer: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """The shapes of what a layer takes, without the batch."""
+    t = lengths[0]
     match layer:
-        case nn.Embedding():
-            return [Slot("int64", (b, n)) for n in lengths[:3]]
-        case nn.Conv2d() | nn.ConvTranspose2d():
-            return [Slot("float32", (b, layer.in_channels, *s)) for s in sides[:6]]
-        case nn.Conv1d() | nn.ConvTranspose1d():
-            return [Slot("float32", (b, layer.in_channels, n)) for n in (64, 16, 256)]
-        case nn.Conv3d() | nn.ConvTranspose3d():
-            return [Slot("float32", (b, layer.in_channels, f, *s)) for f in (8, 4) for s in sides[:3]]
-        case nn.Linear():
-            k = layer.in_features
-            wide = [Slot("float32", (b, k)), *(Slot("float32", (b, n, k)) for n in lengths[:3])]
-            return [*wide, *(Slot("float32", (b, *s, k)) for s in sides[:2]), *_patches(k, sides)]
-        case nn.LayerNorm():
-            shape = tuple(layer.normalized_shape)
-            return [Slot("float32", (b, t, *shape)), Slot("float32", (b, *shape)), Slot("float32", (b, *side, *shape))]
-        case nn.BatchNorm2d() | nn.InstanceNorm2d():
-            return [Slot("float32", (b, layer.num_features, 16, 16))]
-        case nn.BatchNorm1d():
-            return [Slot("float32", (b, layer.num_features)), Slot("float32", (b, layer.num_features, t))]
-        case nn.GroupNorm():
-            return [Slot("float32", (b, layer.num_channels, 16, 16)), Slot("float32", (b, layer.num_channels, t))]
-        case nn.RNNBase():
-            return [Slot("float32", (b, t, layer.input_size))]
-        case nn.RNNCellBase():
-            return [Slot("float32", (b, layer.input_size))]
-        case nn.MultiheadAttention():
-            return [Slot("float32", (b, t, layer.embed_dim))]
+        case nn.Conv2d(in_channels=c) | nn.ConvTranspose2d(in_channels=c):
+            return ((c, *s) for s in sides[:6])
+        case nn.Conv1d(in_channels=c) | nn.ConvTranspose1d(in_channels=c):
+            return ((c, n) for n in (64, 16, 256))
+        case nn.Conv3d(in_channels=c) | nn.ConvTranspose3d(in_channels=c):
+            return ((c, f, *s) for f in (8, 4) for s in sides[:3])
+        case nn.Linear(in_features=k):
+            # Images at last, for a layer over square patches of them.
+            patches = [c for c in (3, 1) if k > c and round((k / c) ** 0.5) ** 2 * c == k]
+            images = ((c, *s) for c in patches for s in sides[:3])
+            return ((k,), *((n, k) for n in lengths[:3]), *((*s, k) for s in sides[:2]), *images)
+        case nn.LayerNorm(normalized_shape=shape):
+            return ((t, *shape), shape, (*sides[0], *shape))
+        case nn.BatchNorm2d(num_features=c) | nn.InstanceNorm2d(num_features=c):
+            return ((c, 16, 16),)
+        case nn.BatchNorm1d(num_features=c):
+            return ((c,), (c, t))
+        case nn.GroupNorm(num_channels=c):
+            return ((c, 16, 16), (c, t))
+        case nn.RNNBase(input_size=k) | nn.MultiheadAttention(embed_dim=k):
+            return ((t, k),)
+        case nn.RNNCellBase(input_size=k):
+            return ((k,),)
         case _:
-            return []
-
-
-def _patches(features: int, sides: Sequence[tuple[int, int]]) -> list[Slot]:
-    """Images, for a linear layer over square patches of them."""
-    slots = []
-    for channels in (3, 1):
-        side = round((features / channels) ** 0.5)
-        if side > 1 and side * side * channels == features:
-            slots += [Slot("float32", (say.BATCH, channels, *s)) for s in sides[:3]]
-    return slots
+            return ()
 
 
 def _layers(model: nn.Module, sides: Sequence[tuple[int, int]], lengths: Sequence[int]) -> list[Slot]:
-    slots: list[Slot] = []
-    for layer in list(model.modules())[:400]:
-        slots += of_layer(layer, sides, lengths)
-    for parameter in list(model.parameters())[:20]:
-        k = parameter.shape[-1] if parameter.dim() else 1
-        slots += [
-            Slot("float32", (say.BATCH, lengths[0], k)),
-            Slot("float32", (say.BATCH, parameter.shape[0] if parameter.dim() else 1, 16, 16)),
-        ]
     b = say.BATCH
-    slots += [Slot("float32", (b, 16)), Slot("float32", (b, 3, 64, 64)), Slot("float32", (b, 16, 16, 16))]
-    return [*slots, Slot("float32", (b, 8, 32)), Slot("int64", (b, 8)), Slot("float32", (b, 3, 224, 224))]
+    slots = [slot for layer in list(model.modules())[:400] for slot in of_layer(layer, sides, lengths)]
+    for parameter in list(model.parameters())[:20]:
+        shape = parameter.shape or (1,)
+        slots += floats((b, lengths[0], shape[-1]), (b, shape[0], 16, 16))
+    slots += floats((b, 16), (b, 3, 64, 64), (b, 16, 16, 16), (b, 8, 32))
+    return [*slots, Slot("int64", (b, 8)), *floats((b, 3, 224, 224))]
 
 
 def _unique(values: Sequence[Any]) -> tuple[Any, ...]:

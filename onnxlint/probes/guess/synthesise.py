@@ -58,7 +58,6 @@ def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
         raise ProbeFailure(_reason(search), configuration(probe.factory, start))
     tries = bench.done
     bench.tries = bench.done + AXES
-    bench.seconds *= 2
     shaped = find_axes(bench, search.guess)
     guess = search.guess
     if not shaped.sizes and not probe.way:
