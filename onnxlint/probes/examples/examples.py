@@ -11,7 +11,7 @@ import random
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -26,8 +26,6 @@ from onnxlint.probes.common.userspace import error_frames, relative
 from onnxlint.probes.examples import factory_arguments
 from onnxlint.probes.examples.synthesis import tensors_for
 from onnxlint.probes.exporters import Example, leaves
-
-NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class ProbeFailure(Exception):
@@ -47,29 +45,22 @@ def seed_everything(seed: int = 0) -> None:
     numpy.random.seed(seed % 2**32)
 
 
-_live: tuple[torch.nn.Module, Example] | None = None
+_live: list[tuple[torch.nn.Module, Example]] = []
 
 
 def put_live(model: torch.nn.Module, example: Example) -> None:
     """Keep the live model of a process that was frozen at a call, and its example, for the probes that it forks."""
-    global _live
-    _live = model, example
-
-
-def _live_example() -> tuple[torch.nn.Module, Example]:
-    assert _live is not None  # the probe of a live model is forked from a process that has one
-    return _live
+    _live[:] = [(model, example)]
 
 
 def build_model(probe: Probe) -> torch.nn.Module:
     """Import the factory of a probe and call it. Raises ProbeFailure, with the user's line."""
     seed_everything()
     if probe.live is not None:
-        return _live_example()[0]
+        return _live[0][0]
     target = load(probe.factory, probe)
-    if isinstance(target, torch.nn.Module):
-        return target.eval() if probe.eval else target
-    model = call(target, (), probe.factory, probe, probe.arguments)
+    built = isinstance(target, torch.nn.Module)
+    model = target if built else call(target, (), probe.factory, probe, probe.arguments)
     if not isinstance(model, torch.nn.Module):
         raise ProbeFailure(
             f"`{probe.factory}` returned {_describe(model)}, not an nn.Module",
@@ -99,11 +90,12 @@ def load(reference: str, probe: Probe) -> Any:
 
 
 def call(
-    function: Any, arguments: tuple[Any, ...], name: str, probe: Probe, keywords: Mapping[str, Any] = NO_KEYWORDS
+    function: Any, arguments: tuple[Any, ...], name: str, probe: Probe, keywords: Mapping[str, Any] | None = None
 ) -> Any:
     """Call user code; what it raises becomes a ProbeFailure at the user's line."""
     if not callable(function):
         raise ProbeFailure(f"`{name}` is {_describe(function)}, which cannot be called", None, _place(probe))
+    keywords = keywords or {}
     missing = [p.name for p in needed(function)[len(arguments) :] if p.name not in keywords]
     if missing:
         raise ProbeFailure(
@@ -121,25 +113,26 @@ def example_inputs(probe: Probe, model: torch.nn.Module) -> Example:
     """The example inputs that the probe declares or that its convention yields. Raises ProbeFailure."""
     seed_everything()
     if probe.live is not None:
-        return _live_example()[1]
-    declared: Any
-    if isinstance(probe.inputs, str):
-        declared = call(load(probe.inputs, probe), (), probe.inputs, probe)
-    elif probe.inputs is not None:
-        declared = dict(probe.inputs)
-    else:
+        return _live[0][1]
+    declared: Any = probe.inputs
+    if isinstance(declared, str):
+        declared = call(load(declared, probe), (), declared, probe)
+    elif declared is None:
         declared = _conventional(probe, model)
     names, more = parameters_of(model)
-    dynamic: Mapping[str, Mapping[int, str]]
+    dynamic, inputs = probe.dynamic, declared
     if isinstance(declared, Mapping) and declared and all(isinstance(v, (str, TensorSpec)) for v in declared.values()):
         specs = {str(name): _spec(str(name), value, probe) for name, value in declared.items()}
         _check_names(specs, names, more, _place(probe), "inputs")
         sizes = {name: tuple(values) for name, values in probe.sizes.items()}
-        inputs: Any = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
-        dynamic = _merge(_named(specs), probe.dynamic)
-    else:
-        inputs, dynamic = declared, probe.dynamic
-    args, kwargs, parameters = _arrange(inputs, names, more, probe, _by_position(model, names))
+        inputs = as_annotated(model, nested({**tensors_for(specs, sizes, model, probe.ranges), **probe.values}))
+        named = {n: {axis: dim.name for axis, dim in enumerate(s.dims) if dim.name} for n, s in specs.items()}
+        named = {name: axes for name, axes in named.items() if axes}
+        dynamic = {n: {**named.get(n, {}), **probe.dynamic.get(n, {})} for n in (*named, *probe.dynamic)}
+    by_position = [
+        p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY
+    ]
+    args, kwargs, parameters = _arrange(inputs, names, more, probe, by_position)
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     if not dynamic and probe.inputs is None and probe.source != "marked":
         dynamic = batch_axis(values)
@@ -157,15 +150,14 @@ def _import(name: str, probe: Probe) -> ModuleType:
     importlib.invalidate_caches()
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+    except (Exception, SystemExit) as error:
+        absent = error.name if isinstance(error, ModuleNotFoundError) else None
+        if absent is not None and f"{name}.".startswith(f"{absent}."):
             raise ProbeFailure(
-                f"there is no module `{error.name}` in {', '.join(probe.search_path) or 'sys.path'}",
+                f"there is no module `{absent}` in {', '.join(probe.search_path) or 'sys.path'}",
                 "write the module as it is imported from the project's root",
                 _place(probe),
             ) from None
-        raise _failure(f"module `{name}` cannot be imported", error, probe) from error
-    except (Exception, SystemExit) as error:
         raise _failure(f"module `{name}` cannot be imported", error, probe) from error
 
 
@@ -180,7 +172,7 @@ def _failure(what: str, error: BaseException, probe: Probe) -> ProbeFailure:
 
 def describe(error: BaseException | None) -> str:
     """An error in one line."""
-    first = (text_of(error).strip().splitlines() or [""])[0]
+    first, *_ = text_of(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
@@ -227,24 +219,22 @@ def _conventional(probe: Probe, model: torch.nn.Module) -> Any:
         return _marked(probe, model)
     if probe.source in ("example_input_array", "dummy_inputs"):
         try:
-            value = getattr(model, probe.source, None)
+            if (value := getattr(model, probe.source, None)) is not None:
+                return value
         except Exception as error:
             raise _failure(f"`{probe.source}` raised", error, probe) from error
-        if value is not None:
-            return value
     if probe.source == "default_cfg":
         for name in ("default_cfg", "pretrained_cfg"):
             settings = getattr(model, name, None) or {}
             read = settings.get if isinstance(settings, Mapping) else functools.partial(getattr, settings)
-            size = read("input_size", None)
-            if size:
+            if size := read("input_size", None):
                 return (torch.randn(2, *size),)
-    raise ProbeFailure("it has no example inputs", _write_inputs(model), _place(probe))
+    raise _without_inputs("it has no example inputs", probe, model)
 
 
-def _write_inputs(model: torch.nn.Module) -> str:
-    names, _ = parameters_of(model)
-    return f'declare them: inputs = {{ {names[0] if names else "x"} = "float32[batch, 3, 224, 224]" }}'
+def _without_inputs(reason: str, probe: Probe, model: torch.nn.Module) -> ProbeFailure:
+    name, *_ = parameters_of(model)[0] or ["x"]
+    return ProbeFailure(reason, f'declare them: inputs = {{ {name} = "float32[batch, 3, 224, 224]" }}', _place(probe))
 
 
 def _marked(probe: Probe, model: torch.nn.Module) -> Any:
@@ -256,7 +246,7 @@ def _marked(probe: Probe, model: torch.nn.Module) -> Any:
         modules = (_import(probe.factory.partition(":")[0], probe), sys.modules.get(type(model).__module__))
         method = next((example for m in modules if (example := getattr(m, "onnx_example", None)) is not None), None)
     if method is None:
-        raise ProbeFailure("neither the class nor its module has `onnx_example`", _write_inputs(model), _place(probe))
+        raise _without_inputs("neither the class nor its module has `onnx_example`", probe, model)
     return call(method, (), "onnx_example", probe)
 
 
@@ -271,17 +261,6 @@ def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
             'a spec looks like "float32[batch, 3, height=224]"',
             _place(probe),
         ) from error
-
-
-def _named(specs: Mapping[str, TensorSpec]) -> dict[str, dict[int, str]]:
-    every = ((n, {axis: dim.name for axis, dim in enumerate(s.dims) if dim.name is not None}) for n, s in specs.items())
-    return {name: axes for name, axes in every if axes}
-
-
-def _merge(
-    first: Mapping[str, Mapping[int, str]], second: Mapping[str, Mapping[int, str]]
-) -> dict[str, dict[int, str]]:
-    return {name: {**first.get(name, {}), **second.get(name, {})} for name in (*first, *second)}
 
 
 def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
@@ -301,25 +280,15 @@ def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)], more
 
 
-def _by_position(model: torch.nn.Module, names: list[str]) -> list[str]:
-    """Those of forward's parameters that can be given by position: not what stands behind a `*`."""
-    return [p.name for p in signature_of(model.forward) or () if p.name in names and p.kind is not p.KEYWORD_ONLY]
-
-
-def _split(by_position: list[str], inputs: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Split the given names into those that can go by position (no gap before them) and the rest."""
-    front = list(itertools.takewhile(lambda name: name in inputs, by_position))
-    return front, [name for name in inputs if name not in front]
-
-
 def _arrange(
     inputs: Any, names: list[str], more: bool, probe: Probe, by_position: list[str]
 ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
     """Positional arguments, keyword arguments and their names."""
     if isinstance(inputs, Mapping):
         _check_names(inputs, names, more, _place(probe), "inputs")
-        front, back = _split(by_position, inputs)
-        return tuple(inputs[n] for n in front), {n: inputs[n] for n in back}, (*front, *back)
+        front = list(itertools.takewhile(lambda name: name in inputs, by_position))  # no gap before them
+        rest = {name: value for name, value in inputs.items() if name not in front}
+        return tuple(inputs[n] for n in front), rest, (*front, *rest)
     if isinstance(inputs, torch.Tensor):
         inputs = (inputs,)
     if not isinstance(inputs, (tuple, list)):
@@ -383,10 +352,10 @@ def checked_axes(
 
 
 def _check_sizes(dynamic: Mapping[str, Mapping[int, str]], probe: Probe) -> None:
-    """Sizes must be those of dynamic dims; a `vary` of the user's own may know others."""
+    """Sizes must be those of dynamic dims; a `vary` of the user's own may have others."""
     dims = sorted({dim for axes in dynamic.values() for dim in axes.values()})
-    for name in probe.sizes:
-        if name not in dims and probe.vary is None:
+    for name in probe.sizes if probe.vary is None else ():
+        if name not in dims:
             raise ProbeFailure(
                 f"sizes names `{name}`, which is no dynamic dim",
                 _nearest(name, dims) or f"the dynamic dims are {', '.join(dims) or 'none'}",

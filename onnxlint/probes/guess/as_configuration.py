@@ -13,15 +13,16 @@ from onnxlint.probes.guess.axes import Shaped
 
 def configuration(factory: str, assumed: Assumed) -> str:
     """The lines that declare all this."""
-    lines = [f"# {note}" for note in assumed.notes]
-    lines += ["[[tool.onnxlint.models]]", f"factory = {_toml(factory)}"]
-    if assumed.eval:
-        lines.append("eval = true")
-    for key in ("arguments", "inputs", "values", "sizes", "ranges"):
-        table = nested(getattr(assumed, key)) if key in ("inputs", "values") else getattr(assumed, key)
-        if table:
-            lines.append(f"{key} = {_toml(table)}")
-    return "\n".join(lines)
+    tables = {
+        "eval": assumed.eval,
+        "arguments": assumed.arguments,
+        "inputs": nested(assumed.inputs),
+        "values": nested(assumed.values),
+        "sizes": assumed.sizes,
+        "ranges": assumed.ranges,
+    }
+    head = (*(f"# {note}" for note in assumed.notes), "[[tool.onnxlint.models]]", f"factory = {_toml(factory)}")
+    return "\n".join((*head, *(f"{key} = {_toml(value)}" for key, value in tables.items() if value)))
 
 
 def notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
@@ -35,8 +36,7 @@ def notes(assumed: Assumed, shaped: Shaped, way: str = "") -> tuple[str, ...]:
     if assumed.arguments:
         lines.append("arguments: the smallest with which it could be built; real ones may take other paths")
     for name, axes in shaped.together.items():
-        places = _listed([f"axis {axis} of {parameter}" for parameter, axis in axes])
-        lines.append(f"{name}: {places} moved together")
+        lines.append(f"{name}: {_listed([f'axis {axis} of {p}' for p, axis in axes])} moved together")
     fixed = [
         f"axis {axis} of {parameter} ({dim.size})"
         for parameter, spec in shaped.inputs.items()
@@ -58,11 +58,8 @@ def _listed(words: Sequence[str]) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+        keys = {k: k if k.isascii() and k.replace("_", "").isalnum() else json.dumps(k) for k in value}
+        return "{ " + ", ".join(f"{keys[k]} = {_toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
     return json.dumps(value)
-
-
-def _key(name: str) -> str:
-    return name if name.isascii() and name.replace("_", "").isalnum() else json.dumps(name)

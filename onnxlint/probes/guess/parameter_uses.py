@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import textwrap
 import typing
 from collections.abc import Iterator, Mapping
@@ -54,70 +55,53 @@ def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use 
         return Use(keys=_ANY)
     if _comes_as_tensor(name, tree):
         return None
-    layers = next(_walked(name, tree, model), ())
-    pieces = str(annotation).replace("typing.", "").lower()
-    listed = "tensor" in pieces and pieces.split("[")[0].rpartition(".")[2] in ("list", "sequence", "tuple", "iterable")
-    if layers:
+    if layers := _walked(name, tree, model):
         return Use(count=len(layers), layers=layers)
-    unpacked = max(_unpacked(name, tree), default=0)
-    if unpacked > 1:
+    if (unpacked := _unpacked(name, tree)) > 1:
         return Use(count=unpacked)
-    if listed:
-        inside = pieces.partition("[")[2]
-        count = inside.count("tensor") if "tuple" in pieces and "..." not in inside else 0
-        return Use(count=max([count, *(min(key, _MOST) + 1 for key in asked if isinstance(key, int))]) or USUAL)
-    return None
+    kind, _, inside = str(annotation).replace("typing.", "").lower().partition("[")
+    if kind.rpartition(".")[2] not in ("list", "sequence", "tuple", "iterable") or "tensor" not in inside:
+        return None
+    count = inside.count("tensor") if "tuple" in f"{kind}{inside}" and "..." not in inside else 0
+    return Use(count=max([count, *(min(key, _MOST) + 1 for key in asked if isinstance(key, int))]) or USUAL)
 
 
 def _comes_as_tensor(name: str, tree: ast.Module) -> bool:
     """Whether a parameter is asked, before the name gets another value, for what tensors have and lists have not."""
-    bound = [
-        n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-    ]
-    return any(
-        isinstance(node, ast.Attribute)
-        and _is(name, node.value)
-        and node.lineno <= min(bound, default=node.lineno)
-        and hasattr(torch.Tensor, node.attr)
-        and not hasattr(list, node.attr)
-        for node in ast.walk(tree)
-    )
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    bound = min((node.lineno for node in names if isinstance(node.ctx, ast.Store)), default=math.inf)
+    read = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.value in names and n.lineno <= bound]
+    return any(hasattr(torch.Tensor, node.attr) and not hasattr(list, node.attr) for node in read)
 
 
 def _asked(name: str, tree: ast.Module) -> Iterator[str | int]:
     """The keys and indices that a parameter is subscripted with."""
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))) if (
-                owner == name
-            ):
-                yield key
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="get" | "pop"),
-                args=[ast.Constant(value=str(key)), *_],
-            ) if owner == name:
-                yield key
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key) | int(key))):
+                if owner == name:
+                    yield key
+            case ast.Call(ast.Attribute(ast.Name(id=owner), "get" | "pop"), [ast.Constant(value=str(key)), *_]):
+                if owner == name:
+                    yield key
 
 
-def _unpacked(name: str, tree: ast.Module) -> Iterator[int]:
-    """How many names a parameter is unpacked into."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=owner)) if owner == name:
-                yield len(parts)
+def _unpacked(name: str, tree: ast.Module) -> int:
+    """How many names a parameter is unpacked into, at the most."""
+    pairs = ((node.targets[0], node.value) for node in ast.walk(tree) if isinstance(node, ast.Assign))
+    return max((len(to.elts) for to, value in pairs if isinstance(to, ast.Tuple) and _is(name, value)), default=0)
 
 
-def _walked(name: str, tree: ast.Module, model: nn.Module) -> Iterator[tuple[nn.Module, ...]]:
+def _walked(name: str, tree: ast.Module, model: nn.Module) -> tuple[nn.Module, ...]:
     """The layers that a loop over `zip(self.layers, parameter)` gives one item each."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id="zip"), args=parts) if any(_is(name, part) for part in parts):
-                for part in parts:
-                    match part:
-                        case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
-                            layers = getattr(model, attribute, None)
-                            if isinstance(layers, nn.ModuleList):
-                                yield tuple(layers)
+                ours = (p.attr for p in parts if isinstance(p, ast.Attribute) and _is("self", p.value))
+                for layers in (getattr(model, attribute, None) for attribute in ours):
+                    if isinstance(layers, nn.ModuleList):
+                        return tuple(layers)
+    return ()
 
 
 def _is(name: str, node: ast.expr) -> bool:

@@ -18,8 +18,9 @@ from onnxlint.probes.guess.as_configuration import configuration, notes
 from onnxlint.probes.guess.attempts import Bench, guess_of
 from onnxlint.probes.guess.axes import Shaped, find_axes
 from onnxlint.probes.guess.construct import Unbuilt, find_arguments
+from onnxlint.probes.guess.conventions import suggestion
 from onnxlint.probes.guess.input_search import SearchResult, find_inputs
-from onnxlint.probes.guess.model_facts import Guess, Plain, Slot
+from onnxlint.probes.guess.model_facts import Guess, Plain, Slot, slots_of
 
 TRIES = 60
 AXES = 80  # tries, once the example is known, to find the dynamic dims
@@ -118,27 +119,25 @@ def _arguments(target: Any, factory: str) -> dict[str, Any]:
         return find_arguments(target)
     except Unbuilt as failure:
         needed = {n: {TARGET: "module:Class"} if v is None else v for n, v in failure.arguments.items()}
-        start = Assumed(inputs={"x": "float32[batch, 16]"}, arguments=needed)
+        start = Assumed(inputs={"x": suggestion("x")}, arguments=needed)
         raise ProbeFailure(failure.reason, configuration(factory, start)) from failure
 
 
 def _reason(search: SearchResult) -> str:
     if not search.tried:
         return search.reason
-    first = ", ".join(f"{name}: {_shown(guess)}" for name, guess in search.tried[0].items())
+    shown = {n: _spec(g.dtype, *g.shape) if isinstance(g, Slot) else repr(g.value) for n, g in search.tried[0].items()}
+    first = ", ".join(f"{name}: {value}" for name, value in shown.items())
     tries = f"{len(search.tried)} tries" if len(search.tried) > 1 else "1 try"
     return f"no inputs were found in {tries}, the first with {first}: {search.reason}"
 
 
-def _shown(guess: Guess) -> str:
-    return f"{guess.dtype}[{', '.join(map(str, guess.shape))}]" if isinstance(guess, Slot) else repr(guess.value)
+def _spec(dtype: str, *dims: int | str) -> str:
+    return f"{dtype}[{', '.join(map(str, dims))}]"
 
 
 def _hint(search: SearchResult) -> dict[str, str]:
     """Specs to start from: the first guess, with a dynamic batch."""
-    first = search.tried[0] if search.tried else {}
-    return {
-        name: f"{slot.dtype}[{', '.join(['batch', *map(str, slot.shape[1:])])}]"
-        for name, slot in first.items()
-        if isinstance(slot, Slot)
-    } or {"x": "float32[batch, 16]"}
+    first = slots_of(search.tried[0]) if search.tried else {}
+    specs = {name: _spec(slot.dtype, "batch", *slot.shape[1:]) for name, slot in first.items()}
+    return specs or {"x": suggestion("x")}
