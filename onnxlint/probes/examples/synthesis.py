@@ -38,11 +38,10 @@ def tensors_for(
     for name, spec in specs.items():
         bounds = ranges.get(name, ranges.get(root(name)))
         longest = None if spec.values or bounds is not None else measured(name, spec.dtype, shapes)
-        made[name] = (
-            _tensor(word(name), spec, shapes[name], model, bounds)
-            if longest is None
-            else lengths(longest, shapes[name]).to(getattr(torch, spec.dtype))
-        )
+        if longest is None:
+            made[name] = _tensor(word(name), spec, shapes[name], model, bounds)
+        else:
+            made[name] = lengths(longest, shapes[name]).to(getattr(torch, spec.dtype))
     return made
 
 
@@ -50,15 +49,14 @@ LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
 
 
 def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
-    """The size of the axis that a tensor of lengths, one for every row, tells of; None where it is no such tensor.
+    """The size of the axis that a tensor of lengths, one for every row, is about; None where it is no such tensor.
 
     That axis is the second of the input with as many rows: of one that shares a word with it, else of the first.
     """
-    own_shape, called = shapes[name], word(name).lower()
-    if not LENGTHS.search(called) or not dtype.startswith("int") or len(own_shape) != 1:
+    if not LENGTHS.search(word(name).lower()) or not dtype.startswith("int") or len(shapes[name]) != 1:
         return None
-    others = [n for n, shape in shapes.items() if n != name and len(shape) > 1 and shape[0] == own_shape[0]]
-    words = _stems(called)
+    others = [n for n, s in shapes.items() if n != name and len(s) > 1 and s[0] == shapes[name][0]]
+    words = _stems(word(name).lower())
     others.sort(key=lambda other: not words & _stems(word(other).lower()))
     return shapes[others[0]][1] if others else None
 
@@ -76,24 +74,17 @@ def choose_sizes(specs: Mapping[str, TensorSpec], sizes: Mapping[str, tuple[int,
     chosen = {dim.name: dim.size for dim in dims if dim.name is not None and dim.size is not None}
     used = {dim.size for dim in dims if dim.size is not None}
     for dim in dims:
-        if dim.name is None or dim.name in chosen:
-            continue
-        candidates = [size for size in sizes.get(dim.name, ()) if size > 1]
-        candidates += next((usual for pattern, usual in _BY_NAME if pattern.match(dim.name)), ())
-        candidates += _OTHERWISE
-        free = [size for size in candidates if size not in used]
-        size = free[0] if free else max(used | {1}) + 1
-        chosen[dim.name] = size
-        used.add(size)
+        if dim.name is not None and dim.name not in chosen:
+            declared = (size for size in sizes.get(dim.name, ()) if size > 1)
+            usual = next((usual for pattern, usual in _BY_NAME if pattern.match(dim.name)), ())
+            free = (size for size in (*declared, *usual, *_OTHERWISE) if size not in used)
+            chosen[dim.name] = next(free, max(used | {1}) + 1)
+            used.add(chosen[dim.name])
     return chosen
 
 
 def _tensor(
-    name: str,
-    spec: TensorSpec,
-    shape: tuple[int, ...],
-    model: torch.nn.Module,
-    bounds: tuple[float, float] | None = None,
+    name: str, spec: TensorSpec, shape: tuple[int, ...], model: torch.nn.Module, bounds: tuple[float, float] | None
 ) -> torch.Tensor:
     dtype = getattr(torch, spec.dtype)
     if spec.values:
@@ -115,10 +106,10 @@ def _mask(shape: tuple[int, ...]) -> torch.Tensor:
     if not shape:
         return torch.tensor(True)
     length = shape[-1]
-    kept = torch.randint((length + 1) // 2, length + 1, (*shape[:-1], 1))
-    kept.view(-1)[:1] = length
-    kept.view(-1)[1:2] = max(1, length - 1)
-    return torch.arange(length) < kept
+    filled = torch.randint((length + 1) // 2, length + 1, (*shape[:-1], 1))
+    filled.view(-1)[:1] = length
+    filled.view(-1)[1:2] = max(1, length - 1)
+    return torch.arange(length) < filled
 
 
 # What embeddings of something beside the tokens themselves are called.

@@ -67,23 +67,21 @@ def _bounded(example: torch.Tensor, low: float, high: float) -> Sampler:
             return _integers(math.ceil(low), math.floor(high), shape, mode).to(example.dtype)
         rest, drawn = high - low, torch.rand(shape, dtype=torch.float64)
         zero = min(max(0.0, low), high)
-        if mode == "scaled":
-            made = _with(high - _NEAR * rest * drawn, high)
-        elif mode == "negative":
-            made = _with(low + _NEAR * rest * drawn, low)
-        elif mode in ("zeros", "huge", "constant"):
-            made = torch.full(shape, {"zeros": zero, "huge": high}.get(mode, low + _CONSTANT * rest))
-        elif mode == "small":
-            made = (zero + _TINY * rest * (drawn - 0.5)).clamp(low, high)
-        elif mode == "edges":
-            made = torch.where(drawn < 0.5, low, high)
-        else:
-            made = low + rest * drawn
-        made = made.to(torch.float64)
-        if mode == "equal" and made.dim() > 0:
-            made = made[:1].expand(shape).clone()
-        # The nearest number of the dtype may lie just outside.
-        return made.to(example.dtype).clamp(low, high)
+        match mode:
+            case "scaled":
+                made = _with(high - _NEAR * rest * drawn, high)
+            case "negative":
+                made = _with(low + _NEAR * rest * drawn, low)
+            case "zeros" | "huge" | "constant":
+                level = {"zeros": zero, "huge": high}.get(mode, low + _CONSTANT * rest)
+                made = torch.full(shape, level, dtype=torch.float64)
+            case "small":
+                made = zero + _TINY * rest * (drawn - 0.5)
+            case "edges":
+                made = torch.where(drawn < 0.5, low, high).double()
+            case _:
+                made = _same_rows(low + rest * drawn) if mode == "equal" else low + rest * drawn
+        return made.clamp(low, high).to(example.dtype).clamp(low, high)  # the nearest of the dtype may lie outside
 
     return sample
 
@@ -92,9 +90,6 @@ def _is_binary(example: torch.Tensor, limit: int) -> bool:
     """A mask in numbers. Zeros and ones make one; ones alone are as often tokens or pixels, unless the limit says."""
     values = set(example.unique().tolist()) if example.numel() > 2 and example.dim() > 0 else set()
     return values == {0, 1} or (values == {1} and limit == 2)
-
-
-# Masks -------------------------------------------------------------------------------------------------------------
 
 
 def _mask_sampler(example: torch.Tensor) -> Sampler:
@@ -106,9 +101,9 @@ def _mask_sampler(example: torch.Tensor) -> Sampler:
         return lambda shape, mode: (mask ^ (mode in ("negative", "small", "zeros", "empty"))).to(example.dtype)
     # Padding comes in two polarities (True keeps, True leaves out) and on two sides; keep to the example's.
     inverted = _is_inverted(mask)
-    kept = ~mask if inverted else mask
-    left = not _is_run(kept) and _is_run(kept.flip(-1))
-    padding = left or _is_run(kept)
+    filled = ~mask if inverted else mask
+    left = not _is_run(filled) and _is_run(filled.flip(-1))
+    padding = left or _is_run(filled)
 
     def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
         result = _padding(shape, mode) if padding else _scattered(shape, mode)
@@ -134,18 +129,14 @@ def _is_run(mask: torch.Tensor) -> bool:
 def _padding(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
     length = shape[-1]
     rows = (*shape[:-1], 1)
-    if mode in ("scaled", "positive", "full"):
-        kept = torch.full(rows, length)
-    elif mode == "negative":
-        kept = torch.ones(rows, dtype=torch.int64)
-    elif mode in ("zeros", "empty"):
-        kept = torch.zeros(rows, dtype=torch.int64)
+    ends = {"scaled": length, "positive": length, "full": length, "negative": 1, "zeros": 0, "empty": 0}
+    if mode in ends:
+        filled = torch.full(rows, ends[mode])
     elif mode == "ragged":
-        count = math.prod(shape[:-1])
-        kept = (1 + torch.arange(count) % max(length, 1)).reshape(rows)
+        filled = (1 + torch.arange(math.prod(shape[:-1])) % max(length, 1)).reshape(rows)
     else:
-        kept = torch.randint(1, length + 1, rows)
-    return torch.arange(length) < kept
+        filled = torch.randint(1, length + 1, rows)
+    return torch.arange(length) < filled
 
 
 _SHARES = dict.fromkeys(("scaled", "equal", "full"), 1.0) | dict.fromkeys(("zeros", "empty"), 0.0)
@@ -160,9 +151,6 @@ def _scattered(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
     return mask
 
 
-# Integers ----------------------------------------------------------------------------------------------------------
-
-
 def _integer_sampler(example: torch.Tensor, limit: int) -> Sampler:
     wide = example.to(torch.int64)
     low, high = int(wide.min()), int(wide.max())
@@ -173,34 +161,38 @@ def _integer_sampler(example: torch.Tensor, limit: int) -> Sampler:
     elif low == high:
         # One value says nothing about its range: stay near it, and do not go below zero.
         low, high = max(0, low - 1) if low >= 0 else low - 1, high + 2
-    rising = wide.dim() == 1 and wide.numel() > 1 and bool((wide[1:] >= wide[:-1]).all())
-    falling = wide.dim() == 1 and wide.numel() > 1 and bool((wide[1:] <= wide[:-1]).all())
+    falling = _sorted_as(wide)
 
     def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
         values = _integers(low, high, shape, mode)
-        if rising or falling:
-            values = values.sort(descending=falling and not rising).values
-        return values.to(example.dtype)
+        return (values if falling is None else values.sort(descending=falling).values).to(example.dtype)
 
     return sample
 
 
+def _sorted_as(wide: torch.Tensor, first: bool = False) -> bool | None:
+    """Whether a list of numbers falls, rather than rises; None where it does neither, and `first` where both."""
+    if wide.dim() != 1 or wide.numel() < 2:
+        return None
+    orders = (down for down in (first, not first) if torch.equal(wide, wide.sort(descending=down).values))
+    return next(orders, None)
+
+
 def length_sampler(example: torch.Tensor, longest: int) -> Sampler:
     """Samples of the lengths of rows: mostly with a row that is full, and sorted where the example is."""
-    values = example.tolist()
-    order = next((down for down in (True, False) if len(values) > 1 and values == sorted(values, reverse=down)), None)
+    falling = _sorted_as(example, first=True)
 
     def sample(shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
         ends = {"scaled": (longest // 2, longest), "negative": (1, longest // 2), "zeros": (1, 1)}
         low, high = ends.get(mode, (1, longest))
         drawn = torch.randint(max(low, 1), max(high, 1) + 1, shape)
         if mode in ("equal", "constant"):
-            drawn = drawn[:1].expand(shape).clone()
+            drawn = _same_rows(drawn)
         elif mode == "edges":  # in no order: a model that wants one refuses it
             return torch.where(torch.arange(*shape) % 2 == 0, 1, longest).to(example.dtype)
         elif mode not in ("negative", "zeros", "small"):
             drawn[:1] = longest
-        return (drawn if order is None else drawn.sort(descending=order).values).to(example.dtype)
+        return (drawn if falling is None else drawn.sort(descending=falling).values).to(example.dtype)
 
     return sample
 
@@ -228,12 +220,13 @@ def _integers(low: int, high: int, shape: tuple[int, ...], mode: Mode) -> torch.
 
 def _with(values: torch.Tensor, wanted: float) -> torch.Tensor:
     """The same tensor with `wanted` as its first element, so that the edge of a range is always tried."""
-    if values.numel():
-        values.view(-1)[0] = wanted
+    values.view(-1)[:1] = wanted
     return values
 
 
-# Real numbers ------------------------------------------------------------------------------------------------------
+def _same_rows(values: torch.Tensor) -> torch.Tensor:
+    """Equal along the first axis only: everywhere equal would tie every sort and every maximum."""
+    return values[:1].expand(values.shape).clone() if values.dim() else values
 
 
 def _real(example: torch.Tensor, shape: tuple[int, ...], mode: Mode) -> torch.Tensor:
@@ -242,24 +235,23 @@ def _real(example: torch.Tensor, shape: tuple[int, ...], mode: Mode) -> torch.Te
     finite = example[example.isfinite()].double()
     if finite.numel() == 0:
         return torch.randn(shape)
-    if finite.numel() < example.numel() or float(finite.abs().max()) > 1e9:
-        return _shuffled(example, shape)
+    if finite.numel() < example.numel() or float(finite.abs().max()) > 1e9:  # an additive mask, of 0 and -inf
+        return example.reshape(-1)[torch.randint(example.numel(), shape)].float()
     low, high, spread = float(finite.min()), float(finite.max()), float(finite.std(correction=0))
     base = _base(finite, example, shape, low, high, spread)
-    if mode == "equal":
-        # Equal along the first axis only: everywhere equal would tie every sort and every maximum.
-        return base[:1].expand(shape).clone() if base.dim() > 0 else base
-    if mode == "scaled":
-        factor = _BRIGHT if low >= 0 and high <= 1 else max(_SCALE, _LARGE / max(spread, 1e-6))
-        return base * factor
-    if mode == "small":
-        return base * _TINY
-    if mode == "huge":
-        return base * (_HUGE / max(abs(low), abs(high), _TINY))
-    if mode == "constant":
-        return torch.full(shape, _CONSTANT * (high if high > 0 else low or 1.0))
-    if mode in ("negative", "positive"):
-        return -base.abs() if mode == "negative" else base.abs()
+    match mode:
+        case "equal":
+            return _same_rows(base)
+        case "scaled":
+            return base * (_BRIGHT if low >= 0 and high <= 1 else max(_SCALE, _LARGE / max(spread, 1e-6)))
+        case "small":
+            return base * _TINY
+        case "huge":
+            return base * (_HUGE / max(abs(low), abs(high), _TINY))
+        case "constant":
+            return torch.full(shape, _CONSTANT * (high if high > 0 else low or 1.0))
+        case "negative" | "positive":
+            return -base.abs() if mode == "negative" else base.abs()
     return base
 
 
@@ -276,9 +268,3 @@ def _base(
     if low >= 0:
         return low + (high - low) * torch.rand(shape)
     return torch.randn(shape) * spread + float(finite.mean())
-
-
-def _shuffled(example: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    """For additive masks (0 and -inf): draw from the values that are there."""
-    flat = example.reshape(-1)
-    return flat[torch.randint(flat.numel(), shape)].float()
