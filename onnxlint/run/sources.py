@@ -10,7 +10,6 @@ from onnxlint.base import workers
 from onnxlint.base.cache import Store
 from onnxlint.base.records import Diagnostic
 from onnxlint.config.settings import Settings
-from onnxlint.probes.schedule.plan import Place
 from onnxlint.project.index import Index
 from onnxlint.project.modules import ModuleInfo
 from onnxlint.run.probing import Watcher
@@ -19,7 +18,7 @@ from onnxlint.source.parse import SourceFile, read_source, source_lines
 from onnxlint.source.statements import statement_at, statement_spans
 
 
-class Sources(Place):
+class Sources:
     """The files of a run: what is read, what could not be, and where a statement begins and ends."""
 
     def __init__(

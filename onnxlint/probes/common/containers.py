@@ -43,8 +43,8 @@ def parameters(model: nn.Module) -> list[inspect.Parameter] | None:
 def present(annotation: Any) -> Any:
     """An annotation without its None: `State` of `State | None`."""
     if typing.get_origin(annotation) in (Union, UnionType):
-        kinds = [kind for kind in typing.get_args(annotation) if kind is not NoneType]
-        return kinds[0] if len(kinds) == 1 else annotation
+        kind, *more = (kind for kind in typing.get_args(annotation) if kind is not NoneType)
+        return annotation if more else kind
     return annotation
 
 
@@ -52,13 +52,10 @@ def fields_of(annotation: Any) -> Mapping[str, Any]:
     """The required fields of a named tuple or a dataclass, each with its annotation."""
     if not isinstance(annotation, type):
         return {}
+    missing = dataclasses.MISSING
     if dataclasses.is_dataclass(annotation):
-        missing = dataclasses.MISSING
-        return {
-            f.name: f.type
-            for f in dataclasses.fields(annotation)
-            if f.init and f.default is missing and f.default_factory is missing
-        }
+        fields = [f for f in dataclasses.fields(annotation) if f.init and f.default is f.default_factory is missing]
+        return {f.name: f.type for f in fields}
     names = getattr(annotation, "_fields", None)
     if issubclass(annotation, tuple) and isinstance(names, tuple):
         defaults = getattr(annotation, "_field_defaults", {})
@@ -77,11 +74,10 @@ def as_annotated(model: nn.Module, arguments: Mapping[str, Any]) -> dict[str, An
 def _made(annotation: Any, value: Any) -> Any:
     if not isinstance(value, (list, dict)):
         return value
-    fields = fields_of(annotation)
-    if fields and isinstance(value, dict):
+    if fields := fields_of(annotation):
+        if isinstance(value, list):
+            return _built(annotation, value, {}, value)
         return _built(annotation, (), {k: _made(present(fields.get(k)), v) for k, v in value.items()}, value)
-    if fields:
-        return _built(annotation, list(value), {}, value)
     origin, inner = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if isinstance(value, list):
         kinds = [kind for kind in inner if kind is not Ellipsis] or [None]

@@ -15,7 +15,7 @@ ANY = 2.0  # times what the bare exports take, for a whole probe: a little is ke
 LEAST = 0.25  # seconds that every search gets, however quick the exports are
 RUNS = 4.0  # seconds for all variations in eager, and again for each exported file in its runtimes
 _RUNS_SHARE = 0.3  # of the time that is left for all searches
-_OWN = 1.0  # seconds that what explains a failure gets beside that
+_EXPLAINING = 1.0  # seconds that what explains a failure gets beside that
 BUSY = 4.0  # how many times longer a run may take on a busy machine
 FEWEST = 6  # inputs that are run however slow the model is, the example among them
 
@@ -85,7 +85,7 @@ class Costs:
 
     def over(self, began: float) -> bool:
         """Whether to end what began at that CPU time: the exports leave no more, and it had a second of its own."""
-        return self.left(math.inf) <= LEAST and time.process_time() - began > _OWN
+        return self.left(math.inf) <= LEAST and time.process_time() - began > _EXPLAINING
 
     def affordable(self, wanted: int, pace: float, what: str) -> int:
         """How many of so many inputs to run, at `pace` seconds each: all where they take less than RUNS seconds."""

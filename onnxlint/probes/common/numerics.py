@@ -154,8 +154,7 @@ def _compare(
         wide = None if wide is None or not wide.is_complex() else torch.view_as_real(wide.resolve_conj())
     if ours.shape != theirs.shape:
         return Difference(index, f"shape {tuple(ours.shape)} instead of {tuple(theirs.shape)}", shape=True)
-    if wide is not None and wide.shape != theirs.shape:
-        wide = None
+    wide = wide if wide is not None and wide.shape == theirs.shape else None
     if not theirs.is_floating_point():
         return _compare_exactly(index, ours, theirs, wide)
     return _compare_floats(index, ours, theirs, wide, bounds, factor)
@@ -216,12 +215,11 @@ def _overflowed(a: Tensor, b: Tensor, wide: Tensor | None, eps: float) -> Tensor
 
 
 def _misplaced(name: str, ours: Tensor, total: int) -> str:
-    """Whose NaN or infinity it is; `ours` tells for each place at odds whether eager has it."""
+    """Whose NaN or infinity it is; `ours` says for each place that differs whether eager has it."""
     count, eager = ours.numel(), int(ours.sum())
-    if eager == count:
-        return f"{name} in PyTorch's answer and not in the export's, at {count} of {total} places"
-    if not eager:
-        return f"{name} in the export's answer and not in PyTorch's, at {count} of {total} places"
+    if eager in (0, count):
+        one, other = ("PyTorch", "the export") if eager else ("the export", "PyTorch")
+        return f"{name} in {one}'s answer and not in {other}'s, at {count} of {total} places"
     return f"{name} stands in other places: {eager} in PyTorch's answer alone, {count - eager} in the export's alone"
 
 

@@ -12,7 +12,7 @@ _listener: Callable[[str], None] | None = None
 
 
 def stage(name: str) -> None:
-    """Say what is done next, as a gerund phrase ("exporting with dynamo"). Does nothing outside a probe's process."""
+    """Report what comes next, as a gerund phrase ("exporting with dynamo"). Does nothing outside a probe's process."""
     if _listener is not None:
         _listener(name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import linecache
 import os
 import re
@@ -19,38 +20,22 @@ from onnxlint.base.records import Location
 # Packages whose lines a user neither wrote nor reads as model code. A modelling library such as transformers is not
 # among them: its lines are where its models go wrong.
 MACHINERY = (
-    "beartype",
-    "einops",
-    "einx",
-    "functorch",
-    "jaxtyping",
-    "mpmath",
-    "numpy",
-    "onnx",
-    "onnx_ir",
-    "onnxruntime",
-    "onnxscript",
-    "sympy",
-    "torch",
-    "torchgen",
-    "triton",
-    "typeguard",
-    "typing_extensions",
+    *("beartype", "einops", "einx", "functorch", "jaxtyping", "mpmath", "numpy", "onnx", "onnx_ir", "onnxruntime"),
+    *("onnxscript", "sympy", "torch", "torchgen", "triton", "typeguard", "typing_extensions"),
 )
 
-_OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_ONNXLINT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _SITE = re.compile(r"[/\\](?:site|dist)-packages(?:[/\\]|$)")
 
 
 @cache
 def _machinery() -> tuple[str, ...]:
-    """Folders, with a trailing separator, and single files of the machinery. Found once, without importing any."""
-    paths = [_OWN]
-    for name in MACHINERY:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.submodule_search_locations:
-            paths.extend(os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
-        elif spec is not None and spec.origin:
+    """Folders, with a trailing separator, and single files of the machinery; looked up once, without importing any."""
+    paths = [_ONNXLINT]
+    for spec in filter(None, map(importlib.util.find_spec, MACHINERY)):
+        if spec.submodule_search_locations:
+            paths += (os.path.abspath(place) + os.sep for place in spec.submodule_search_locations)
+        elif spec.origin:
             paths.append(os.path.abspath(spec.origin))
     return tuple(paths)
 
@@ -87,7 +72,7 @@ def is_user_code(filename: str) -> bool:
 
 def is_own(filename: str) -> bool:
     """Whether a code object's file belongs to onnxlint."""
-    return filename.startswith(_OWN)
+    return filename.startswith(_ONNXLINT)
 
 
 @cache
@@ -103,15 +88,14 @@ def relative(path: str, root: str | None) -> str:
 
 def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Location, ...]:
     """The first `limit` frames, and the first below `root` however far out: who called the library."""
-    result: list[Location] = []
-    at_home = root is None
-    for frame in frames:
-        home = not os.path.isabs(frame.path) and not is_installed(f"/{frame.path}")
-        if len(result) < limit or (home and not at_home):
-            result.append(frame)
-        at_home = at_home or home
-        if at_home and len(result) >= limit:
-            break
+    remaining = iter(frames)
+    result = list(itertools.islice(remaining, limit))
+
+    def at_home(frame: Location) -> bool:
+        return not os.path.isabs(frame.path) and not is_installed(f"/{frame.path}")
+
+    if root is not None and not any(map(at_home, result)):
+        result += itertools.islice(filter(at_home, remaining), 1)
     return tuple(result)
 
 
@@ -127,7 +111,7 @@ def _outwards(frame: FrameType | None, root: str | None) -> Iterator[Location]:
     inside = False  # past onnxlint's own frames at the start of the walk: what it patched into the model's code
     while frame is not None:
         code = frame.f_code
-        ours = code.co_filename.startswith(_OWN)
+        ours = code.co_filename.startswith(_ONNXLINT)
         if ours and inside:
             break
         inside = inside or not ours
@@ -166,13 +150,12 @@ def python_frames(text: str | None, root: str | None = None, limit: int = 8) -> 
 def _places(matches: Iterator[re.Match[str]], root: str | None) -> Iterator[Location]:
     inside = False
     for match in matches:
-        path = match["path"]
+        path, line = match["path"], int(match["line"])
         if is_user_code(path):
             inside = True
-            line = int(match["line"])
             name = _definitions(path).get(line) or (match["function"] or "").strip()
             yield Location(relative(path, root), line, name)
-        elif inside and path.startswith(_OWN):
+        elif inside and path.startswith(_ONNXLINT):
             break
 
 
@@ -186,13 +169,11 @@ def _definitions(path: str) -> dict[int, str]:
         return names
     while waiting:
         node, prefix = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            inner = prefix
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                for line in range(child.lineno, (child.end_lineno or child.lineno) + 1):
-                    names[line] = prefix + child.name  # an inner function comes later and takes its lines
-                inner = f"{prefix}{child.name}.<locals>."
-            elif isinstance(child, ast.ClassDef):
-                inner = f"{prefix}{child.name}."
-            waiting.append((child, inner))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            names |= dict.fromkeys(lines, prefix + node.name)  # an inner function comes later and takes its lines
+            prefix = f"{prefix}{node.name}.<locals>."
+        elif isinstance(node, ast.ClassDef):
+            prefix = f"{prefix}{node.name}."
+        waiting += ((child, prefix) for child in ast.iter_child_nodes(node))
     return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,14 +25,8 @@ _LONG = 16  # from this size on, a dim is rather a length than a count: it is ha
 _FEW = 8  # a short one is shorter by this: fewer than any count that the code takes of it
 MOST_SIZES = 4  # per dim: each costs one eager run and one run of every exported graph
 
-MODES: tuple[tuple[Mode, int], ...] = (
-    ("normal", 0),
-    ("normal", 1),
-    ("scaled", 2),
-    ("negative", 3),
-    ("positive", 4),
-    ("small", 5),
-)
+_USUAL: tuple[Mode, ...] = ("normal", "normal", "scaled", "negative", "positive", "small")
+MODES = tuple((mode, seed) for seed, mode in enumerate(_USUAL))
 DEGENERATE: tuple[tuple[Mode, int], ...] = (("zeros", 6), ("equal", 7))
 MASKS: tuple[tuple[Mode, int], ...] = (("full", 8), ("empty", 9), ("ragged", 10))  # all else stays the example's
 EDGES: tuple[Mode, int] = ("edges", 11)
@@ -80,7 +75,7 @@ def variations(
     answers.
     """
     sizes = example_sizes(example)
-    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
+    make = _maker(probe, model, example)
     failures: list[ProbeFailure] = []
     result: list[Variation] = []
 
@@ -108,12 +103,12 @@ def variations(
 def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
     """The most telling few: other values and other sizes by turns, every dim once before any comes twice."""
     values = [change for change in changes if change.kind == "values"]
-    seen: dict[frozenset[str], int] = {}
+    seen: Counter[frozenset[str]] = Counter()
     ranked: list[tuple[int, Changed]] = []
     for change in changes:
         if change.kind == "sizes":
             moved = frozenset(dim for dim, size in change.sizes.items() if size != changes[0].sizes.get(dim))
-            seen[moved] = seen.get(moved, 0) + 1
+            seen[moved] += 1
             ranked.append((seen[moved], change))
     sizes = [change for _, change in sorted(ranked, key=lambda pair: pair[0])]
     turns = itertools.chain.from_iterable(itertools.zip_longest(values, sizes))
@@ -122,8 +117,7 @@ def telling(changes: Sequence[Changed], count: int) -> list[Changed]:
 
 def resized(probe: Probe, model: torch.nn.Module, example: Example, sizes: Mapping[str, int], label: str) -> Variation:
     """The inputs at these sizes. Raises ProbeFailure where the user's own `vary` does."""
-    make = _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
-    args, kwargs = make(sizes, len(MODES), "normal")
+    args, kwargs = _maker(probe, model, example)(sizes, len(MODES), "normal")
     return Variation(label, args, kwargs, dict(sizes), kind="sizes")
 
 
@@ -176,7 +170,7 @@ def size_changes(
     """Labels and sizes: one dim at a time, then all dims moved together, then all long ones made short."""
     together = dict(sizes)
     for dim, size in sizes.items():
-        others = [s for s in dict.fromkeys(declared.get(dim) or _usual(size)) if s != size][:MOST_SIZES]
+        others = [s for s in dict.fromkeys(declared.get(dim) or usual_sizes(size)) if s != size][:MOST_SIZES]
         for other in others:
             yield f"{dim}={other}", {**sizes, dim: other}
         if others:
@@ -194,17 +188,20 @@ def size_changes(
 def _equal(sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]) -> dict[str, int] | None:
     """Two dims of a like size made equal: what is told apart by its size alone is then confused."""
     free = sorted((dim for dim in sizes if not declared.get(dim)), key=lambda dim: sizes[dim])
-    for one, other in itertools.pairwise(free):
-        if sizes[one] < sizes[other] <= 4 * sizes[one]:
-            return {**sizes, one: sizes[other]}
-    return None
+    pairs = ((n, other) for n, other in itertools.pairwise(free) if sizes[n] < sizes[other] <= 4 * sizes[n])
+    return next(({**sizes, one: sizes[other]} for one, other in pairs), None)
 
 
-def _usual(size: int) -> tuple[int, ...]:
+def usual_sizes(size: int) -> tuple[int, ...]:
+    """Other sizes of a dim that has this one on the example."""
     return DEFAULT_SIZES if size < _LONG else (size // 2, size + 1, size * 2)
 
 
 Maker = Callable[[Mapping[str, int], int, Mode], Made]
+
+
+def _maker(probe: Probe, model: torch.nn.Module, example: Example) -> Maker:
+    return _from_user(probe, example) if probe.vary is not None else _from_example(model, example, probe.ranges)
 
 
 def _from_user(probe: Probe, example: Example) -> Maker:
@@ -236,12 +233,14 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
     limits = {label: integer_range(word(label), model)[1] for label in labels}
     shapes = {label: tuple(value.shape) for label, value in labels.items() if isinstance(value, torch.Tensor)}
     full = {label: share for label in shapes if (share := _share(label, labels[label], shapes)) is not None}
-
     flat, spec = pytree.tree_flatten((example.args, dict(example.kwargs)))
 
     def make(sizes: Mapping[str, int], seed: int, mode: Mode) -> Made:
         seed_everything(_SEEDS + seed)
-        now = {label: _resized(shape, example.dynamic.get(label, {}), sizes) for label, shape in shapes.items()}
+        now = {}
+        for label, shape in shapes.items():
+            axes = example.dynamic.get(label, {})
+            now[label] = tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(shape))
         made: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
 
         def vary(label: str, value: Any) -> Any:
@@ -264,17 +263,13 @@ def _from_example(model: torch.nn.Module, example: Example, ranges: Mapping[str,
     return make
 
 
-def _resized(shape: tuple[int, ...], axes: Mapping[int, str], sizes: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(sizes[axes[axis]] if axis in axes else size for axis, size in enumerate(shape))
-
-
 def _dtype(value: torch.Tensor) -> str:
     return str(value.dtype).removeprefix("torch.")
 
 
 def _share(label: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> Fraction | None:
     """Which part of an axis the lengths of rows go up to: all of it, or what a stride leaves. None: they are none."""
-    if label not in shapes or not value.numel():
+    if not value.numel():
         return None
     longest, most = measured(label, _dtype(value), shapes), int(value.max())
     if not longest or not 0 < most <= longest or int(value.min()) < 0:

@@ -51,7 +51,7 @@ _made: list[_Made] = []
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A call of torch.export: which it was, and what it was given, as long as that lives."""
+    """A call of torch.export: its number and its arguments, as long as these live."""
 
     number: str
     kind: str
@@ -74,9 +74,9 @@ class _Made:
 
 
 def listen(address: str, root: str) -> None:
-    """Tell of every export from now on, and of the files of the program at its end, to who listens at an address.
+    """Report every export from now on, and the files of the program at its end, to who listens at an address.
 
-    Paths are told relative to `root`. Nothing happens where nobody listens any more.
+    Paths are relative to `root`. Nothing happens where nobody listens any more.
     """
     global _address, _root
     _address, _root = address, root
@@ -119,9 +119,9 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        kind = _Subprocess if fullname == "subprocess" else _Loader if fullname in _MODULES else None
-        spec = PathFinder.find_spec(fullname, path, target) if kind is not None else None
-        if kind is not None and spec is not None and type(spec.loader) is SourceFileLoader:
+        kind = _Subprocess if fullname == "subprocess" else _Loader
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in ("subprocess", *_MODULES) else None
+        if spec is not None and type(spec.loader) is SourceFileLoader:
             spec.loader = kind(spec.loader.name, spec.loader.path)
         return spec
 
@@ -170,10 +170,9 @@ def _freeze(module: str, arguments: dict[str, Any], frame: FrameType, line: sock
     if torch.cuda.is_initialized():  # a forked process cannot go on with it
         call = importlib.import_module("onnxlint.probes.live.live_models").Call(**call).on_cpu()
 
-    def describe() -> dict[str, Any]:
+    def describe() -> Any:
         live = importlib.import_module("onnxlint.probes.live.live_models")
-        description: dict[str, Any] = live.describe(live.Call(**call) if isinstance(call, dict) else call, frame, _root)
-        return description
+        return live.describe(live.Call(**call) if isinstance(call, dict) else call, frame, _root)
 
     return snapshot.take(describe, (line.fileno(),))
 
@@ -229,7 +228,7 @@ def _numbered(call: dict[str, Any]) -> dict[str, Any]:
     """The call with a number of its own; what torch.export gets is remembered under it."""
     number = f"{os.getpid()}.{next(_numbers)}"
     if "onnx" not in call:
-        tensors = tuple(weakref.ref(tensor) for tensor in _tensors((call["args"], call["kwargs"])))
+        tensors = tuple(map(weakref.ref, _tensors((call["args"], call["kwargs"]))))
         kind = f"{type(call['model']).__module__}.{type(call['model']).__qualname__}"
         _made.append(_Made(number, kind, weakref.ref(call["model"]), tensors, call["dynamic_shapes"]))
     return {**call, "number": number}
@@ -263,7 +262,6 @@ def _end() -> None:
 
 
 def _send(kind: bytes, message: dict[str, Any]) -> None:
-    line = _line()
-    if line is not None:
+    if (line := _line()) is not None:
         with contextlib.suppress(OSError):  # nobody listens any more: the script is what counts here
             line.sendall(kind + wire.pack(message))

@@ -31,9 +31,8 @@ def hand_down(address: str, root: str) -> None:
     global _address, _root
     _address, _root = address, root
     _inherit()
-    module = sys.modules.get("subprocess")
-    if module is not None:
-        pass_on(module)
+    if "subprocess" in sys.modules:
+        pass_on(sys.modules["subprocess"])
 
 
 def pass_on(module: ModuleType) -> None:
@@ -43,10 +42,11 @@ def pass_on(module: ModuleType) -> None:
         return
 
     def watched(*args: Any) -> Any:
-        if len(args) > _LIST and args[_LIST] is None:
+        environment = args[_LIST] if len(args) > _LIST else ()
+        if environment is None:
             _inherit()
-        elif len(args) > _LIST and isinstance(args[_LIST], list):
-            args = (*args[:_LIST], _added(args[_LIST]), *args[_LIST + 1 :])
+        elif isinstance(environment, list):
+            args = (*args[:_LIST], _added(environment), *args[_LIST + 1 :])
         return fork_exec(*args)
 
     vars(module)["_fork_exec"] = watched

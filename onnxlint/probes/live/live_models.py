@@ -19,7 +19,7 @@ from onnxlint.base.records import EXPORTERS, Location, to_json
 from onnxlint.probes.common.model_copies import copied
 from onnxlint.probes.common.userspace import is_installed, is_user_code, program_files, user_frames
 from onnxlint.probes.examples.examples import ProbeFailure, batch_axis, checked_axes, parameters_of, put_live
-from onnxlint.probes.examples.vary import DEFAULT_SIZES, example_sizes
+from onnxlint.probes.examples.vary import example_sizes, usual_sizes
 from onnxlint.probes.exporters import Example, leaves, programs, signature
 from onnxlint.probes.exporters.torchscript import arguments, is_input
 from onnxlint.probes.live import snapshot
@@ -177,13 +177,13 @@ def _example(call: Call) -> tuple[Example, dict[str, tuple[int, ...]]]:
     example = Example(args, kwargs, parameters, options=options)
     values = dict(zip(parameters, (*args, *kwargs.values()), strict=True))
     limits: dict[str, tuple[int, int]] = {}
-    if call.program is not None and call.dynamic_shapes is None:
+    if call.dynamic_shapes is not None:
+        dynamic = _movable(_from_shapes(call.model, example, call.dynamic_shapes, limits), values)
+    elif call.program is not None:
         dims, limits = programs.dims_of(call.program, example)
         dynamic = _movable(dims, values)
-    elif call.dynamic_shapes is not None:
-        dynamic = _movable(_from_shapes(call.model, example, call.dynamic_shapes, limits), values)
     elif call.dynamic_axes is not None:
-        dynamic = _movable(_from_axes(call, call.model, example), values)
+        dynamic = _movable(_from_axes(call, example), values)
     elif call.dynamic is not None:
         dynamic = checked_axes(call.dynamic, values, names, more)
     else:
@@ -207,30 +207,32 @@ def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
     args, kwargs = call.args, dict(call.kwargs)
     if isinstance(args, Mapping):
         return (), {**args, **kwargs}
-    if isinstance(args, torch.Tensor) or not isinstance(args, (tuple, list)):
+    if not isinstance(args, (tuple, list)):
         return (args,), kwargs
-    args = tuple(args)
     if call.onnx and not kwargs and args and isinstance(args[-1], dict):
-        return args[:-1], dict(args[-1])
-    return args, kwargs
+        return tuple(args[:-1]), dict(args[-1])
+    return tuple(args), kwargs
 
 
 def _movable(dynamic: Axes, values: Mapping[str, Any]) -> Axes:
     """The dims that variations can move: those of tensors in plain containers, wherever they occur."""
     tensors = dict(_plain(values.items()))
     stuck = {dim for leaf, axes in dynamic.items() if leaf not in tensors for dim in axes.values()}
-    movable = {
-        leaf: {axis % tensors[leaf].dim(): dim for axis, dim in axes.items() if dim not in stuck}
+    places = [
+        (leaf, axis % tensors[leaf].dim(), dim)
         for leaf, axes in dynamic.items()
-        if leaf in tensors
-    }
+        for axis, dim in axes.items()
+        if dim not in stuck
+    ]
     sizes: dict[str, int] = {}
-    for leaf, axes in movable.items():
-        for axis, dim in axes.items():
-            if sizes.setdefault(dim, tensors[leaf].shape[axis]) != tensors[leaf].shape[axis]:
-                stuck.add(dim)  # one name for two sizes
-    kept = {leaf: {axis: dim for axis, dim in axes.items() if dim not in stuck} for leaf, axes in movable.items()}
-    return {leaf: axes for leaf, axes in kept.items() if axes}
+    for leaf, axis, dim in places:
+        if sizes.setdefault(dim, tensors[leaf].shape[axis]) != tensors[leaf].shape[axis]:
+            stuck.add(dim)  # one name for two sizes
+    movable: Axes = {}
+    for leaf, axis, dim in places:
+        if dim not in stuck:
+            movable.setdefault(leaf, {})[axis] = dim
+    return movable
 
 
 def _plain(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor]]:
@@ -243,9 +245,9 @@ def _plain(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor
             yield from _plain((f"{label}.{k}", item) for k, item in enumerate(value))
 
 
-def _from_axes(call: Call, model: torch.nn.Module, example: Example) -> Axes:
+def _from_axes(call: Call, example: Example) -> Axes:
     """What `dynamic_axes` says, by leaf: its keys are input names, given in the order of the graph's inputs."""
-    formatted, formal = arguments(model, example)
+    formatted, formal = arguments(call.model, example)
     inputs = [name for name, leaf in leaves(formal, formatted, {}).items() if is_input(leaf)]
     renamed = dict(zip(call.input_names, inputs, strict=False))
     dynamic: Axes = {}
@@ -263,11 +265,10 @@ def _from_shapes(model: torch.nn.Module, example: Example, shapes: Any, limits: 
     if not isinstance(shapes, Mapping):
         shapes = dict(zip(named, shapes, strict=False))
     spelt = signature(model)
-    rest = [p.name for p in spelt.parameters.values() if p.kind is p.VAR_POSITIONAL] if spelt else []
-    for name in rest:  # `*args` is one entry, a tuple
-        if isinstance(shapes.get(name), (tuple, list)):
+    for p in spelt.parameters.values() if spelt else ():  # `*args` is one entry, a tuple
+        if p.kind is p.VAR_POSITIONAL and isinstance(shapes.get(p.name), (tuple, list)):
             loose = [parameter for parameter in example.parameters if parameter.startswith("input_")]
-            shapes = {**shapes, **dict(zip(loose, shapes[name], strict=False))}
+            shapes = {**shapes, **dict(zip(loose, shapes[p.name], strict=False))}
     dims = _Dims(limits)
     for name, value in named.items():
         dims.visit(name, value, shapes.get(name))
@@ -315,7 +316,6 @@ class _Dims:
 
 def _between(size: int, low: int, high: int) -> tuple[int, ...]:
     """Sizes within a declared range; its ends are among them, where the largest is small enough to run."""
-    tried = (*DEFAULT_SIZES, size + 1) if size < 16 else (size // 2, size + 1, size * 2)
     ends = (max(low, 1), *((high,) if high <= max(_MOST_SIZE, size) else ()))
-    sizes = dict.fromkeys(s for s in (*ends, *tried) if max(low, 1) <= s <= high)
+    sizes = dict.fromkeys(s for s in (*ends, *usual_sizes(size), size + 1) if max(low, 1) <= s <= high)
     return tuple(sizes) or (size,)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType
@@ -61,7 +61,8 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
     """
     ran = Ran()
     with contextlib.ExitStack() as opened:
-        folder = opened.enter_context(temporary_folder(parent=_short_folder()))
+        parent = "/tmp" if len(tempfile.gettempdir()) > _LONGEST else None
+        folder = opened.enter_context(temporary_folder(parent=parent))
         address = os.path.join(folder, "calls")
         listener = opened.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(address)
@@ -72,87 +73,61 @@ def run_program(arguments: Sequence[str], stdout: int | None = None) -> Ran:
         environment = {**os.environ, **child_processes.variables(address, os.getcwd(), before)}
         bind = partial(end_with, os.getpid())
         process = subprocess.Popen([sys.executable, *arguments], stdout=stdout, env=environment, preexec_fn=bind)
-        interrupted = opened.enter_context(_interrupts(process))
-        _listen(process, listener, waiting, ran, _PassOn(process, interrupted))
+        interrupted = _Interrupts(process)
+        opened.enter_context(interrupts.handled_by(interrupted.hear))
+        _listen(interrupted, listener, waiting, ran)
         ran.status = process.wait()
         for key in list(waiting.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]  # they are all sockets
     ours = interrupts.received() != signal.SIGINT  # whatever the program made of it
     by_interrupt = ran.status in (-signal.SIGINT, 128 + signal.SIGINT, -signal.SIGKILL)
-    ran.interrupted = bool(interrupted) and (ours or by_interrupt)
+    ran.interrupted = bool(interrupted.seen) and (ours or by_interrupt)
     return ran
 
 
-@contextlib.contextmanager
-def _interrupts(process: subprocess.Popen[bytes]) -> Iterator[list[float]]:
-    """Note every Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
-    seen: list[float] = []
+@dataclass(slots=True)
+class _Interrupts:
+    """Every Ctrl-C, which the program gets as well, so that nothing that it sends is lost; the third is ours."""
 
-    def hear(number: int, _: FrameType | None) -> None:
+    process: subprocess.Popen[bytes]
+    seen: list[float] = field(default_factory=list)
+    passed_on: bool = False
+
+    def hear(self, number: int, _: FrameType | None) -> None:
+        """Handle a signal."""
         if number != signal.SIGINT:
             if not interrupts.note(number):
                 return
-            process.send_signal(number)
-        seen.append(time.monotonic())
-        if len(seen) > 1:
-            process.kill()
-        if len(seen) > 2:
+            self.process.send_signal(number)
+        self.seen.append(time.monotonic())
+        if len(self.seen) > 1:
+            self.process.kill()
+        if len(self.seen) > 2:
             raise KeyboardInterrupt
 
-    with interrupts.handled_by(hear):
-        yield seen
-
-
-class _PassOn:
-    """Passes an interrupt on, once, that may be for us alone: a keyboard sends it to both, another process need not."""
-
-    def __init__(self, process: subprocess.Popen[bytes], seen: Sequence[float]) -> None:
-        self._process = process
-        self._seen = seen
-        self._done = False
-
-    def __call__(self) -> None:
-        """Look whether there is anything to pass on."""
-        if not self._seen or self._done or time.monotonic() - self._seen[0] < _GRACE:
+    def pass_on(self) -> None:
+        """Pass an interrupt on, once, that may be for us alone: a keyboard sends it to both, a process need not."""
+        if not self.seen or self.passed_on or time.monotonic() - self.seen[0] < _GRACE:
             return
-        self._done = True
+        self.passed_on = True
         if interrupts.received() != signal.SIGINT:
-            self._process.kill()
-            return
-        if not _at_keyboard() and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            self.process.kill()
+        elif not _at_keyboard() and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
 
 
 def _at_keyboard() -> bool:
     """Whether Ctrl-C on a terminal reaches this process, and so the program too."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+    with contextlib.suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False
 
 
-def _short_folder() -> str | None:
-    """Where the socket goes if the path of a temporary one is longer than an address may be."""
-    return "/tmp" if len(tempfile.gettempdir()) > _LONGEST else None
-
-
-def _listen(
-    process: subprocess.Popen[bytes],
-    listener: socket.socket,
-    waiting: selectors.BaseSelector,
-    ran: Ran,
-    tick: Callable[[], None],
-) -> None:
+def _listen(interrupted: _Interrupts, listener: socket.socket, waiting: selectors.BaseSelector, ran: Ran) -> None:
     """Take what the program and the processes that it starts send, until it has ended; those may go on without us."""
     while True:
-        tick()
-        ended = process.poll() is not None
+        interrupted.pass_on()
+        ended = interrupted.process.poll() is not None
         ready = waiting.select(0 if ended else _TICK)
         for key, _ in ready:
             channel = key.fileobj

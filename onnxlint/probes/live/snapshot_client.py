@@ -93,26 +93,14 @@ class Captured:
         captures = {key: snapshot.capture for key, snapshot in zip(self.servers, self.snapshots, strict=True)}
         replaced = {call.replaces for call in captures.values() if call.reason is None} - {""}
         captures = {key: call for key, call in captures.items() if call.number not in replaced}
-        for key, call in zip(captures, _told_apart([*captures.values()]), strict=True):
+        for key, call in zip(captures, _renamed([*captures.values()]), strict=True):
             exporters = tuple(name for name in call.exporters if name in like.exporters)
+            name, path, line = call.name, call.path, call.line
             if call.reason is not None:
-                refused.append(
-                    ModelReport(call.name, call.path, call.line, ModelStatus.NOT_PROBED, call.reason, declared=True)
-                )
+                refused.append(ModelReport(name, path, line, ModelStatus.NOT_PROBED, call.reason, declared=True))
             elif exporters:
-                probes.append(
-                    replace(
-                        like,
-                        name=call.name,
-                        path=call.path,
-                        line=call.line,
-                        source=SOURCE,
-                        exporters=exporters,
-                        opset=call.opset or like.opset,
-                        sizes=call.sizes,
-                        live=key,
-                    )
-                )
+                probe = replace(like, name=name, path=path, line=line, source=SOURCE, exporters=exporters, live=key)
+                probes.append(replace(probe, opset=call.opset or like.opset, sizes=call.sizes))
         return tuple(probes), tuple(refused)
 
     def close(self) -> None:
@@ -121,18 +109,15 @@ class Captured:
             snapshot.close()
 
 
-def _told_apart(calls: Sequence[Capture]) -> list[Capture]:
-    """The calls with names of their own, which evidence has for its model: the line where one class occurs twice."""
-    often = Counter(call.name for call in calls)
-    named = [
-        replace(call, name=f"{call.name} ({call.path.rpartition('/')[2]}:{call.line})")
-        if often[call.name] > 1
-        else call
-        for call in calls
-    ]
+def _renamed(calls: Sequence[Capture]) -> list[Capture]:
+    """The calls with distinct names, by which evidence refers to a model: with the line where a class occurs twice."""
+    counts = Counter(call.name for call in calls)
     seen: Counter[str] = Counter()
     distinct = []
-    for call in named:  # a loop exports several from one line
-        seen[call.name] += 1
-        distinct.append(replace(call, name=f"{call.name} #{seen[call.name]}") if seen[call.name] > 1 else call)
+    for call in calls:
+        place = f" ({call.path.rpartition('/')[2]}:{call.line})" if counts[call.name] > 1 else ""
+        name = f"{call.name}{place}"
+        seen[name] += 1
+        number = f" #{seen[name]}" if seen[name] > 1 else ""  # a loop exports several from one line
+        distinct.append(replace(call, name=f"{name}{number}"))
     return distinct

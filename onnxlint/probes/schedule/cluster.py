@@ -104,7 +104,7 @@ class Cluster:
 
     def _unreachable(self, probe: Probe, error: Exception) -> ProbeResult:
         reason = f"the Dask scheduler at {self._address} does not answer"
-        first = (str(error).splitlines() or [""])[0]
+        first, *_ = str(error).splitlines() or [""]
         notice = Diagnostic("error", f"--scheduler: {reason}: {first}")
         return replace(process_ends.not_probed(probe, reason), notices=(notice,))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,13 +32,13 @@ class Plan:
     over: tuple[str, ...] = ()
 
 
-def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> Plan:
-    """Decide what is probed, in the order of certainty. `place` finds a declared factory in the source."""
-    probes: list[Probe] = []
+def plan(settings: Settings, candidates: Sequence[Candidate], place: Callable[[str], tuple[str, int]]) -> Plan:
+    """Decide what is probed, in the order of certainty.
+
+    `place` returns the path and the line of a factory; those of the configuration do where the path is empty.
+    """
+    probes = [_declared(settings, model, *place(model.factory)) for model in settings.models]
     unprobed: list[ModelReport] = []
-    for model in settings.models:
-        path, line = place(model.factory)
-        probes.append(_declared(settings, model, path, line))
     declared = {p.factory for p in probes}
     silent: list[ModelReport] = []
     assumed = 0
@@ -48,7 +48,7 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
             continue
         named = c.factory in settings.only_models
         if c.reason is None:
-            probes.append(_found(settings, c))
+            probes.append(_of_candidate(settings, c))
         elif not c.source and (named or (c.buildable and not settings.models and assumed < settings.max_models)):
             assumed += 1
             probes.append(described(settings, c))
@@ -59,41 +59,28 @@ def plan(settings: Settings, candidates: Sequence[Candidate], place: Place) -> P
                 reason = f"it is beyond the {settings.max_models} models that are probed on assumed inputs (max-models)"
             report = ModelReport(c.factory, c.path, c.line, ModelStatus.NOT_PROBED, reason, remedy(c))
             (unprobed if c.source else silent).append(report)
-    unnamed = 0
-    if not settings.models:
-        unprobed += silent[:LISTED]
-        unnamed = max(len(silent) - LISTED, 0)
-    unknown: tuple[str, ...] = ()
-    if settings.only_models:
-        planned = {p.name for p in probes} | {m.name for m in unprobed}
-        unknown = tuple(n for n in settings.only_models if n not in planned)
-        probes = [p for p in probes if p.name in settings.only_models]
-        unprobed = [m for m in unprobed if m.name in settings.only_models]
-        unnamed = 0
-        over = []
-    return Plan(tuple(probes), tuple(unprobed), unnamed, unknown, tuple(over))
+    silent = [] if settings.models else silent
+    complete = Plan(tuple(probes), (*unprobed, *silent[:LISTED]), max(len(silent) - LISTED, 0), (), tuple(over))
+    return _only(settings.only_models, complete)
+
+
+def _only(names: Sequence[str], plan: Plan) -> Plan:
+    """The part of a plan that is about these models; all of it where there are no names."""
+    if not names:
+        return plan
+    planned = {probe.name for probe in plan.probes} | {model.name for model in plan.unprobed}
+    return Plan(
+        tuple(p for p in plan.probes if p.name in names),
+        tuple(m for m in plan.unprobed if m.name in names),
+        0,
+        tuple(name for name in names if name not in planned),
+    )
 
 
 def plan_captured(settings: Settings, captured: Captured) -> Plan:
     """Plan to probe live models, within the limits of the settings."""
     limits = replace(_declared(settings, ModelConfig(""), "", 0), search_path=())
-    probes, refused = captured.probes(limits)
-    wanted = settings.only_models
-    planned = {probe.name for probe in probes} | {model.name for model in refused}
-    return Plan(
-        tuple(p for p in probes if not wanted or p.name in wanted),
-        tuple(m for m in refused if not wanted or m.name in wanted),
-        0,
-        tuple(name for name in wanted if name not in planned),
-    )
-
-
-class Place:
-    """Finds where a factory is defined; the configuration's own line where it is not found."""
-
-    def __call__(self, factory: str) -> tuple[str, int]:
-        """Path and line of `module:attribute`."""
-        raise NotImplementedError
+    return _only(settings.only_models, Plan(*captured.probes(limits), 0, ()))
 
 
 def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> Probe:
@@ -127,7 +114,7 @@ def _declared(settings: Settings, model: ModelConfig, path: str, line: int) -> P
     )
 
 
-def _found(settings: Settings, c: Candidate) -> Probe:
+def _of_candidate(settings: Settings, c: Candidate) -> Probe:
     model = ModelConfig(
         c.factory, c.inputs, c.dynamic, path=c.path, line=c.line, arguments=c.arguments, values=c.values
     )
@@ -156,7 +143,7 @@ def further(probe: Probe, way: Way) -> Probe:
 
 def described(settings: Settings, c: Candidate) -> Probe:
     """Make a probe whose inputs the worker makes up."""
-    probe = _found(settings, c)
+    probe = _of_candidate(settings, c)
     return replace(probe, source=SYNTHESISED, timeout=min(probe.timeout, PATIENCE))
 
 
@@ -166,14 +153,8 @@ def remedy(c: Candidate) -> str:
     if isinstance(c.inputs, Mapping):
         specs |= {name: format_spec(spec) for name, spec in c.inputs.items()}
     inputs = ", ".join(f'{name} = "{spec}"' for name, spec in specs.items())
-    factory = c.factory
-    note = ""
+    module, _, attribute = c.factory.partition(":")
+    factory = f'"{c.factory}"'
     if c.reason and "constructor" in c.reason:
-        factory = c.factory.partition(":")[0] + ":build"
-        note = f"  # a function that returns {c.factory.partition(':')[2]}(...)"
-    lines = (
-        "[[tool.onnxlint.models]]",
-        f'factory = "{factory}"{note}',
-        f"inputs = {{ {inputs} }}  # names are dynamic",
-    )
-    return "\n".join(lines)
+        factory = f'"{module}:build"  # a function that returns {attribute}(...)'
+    return f"[[tool.onnxlint.models]]\nfactory = {factory}\ninputs = {{ {inputs} }}  # names are dynamic"

@@ -11,11 +11,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
 from types import MappingProxyType, TracebackType
-from typing import IO
+from typing import IO, Any
 
 import onnxlint
 from onnxlint.base.records import Outcome, Probe, ProbeResult
@@ -62,7 +62,7 @@ class ForkServer:
         if self._closed:
             raise ServerFailedError("the pool is closed")
         self._forget()
-        ours, theirs = socket.socketpair()
+        self._control, theirs = socket.socketpair()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         with theirs:
             self._process = subprocess.Popen(
@@ -74,8 +74,7 @@ class ForkServer:
                 env=environment(),
                 start_new_session=True,  # Ctrl-C reaches us alone; we end the server
             )
-        self._control = ours
-        return ours
+        return self._control
 
     def fork(self, request: bytes, fds: Sequence[int]) -> None:
         """Ask for a child that gets these descriptors, starting the server where there is none."""
@@ -115,20 +114,14 @@ class ForkServer:
         self._control = self._process = self._errors = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    model: str
-    name: str
-
-
 class ProbePool:
-    """A context manager that runs probes; leaving it ends every process that it has started."""
+    """A context manager that runs probes; leaving it ends every process that it has started.
+
+    `runner` is `module:function`, what the child calls with the probe and a way to publish partial results.
+    `live` are the processes that have live models, by the name that probes give in `Probe.live`.
+    """
 
     def __init__(self, runner: str = RUNNER, live: Mapping[str, Server] = MappingProxyType({})) -> None:
-        """`runner` is `module:function`, what the child calls with the probe and a way to publish partial results.
-
-        `live` are the processes that have live models, by the name that probes give in `Probe.live`.
-        """
         self._runner = runner
         self._live = live
         self._server = ForkServer()
@@ -152,8 +145,7 @@ class ProbePool:
         self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
     ) -> Iterator[ProbeResult]:
         """Yield the results alone, as `run_each` does."""
-        for _, result in self.run_each(probes, jobs=jobs, on_stage=on_stage):
-            yield result
+        return (result for _, result in self.run_each(probes, jobs=jobs, on_stage=on_stage))
 
     def run_each(
         self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
@@ -163,7 +155,7 @@ class ProbePool:
         `on_stage(model, stage)` is called in the thread that iterates. On Ctrl-C the processes are ended, what is
         known of the models that were running is yielded, and then KeyboardInterrupt is raised.
         """
-        events: queue.SimpleQueue[_Stage | Future[ProbeResult]] = queue.SimpleQueue()
+        events: queue.SimpleQueue[tuple[str, str] | Future[ProbeResult]] = queue.SimpleQueue()
         executor = ThreadPoolExecutor(max(jobs, 1), thread_name_prefix="probe")
         waiting: dict[Future[ProbeResult], Probe] = {}
         try:
@@ -177,7 +169,7 @@ class ProbePool:
                     probe = waiting.pop(event)
                     yield probe, _outcome(event, probe)
                 elif on_stage is not None:
-                    on_stage(event.model, event.name)
+                    on_stage(*event)
         except KeyboardInterrupt:
             self._stop.set()
             executor.shutdown(wait=True, cancel_futures=True)
@@ -190,14 +182,13 @@ class ProbePool:
                 self._stop.set()
             executor.shutdown(wait=True, cancel_futures=True)
 
-    def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[_Stage | Future[ProbeResult]]) -> ProbeResult:
-        return run_isolated(
-            limited(probe, jobs),
-            self._runner,
-            self._server if probe.live is None else self._live[probe.live],
-            lambda name: events.put(_Stage(probe.name, name)),
-            self._stop,
-        )
+    def _run_one(self, probe: Probe, jobs: int, events: queue.SimpleQueue[Any]) -> ProbeResult:
+        server = self._server if probe.live is None else self._live[probe.live]
+
+        def note(stage: str) -> None:
+            events.put((probe.name, stage))
+
+        return run_isolated(limited(probe, jobs), self._runner, server, note, self._stop)
 
 
 def limited(probe: Probe, jobs: int) -> Probe:

@@ -1,4 +1,4 @@
-"""Results of earlier probes: taken over where nothing that they hang on has changed. Runs in the main process."""
+"""Results of earlier probes, reused where nothing that they depend on has changed. Runs in the main process."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ _keys = msgspec.json.Decoder(list[str])
 
 
 class Answers:
-    """The results in a store, and what they hang on, looked at once in a run. `environment` is that of the worker."""
+    """The results in a store, and what they depend on, looked at once in a run.
+
+    `environment` is that of the worker; `where` names the machines that probe, if it is not this one.
+    """
 
     def __init__(self, store: Store, environment: Mapping[str, str], where: str = "") -> None:
-        """`where` names the machines that probe, if it is not this one."""
         self._store = store
         self._environment = environment
         self._where = where
@@ -43,13 +45,11 @@ class Answers:
         return result if result is not None and result.report.name == probe.name else None
 
     def put(self, probe: Probe, result: ProbeResult) -> bool:
-        """Keep a result, unless it may change although nothing that was seen does; tell whether it is kept."""
+        """Keep a result, unless it may change although nothing that was seen does; return whether it is kept."""
         depends = result.depends
         if not self._store.usable or depends is None or depends.unseen or not _lasting(result):
             return False
-        files = dict(depends.files)
-        for path in _proof(result, probe.root):
-            files[path] = stamps.of_file(path)
+        files = {**depends.files, **{path: stamps.of_file(path) for path in _proof(result, probe.root)}}
         complete = replace(result, depends=replace(depends, files=files))
         try:
             payload = msgspec.json.encode(complete)
@@ -72,24 +72,20 @@ class Answers:
         self._store.put(PLANS, plan, json.dumps([self._key(probe).hex() for probe in probes]).encode())
 
     def _key(self, probe: Probe) -> bytes:
-        return digest(
-            json.dumps(to_json(probe), sort_keys=True), _surroundings(), self._where, *_settings(self._environment)
-        )
+        read = (f"{name}={value}" for name, value in sorted(self._environment.items()) if name.startswith(_LIBRARIES))
+        return digest(json.dumps(to_json(probe), sort_keys=True), _surroundings(), self._where, *read)
 
     def _read(self, key: bytes) -> ProbeResult | None:
-        payload = self._store.get(KIND, key)
-        if payload is None:
-            return None
         try:
-            result = _result.decode(payload)
+            result = _result.decode(self._store.get(KIND, key) or b"")
         except (msgspec.MsgspecError, RecursionError):
             return None
         return result if result.depends is not None and self._holds(result.depends) else None
 
     def _holds(self, depends: Depends) -> bool:
-        return all(
-            stamps.of_variable(self._environment, name) == stamp for name, stamp in depends.environment.items()
-        ) and all(self._stamp(path) == stamp for path, stamp in depends.files.items())
+        variables, files = depends.environment.items(), depends.files.items()
+        same = all(stamps.of_variable(self._environment, name) == stamp for name, stamp in variables)
+        return same and all(self._stamp(path) == stamp for path, stamp in files)
 
     def _stamp(self, path: str) -> str:
         if path not in self._stamps:
@@ -110,10 +106,6 @@ def _proof(result: ProbeResult, root: str) -> Iterator[str]:
             folder = Path(root, evidence.repro).parent
             yield str(folder)
             yield from (str(path) for path in sorted(folder.iterdir()) if path.is_file())
-
-
-def _settings(environment: Mapping[str, str]) -> list[str]:
-    return [f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith(_LIBRARIES)]
 
 
 @cache

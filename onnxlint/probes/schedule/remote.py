@@ -36,17 +36,14 @@ def _result(probe: Probe, runner: str, run: str, version: str) -> ProbeResult:
     from distributed import get_worker
 
     worker = get_worker()
-    misfit = _misfit(probe, version)
-    if misfit is not None:
+
+    def note(stage: str) -> None:
+        worker.log_event(run, {"model": probe.name, "stage": stage})
+
+    if (misfit := _misfit(probe, version)) is not None:
         return process_ends.not_probed(probe, *misfit)
     try:
-        return run_isolated(
-            limited(probe, worker.state.nthreads),
-            runner,
-            _server(),
-            lambda stage: worker.log_event(run, {"model": probe.name, "stage": stage}),
-            _stopped(run),
-        )
+        return run_isolated(limited(probe, worker.state.nthreads), runner, _server(), note, _stopped(run))
     except (ServerFailedError, ModuleNotFoundError) as error:
         return not_started(probe, error)
 

@@ -84,14 +84,10 @@ class _Search:
         with contextlib.suppress(TooLong):  # what a run catches of it ends that run alone
             for site, start in list(self._unmoved().items())[:_SITES]:
                 stages.stage(f"looking for an input that takes the other branch at {site[0]}:{site[1]}")
-                branch = self._branch(site, start)
-                if branch is not None:
-                    branches.append(branch)
-            for site, start in self._numbers()[:_SITES]:
-                self._drive(site, start)
+                branches += self._branch(site, start)
+            for number in self._numbers()[:_SITES] if self.probe.vary is None else ():
+                self._drive(number, self.eager.base)
         return branches
-
-    # What there is to move ------------------------------------------------------------------------------------------
 
     def _unmoved(self) -> dict[Site, Run]:
         """The lines whose truth values are the same in every run, with a run that comes there.
@@ -115,24 +111,20 @@ class _Search:
         self.turned = {site for site, answers in whole.items() if len(answers) > 1}
         return {site: first[site] for site, answers in seen.items() if len(answers) == 1}
 
-    def _numbers(self) -> list[tuple[Site, Run]]:
+    def _numbers(self) -> list[Site]:
         """The lines at which a tensor's element became a number."""
-        base = self.eager.base
-        sites = {
-            (e.frames[0].path, e.frames[0].line): base
-            for e in base.observation.escapes
-            if e.frames and e.kind in ("item", "int", "float", "index") and e.value not in ("True", "False")
-        }
-        return list(sites.items())
+        kinds = ("item", "int", "float", "index")
+        read = (e for e in self.eager.base.observation.escapes if e.frames and e.kind in kinds)
+        sites = ((e.frames[0].path, e.frames[0].line) for e in read if e.value not in ("True", "False"))
+        return list(dict.fromkeys(sites))
 
-    # One branch ---------------------------------------------------------------------------------------------------
-
-    def _branch(self, site: Site, start: Run) -> Branch | None:
+    def _branch(self, site: Site, start: Run) -> list[Branch]:
+        """What the search makes of one branch: nothing where eager itself refuses the inputs that take the other."""
         self.tries = 0
         before = self._decided(start.args, start.kwargs)
         answers = _rounds(before.answers(site))
         if before.error is not None or not answers:
-            return None
+            return []
         frames = before.at(site)[0].frames
         refused = False
         for begin, args, kwargs in self._everywhere(site, start, answers):
@@ -141,29 +133,29 @@ class _Search:
                 refused = True
                 continue
             self.eager.runs.append(run)
-            return Branch(
-                frames, Fate.FLIPPED, f"an input that takes the other branch was found ({self.tries} tried)", run.label
-            )
-        if refused or site in self.turned:
-            return None  # PyTorch itself refuses there: it checks its input, and an export need not
-        return self._forced(site, start, frames)
+            detail = f"an input that takes the other branch was found ({self.tries} tried)"
+            return [Branch(frames, Fate.FLIPPED, detail, run.label)]
+        return [] if refused or site in self.turned else [self._forced(site, start, frames)]
 
     def _everywhere(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Run, Any, Any]]:
         """Inputs on which the line answers otherwise than on the run that each comes with; zeros last."""
-        blank: list[tuple[Any, Any]] = []  # zeros take a branch, and often come to the same behind it: last of all
+        blank: list[tuple[Run, Any, Any]] = []  # zeros take a branch, and often come to the same behind it
         for args, kwargs in self._candidates(site, start, answers):
             if _is_blank(args, kwargs):
-                blank.append((args, kwargs))
+                blank.append((start, args, kwargs))
             else:
                 yield start, args, kwargs
         if self.probe.vary is None:
             yield from self._drawn(site, start)
-        for args, kwargs in blank:
-            yield start, args, kwargs
+        yield from blank
 
     def _drawn(self, site: Site, start: Run) -> Iterator[tuple[Run, Any, Any]]:
         """Inputs all of whose numbers are drawn, of the start's sizes and of the least that there are."""
-        least = min(self.eager.accepted, key=lambda run: sum(_elements(leaf) for leaf in run.leaves.values()))
+
+        def elements(run: Run) -> int:
+            return sum(int(leaf.numel()) for leaf in run.leaves.values() if hasattr(leaf, "numel"))
+
+        least = min(self.eager.accepted, key=elements)
         for begin in (start, least):
             point = Point(self.eager, begin, self.probe.ranges)
             usual = _rounds(self._decided(*point.arguments()).answers(site))
@@ -180,8 +172,8 @@ class _Search:
 
         def flips(args: Any, kwargs: Any) -> bool:
             decided = self._decided(args, kwargs)
-            if decided.error is not None:
-                return _raised_behind(decided, site, answers)
+            if decided.error is not None:  # it may have decided otherwise before
+                return any(a != b for a, b in zip(decided.answers(site), answers, strict=False))
             return _rounds(decided.answers(site)) != answers
 
         if self.probe.vary is not None:
@@ -193,28 +185,26 @@ class _Search:
             return
         others = [r for r in self.eager.runs if r.kind == "values" and r is not start]
         for run in (start, *others)[:_STARTS]:
-            for args, kwargs in self._downhill(site, run, answers):
-                yield args, kwargs
-        for point in self._by_scale_and_chance(site, start, answers):
-            if flips(*point):
-                yield point
+            yield from self._downhill(site, run, answers)
+        yield from (point for point in self._by_scale_and_chance(site, start, answers) if flips(*point))
 
     def _spent(self) -> bool:
         return self.until.left < 0
 
+    def _model(self) -> torch.nn.Module:
+        return self.eager.inference() if self.eager.mutated else self.eager.model
+
     def _decided(self, args: Any, kwargs: Any, *, gradients: bool = False, invert: Site | None = None) -> Decided:
         self.tries += 1
-        model = self.eager.inference() if self.eager.mutated else self.eager.model
         if not gradients:
             args, kwargs = clone((args, dict(kwargs)))
         with cut_off(self.until.left + LEAST):
-            return decide(model, args, kwargs, self.probe.root, gradients=gradients, invert=invert)
+            return decide(self._model(), args, kwargs, self.probe.root, gradients=gradients, invert=invert)
 
     def _accepted(self, args: Any, kwargs: Any, start: Run, label: str) -> Run | None:
-        model = self.eager.inference() if self.eager.mutated else self.eager.model
         variation = Variation(label, args, dict(kwargs), dict(start.sizes))
         with cut_off(self.until.left + LEAST):
-            run = execute(model, self.eager.example, variation, self.probe.root)
+            run = execute(self._model(), self.eager.example, variation, self.probe.root)
         return run if run.observation.error is None else None
 
     def _downhill(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
@@ -263,9 +253,8 @@ class _Search:
     def _forced(self, site: Site, start: Run, frames: tuple[Location, ...]) -> Branch:
         looked = f"no input was found that takes the other branch ({self.tries} tried)"
         forced = self._decided(start.args, start.kwargs, invert=site)
-        if forced.error is not None:
-            late = isinstance(forced.error, TooLong)
-            ending = "takes too long" if late else f"raises {type(forced.error).__name__}"
+        if (error := forced.error) is not None:
+            ending = "takes too long" if isinstance(error, TooLong) else f"raises {type(error).__name__}"
             return Branch(frames, Fate.OPEN, f"{looked}; forced that way, eager PyTorch {ending}")
         bounds = Bounds(self.probe.tolerance, self.eager.spread, precision(self.eager.model))
         gap = difference(list(forced.outputs), start.outputs, None, bounds)
@@ -273,12 +262,8 @@ class _Search:
             return Branch(frames, Fate.SAME, f"{looked}; forced that way, the outputs stay the same")
         return Branch(frames, Fate.DIFFERS, f"{looked}; forced that way, the outputs differ: {gap.detail}")
 
-    # Numbers --------------------------------------------------------------------------------------------------------
-
     def _drive(self, site: Site, start: Run) -> None:
         """Drive a number that Python has read up and down; an input on which the path leaves all others is kept."""
-        if self.probe.vary is not None:
-            return
         for target in _TARGETS:
             point = Point(self.eager, start, self.probe.ranges)
             if not point.floats or self._spent():
@@ -303,19 +288,9 @@ def _is_blank(args: Any, kwargs: Any) -> bool:
     return bool(floats) and not any(bool(t.any()) for t in floats)
 
 
-def _elements(leaf: Any) -> int:
-    return int(leaf.numel()) if hasattr(leaf, "numel") else 0
-
-
 def _rounds(answers: Sequence[Any]) -> tuple[Any, ...]:
     """What a line answered, round by round; the last of several rounds is left out, after which a loop ends anyway."""
     return (*answers[:-1], len(answers)) if len(answers) > 1 else tuple(answers)
-
-
-def _raised_behind(decided: Decided, site: Site, answers: tuple[Any, ...]) -> bool:
-    """Whether a run that raised had answered otherwise before."""
-    mine = decided.answers(site)
-    return any(a != b for a, b in zip(mine, answers, strict=False))
 
 
 def _nearest(decisions: Sequence[Decision]) -> Decision | None:

@@ -56,13 +56,9 @@ def _beyond(guard: Guard, eager: Eager, sizes: Mapping[str, int]) -> Iterator[tu
     dims: dict[Any, str] = {}
     for symbol in guard.expression.free_symbols:
         leaf, axis = guard.symbols.get(str(symbol), ("", 0))
-        dim = eager.example.dynamic.get(leaf, {}).get(axis)
-        if dim is None:
-            return
-        dims[symbol] = dim
-    for dim in sorted(set(dims.values())):
-        others = {symbol: sizes[d] for symbol, d in dims.items() if d != dim}
-        alone = guard.expression.subs(others)
+        dims[symbol] = eager.example.dynamic.get(leaf, {}).get(axis, "")
+    for dim in sorted(set(dims.values())) if all(dims.values()) else ():
+        alone = guard.expression.subs({symbol: sizes[d] for symbol, d in dims.items() if d != dim})
         mine = [symbol for symbol, d in dims.items() if d == dim]
         numbers = {int(n) for n in alone.atoms(sympy.Integer)} | {sizes[dim]}
         near = {n + step for n in numbers for step in (-1, 0, 1)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,9 +48,8 @@ class Point:
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The input as a call takes it, in copies."""
-        args, kwargs = pytree.tree_unflatten(self.flat, self.spec)
-        copied: tuple[tuple[Any, ...], dict[str, Any]] = clone((args, kwargs))
-        return copied
+        args, kwargs = clone(pytree.tree_unflatten(self.flat, self.spec))
+        return args, kwargs
 
     def with_gradients(self) -> tuple[tuple[Any, ...], dict[str, Any], list[torch.Tensor]]:
         """What a call takes, and the tensors that gradients arrive at; the model gets tensors that it may write to."""
@@ -62,19 +62,16 @@ class Point:
         """Move against the gradient as far as would lower a linear margin by `distance`; False where there is none."""
         assert decision.margin is not None
         gradients = torch.autograd.grad(decision.margin, moving, allow_unused=True)
-        slopes = {id(self.flat[i]): g for i, g in zip(self.floats, gradients, strict=True) if g is not None}
-        square = sum(float(g.double().pow(2).sum()) for g in slopes.values())
+        slopes = {id(self.flat[i]): (i, g) for i, g in zip(self.floats, gradients, strict=True) if g is not None}
+        square = sum(float(g.double().pow(2).sum()) for _, g in slopes.values())
         if not 1e-24 < square < 1e24:
             return False
         moved: dict[int, torch.Tensor] = {}
-        for key, gradient in slopes.items():
-            index = next(i for i in self.floats if id(self.flat[i]) == key)
+        for key, (index, gradient) in slopes.items():
             leaf = self.flat[index]
             moved[key] = self._within(index, (leaf.double() - gradient.double() * (distance / square)).to(leaf.dtype))
-        if all(torch.equal(moved[key], leaf) for key in moved for leaf in self.flat if id(leaf) == key):
-            return False
-        self.flat = [moved.get(id(leaf), leaf) for leaf in self.flat]
-        return True
+        before, self.flat = self.flat, [moved.get(id(leaf), leaf) for leaf in self.flat]
+        return not all(torch.equal(self.flat[index], before[index]) for index, _ in slopes.values())
 
     def scaled(self, factor: float) -> Point:
         """The input with every floating-point leaf multiplied."""
@@ -118,15 +115,14 @@ class Point:
         return self._mapped(change)
 
     def _value(self, index: int, leaf: torch.Tensor, level: int, one: float, hint: float | None) -> Any:
-        if hint is not None and not leaf.is_floating_point():
-            least, most = self.whole[self.names[index]]
-            return min(max(int(hint), least), most)
-        if hint is not None:
-            return hint
+        name, power = self.names[index], 10.0 ** (1 + level % 4)
         if leaf.is_floating_point():
-            low, high = self.limits.get(self.names[index], (-(10.0 ** (1 + level % 4)), 10.0 ** (1 + level % 4)))
-            return (0.0, 1.0, low, high)[level] if level < 4 else low + (high - low) * one
-        least, most = self.whole[self.names[index]]
+            low, high = self.limits.get(name, (-power, power))
+            usual = (0.0, 1.0, low, high)[level] if level < 4 else low + (high - low) * one
+            return usual if hint is None else hint
+        least, most = self.whole[name]
+        if hint is not None:
+            return min(max(int(hint), least), most)
         if most - least > 1 and level < 12 and leaf.numel() == 1:
             return min(most, least + 2**level)
         return (least, most, (least + most) // 2)[level] if level < 3 else least + int((most - least + 1) * one)
@@ -137,15 +133,14 @@ class Point:
         for index, leaf in enumerate(self.flat):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in made:
                 made[id(leaf)] = self._within(index, change(index, leaf))
-        other = object.__new__(Point)
+        other = copy.copy(self)
         other.flat = [made.get(id(leaf), leaf) for leaf in self.flat]
-        other.spec, other.names, other.limits, other.whole = self.spec, self.names, self.limits, self.whole
         return other
 
     def _within(self, index: int, leaf: torch.Tensor) -> torch.Tensor:
-        low, high = self.limits.get(self.names[index], (None, None))
-        if low is None or high is None or leaf.dtype == torch.bool or leaf.is_complex():
+        if self.names[index] not in self.limits or leaf.dtype == torch.bool or leaf.is_complex():
             return leaf
+        low, high = self.limits[self.names[index]]
         return leaf.clamp(low, high) if leaf.is_floating_point() else leaf.clamp(int(low), int(high))
 
 
@@ -153,11 +148,9 @@ def _whole_range(
     name: str, leaf: torch.Tensor, model: torch.nn.Module, limits: Mapping[str, tuple[float, float]]
 ) -> tuple[int, int]:
     """The least and the greatest value of a mask, of indices, or of a count of which nothing is known."""
-    if leaf.dtype == torch.bool:
-        return 0, 1
-    if name in limits:
+    if leaf.dtype != torch.bool and name in limits:
         return int(limits[name][0]), int(limits[name][1])
-    if "mask" in name.lower():
+    if leaf.dtype == torch.bool or "mask" in name.lower():
         return 0, 1
     if leaf.dtype == torch.uint8:
         return 0, 255

@@ -24,7 +24,7 @@ def test_searches_get_what_the_exports_leave_and_a_little_in_any_case() -> None:
 
 
 def test_what_explains_a_failure_goes_on_for_a_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_OWN", 0.2)
+    monkeypatch.setattr(module, "_EXPLAINING", 0.2)
     costs = Costs()
     with costs.paying("dynamo"):
         burn(0.2)
