@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import IO, Any
 
 import onnxlint
@@ -130,9 +130,7 @@ class ProbePool:
     def __enter__(self) -> ProbePool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._server.close()
 

@@ -52,8 +52,8 @@ def test_containers_are_made_as_they_are_annotated(name: str, kinds: list[type])
 
 def test_optional_containers_are_further_ways_to_call_a_model() -> None:
     probe, _ = synthesise(unknown("Maybe", MODULE))
-    found = find_ways(probe, build_model(probe).eval(), 10.0)
-    assert [(way.label, list(way.inputs)) for way in found] == [
+    ways = find_ways(probe, build_model(probe).eval(), 10.0)
+    assert [(way.label, list(way.inputs)) for way in ways] == [
         ("with pair", ["x", "pair.0", "pair.1"]),
         ("with state", ["x", "state.hidden", "state.cell"]),
     ]
@@ -68,8 +68,8 @@ def test_what_is_declared_becomes_what_is_annotated() -> None:
 
 
 def test_what_the_class_does_not_take_stays_what_it_was() -> None:
-    given = {"x": 1, "state": {"hidden": 2, "other": 3}}
-    assert as_annotated(contained.Recurrent(), given) == given
+    arguments = {"x": 1, "state": {"hidden": 2, "other": 3}}
+    assert as_annotated(contained.Recurrent(), arguments) == arguments
     assert as_annotated(contained.Recurrent(), {"x": 1, "state": [2, 3]})["state"] == contained.State(2, 3)
     assert not fields_of(dict[str, int])
     assert list(fields_of(contained.Batch)) == ["image", "mask"]

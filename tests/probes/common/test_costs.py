@@ -36,7 +36,7 @@ def test_what_explains_a_failure_goes_on_for_a_time_of_its_own(monkeypatch: pyte
     assert not costs.over(time.process_time())
 
 
-def test_a_quick_model_is_run_on_everything_and_a_slow_one_on_few_inputs_which_is_told() -> None:
+def test_a_quick_model_is_run_on_everything_and_a_slow_one_on_few_inputs_which_is_reported() -> None:
     costs = Costs()
     assert costs.affordable(20, 0.01, "the model") == 20
     assert costs.cut == []

@@ -38,11 +38,11 @@ def test_rounding_is_no_difference() -> None:
 
 def test_an_error_of_a_thousandth_is_a_difference() -> None:
     exact = torch.linspace(-3, 3, 101, dtype=torch.float64)
-    found = gap((exact * 1.001).float().numpy(), exact.float(), exact)
-    assert found is not None
-    assert found.max_abs == pytest.approx(3e-3, rel=1e-3)
-    assert found.max_rel == pytest.approx(1e-3, rel=1e-3)
-    assert 0 < found.allowed < found.max_abs
+    worst_gap = gap((exact * 1.001).float().numpy(), exact.float(), exact)
+    assert worst_gap is not None
+    assert worst_gap.max_abs == pytest.approx(3e-3, rel=1e-3)
+    assert worst_gap.max_rel == pytest.approx(1e-3, rel=1e-3)
+    assert 0 < worst_gap.allowed < worst_gap.max_abs
 
 
 def test_where_eager_itself_is_off_by_as_much_it_is_noise() -> None:
@@ -58,9 +58,9 @@ def test_a_reference_on_another_path_forgives_nothing() -> None:
 
 
 def test_a_subnormal_number_is_as_good_as_zero_and_a_small_normal_one_is_not() -> None:
-    for size, told in ((2e-43, False), (2e-36, True)):
+    for size, differs in ((2e-43, False), (2e-36, True)):
         eager = torch.full((4,), size)
-        assert (gap(np.zeros(4, np.float32), eager, eager.double()) is not None) is told
+        assert (gap(np.zeros(4, np.float32), eager, eager.double()) is not None) is differs
 
 
 def test_a_dropped_epsilon_is_slight_unless_the_output_hardly_moves() -> None:
@@ -82,9 +82,9 @@ def test_a_dropped_epsilon_is_slight_unless_the_output_hardly_moves() -> None:
     ],
 )
 def test_exact_things_are_compared_exactly(ours, theirs, detail) -> None:
-    found = gap(np.asarray(ours), torch.tensor(theirs))
-    assert found is not None
-    assert detail in found.detail
+    worst_gap = gap(np.asarray(ours), torch.tensor(theirs))
+    assert worst_gap is not None
+    assert detail in worst_gap.detail
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_the_same_is_the_same(value) -> None:
 
 
 def test_unsigned_integers_do_not_wrap() -> None:
-    found = gap(np.array([2], np.uint8), torch.tensor([1], dtype=torch.uint8))
-    assert found is not None
-    assert found.max_abs == 1.0
+    worst_gap = gap(np.array([2], np.uint8), torch.tensor([1], dtype=torch.uint8))
+    assert worst_gap is not None
+    assert worst_gap.max_abs == 1.0
 
 
 def test_an_integer_on_which_float64_disagrees_is_a_tie() -> None:
@@ -108,9 +108,9 @@ def test_an_integer_on_which_float64_disagrees_is_a_tie() -> None:
 
 
 def test_another_number_of_outputs_is_a_difference() -> None:
-    found = difference([np.ones(1)], [torch.ones(1), torch.ones(1)], None, PLAIN)
-    assert found is not None
-    assert found.shape
+    worst_gap = difference([np.ones(1)], [torch.ones(1), torch.ones(1)], None, PLAIN)
+    assert worst_gap is not None
+    assert worst_gap.shape
 
 
 def test_a_configured_tolerance_replaces_ours() -> None:
@@ -200,34 +200,34 @@ def test_an_overflow_of_eager_alone_is_no_error_of_the_export() -> None:
 
 def test_a_number_in_the_place_of_an_overflow_must_be_the_right_one() -> None:
     exact = torch.tensor([1200.0, 3.0], dtype=torch.float64)
-    found = gap(half([600.0, 3.0]), half([float("inf"), 3.0]), exact)
-    assert found is not None
-    assert found.detail == "infinity in PyTorch's answer and not in the export's, at 1 of 2 places"
+    worst_gap = gap(half([600.0, 3.0]), half([float("inf"), 3.0]), exact)
+    assert worst_gap is not None
+    assert worst_gap.detail == "infinity in PyTorch's answer and not in the export's, at 1 of 2 places"
 
 
 def test_an_overflow_of_the_export_is_an_error() -> None:
     exact = torch.tensor([1200.0, 3.0], dtype=torch.float64)
-    found = gap(half([float("inf"), 3.0]), half([1200.0, 3.0]), exact)
-    assert found is not None
-    assert found.detail == "infinity in the export's answer and not in PyTorch's, at 1 of 2 places"
+    worst_gap = gap(half([float("inf"), 3.0]), half([1200.0, 3.0]), exact)
+    assert worst_gap is not None
+    assert worst_gap.detail == "infinity in the export's answer and not in PyTorch's, at 1 of 2 places"
 
 
 def test_a_nan_that_float64_has_too_is_the_model_s_own_answer() -> None:
     nan = float("nan")
-    found = gap([0.0, 1.0, nan], [nan, 1.0, 2.0], torch.tensor([nan, 1.0, 2.0], dtype=torch.float64))
-    assert found is not None
-    assert found.detail == "NaN stands in other places: 1 in PyTorch's answer alone, 1 in the export's alone"
+    worst_gap = gap([0.0, 1.0, nan], [nan, 1.0, 2.0], torch.tensor([nan, 1.0, 2.0], dtype=torch.float64))
+    assert worst_gap is not None
+    assert worst_gap.detail == "NaN stands in other places: 1 in PyTorch's answer alone, 1 in the export's alone"
 
 
 def test_what_agrees_has_an_error_too_and_what_has_no_number_has_none() -> None:
     ours = [torch.tensor([1.0, 2.0 + 1e-6]), torch.tensor([1, 2]), torch.ones(0), torch.tensor([float("nan")])]
     theirs = [torch.tensor([1.0, 2.0]), torch.tensor([1, 2]), torch.ones(0), torch.tensor([float("nan")])]
-    found = differences(ours, theirs, None, Bounds())
-    assert worst(found) is None
-    assert [(d.output, d.passes) for d in found] == [(0, True), (1, True)]
-    most = largest(found)
+    compared = differences(ours, theirs, None, Bounds())
+    assert worst(compared) is None
+    assert [(d.output, d.passes) for d in compared] == [(0, True), (1, True)]
+    most = largest(compared)
     assert most is not None
     assert most.output == 0
     assert most.max_abs == pytest.approx(1e-6, rel=0.1)
     assert most.max_abs < most.allowed
-    assert found[1].max_abs == 0.0
+    assert compared[1].max_abs == 0.0

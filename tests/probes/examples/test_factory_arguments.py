@@ -8,7 +8,11 @@ from onnxlint.probes.examples.factory_arguments import build, spell
 
 
 def test_a_script_spells_the_arguments_that_build_the_same() -> None:
-    given = {"dim": 3, "depth": [1, 2], "config": {"_target_": "fractions:Fraction", "numerator": 1, "denominator": 2}}
+    arguments = {
+        "dim": 3,
+        "depth": [1, 2],
+        "config": {"_target_": "fractions:Fraction", "numerator": 1, "denominator": 2},
+    }
     namespace: dict[str, object] = {}
-    exec(f"import importlib\nmade = dict({spell(given)})", namespace)
-    assert namespace["made"] == build(given) == {"dim": 3, "depth": (1, 2), "config": Fraction(1, 2)}
+    exec(f"import importlib\nmade = dict({spell(arguments)})", namespace)
+    assert namespace["made"] == build(arguments) == {"dim": 3, "depth": (1, 2), "config": Fraction(1, 2)}

@@ -60,7 +60,7 @@ def test_no_mode_leaves_the_rows(mode: Mode) -> None:
         assert 1 <= int(drawn.min()) <= int(drawn.max()) <= longest
 
 
-def found(lengths: list[int], **more: Any) -> dict[str, torch.Tensor]:
+def tensors(lengths: list[int], **more: Any) -> dict[str, torch.Tensor]:
     example = Example(
         (torch.rand(2, 8, 3), torch.tensor(lengths)),
         {},
@@ -88,18 +88,18 @@ def found(lengths: list[int], **more: Any) -> dict[str, torch.Tensor]:
 
 
 def test_lengths_move_with_their_axis() -> None:
-    longest = {label: int(value.max()) for label, value in found([8, 3]).items()}
+    longest = {label: int(value.max()) for label, value in tensors([8, 3]).items()}
     assert (longest["time=5"], longest["time=13"], longest["values[scaled#2]"]) == (5, 13, 8)
     assert longest["values[negative#3]"] < 8
 
 
 def test_lengths_behind_a_stride_stay_behind_it() -> None:
-    longest = {label: int(value.max()) for label, value in found([4, 3]).items()}
+    longest = {label: int(value.max()) for label, value in tensors([4, 3]).items()}
     assert (longest["time=5"], longest["time=13"]) == (2, 6)
 
 
 def test_declared_ranges_are_kept() -> None:
-    assert max(int(value.max()) for value in found([8, 3], ranges={"lengths": (1, 8)}).values()) == 8
+    assert max(int(value.max()) for value in tensors([8, 3], ranges={"lengths": (1, 8)}).values()) == 8
 
 
 @pytest.mark.slow

@@ -76,8 +76,8 @@ def test_padding_masks_keep_their_form(inverted: bool, left: bool, dtype: torch.
     def kept(mode: Mode) -> torch.Tensor:
         made = make((5, 6), mode)
         assert made.dtype == dtype
-        found = made.bool() ^ inverted
-        return found.flip(-1) if left else found
+        mask = made.bool() ^ inverted
+        return mask.flip(-1) if left else mask
 
     ragged = kept("normal")
     assert ragged.sort(-1, descending=True).values.equal(ragged)

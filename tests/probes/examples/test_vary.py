@@ -35,8 +35,8 @@ def vary(*args: Any, dynamic: dict[str, dict[int, str]] | None = None, **changes
 
 
 def test_values_come_in_modes_and_sizes_one_at_a_time_and_together() -> None:
-    found = vary(torch.randn(2, 7, 3), torch.randn(7), dynamic={"a": {0: "batch", 1: "seq"}, "b": {0: "seq"}})
-    assert list(found) == [
+    by_label = vary(torch.randn(2, 7, 3), torch.randn(7), dynamic={"a": {0: "batch", 1: "seq"}, "b": {0: "seq"}})
+    assert list(by_label) == [
         "values[normal#0]",
         "values[normal#1]",
         "values[scaled#2]",
@@ -57,21 +57,21 @@ def test_values_come_in_modes_and_sizes_one_at_a_time_and_together() -> None:
         "layout[strided]",
         "layout[expanded]",
     ]
-    assert {v.kind for label, v in found.items() if label.startswith("values")} == {"values"}
-    assert [label for label, v in found.items() if v.scout] == [
+    assert {v.kind for label, v in by_label.items() if label.startswith("values")} == {"values"}
+    assert [label for label, v in by_label.items() if v.scout] == [
         "values[huge#12]",
         "values[constant#13]",
         "layout[strided]",
         "layout[expanded]",
     ]
-    assert [tuple(t.shape) for t in found["seq=3"].args] == [(2, 3, 3), (3,)]
-    assert [tuple(t.shape) for t in found["all-sizes"].args] == [(5, 5, 3), (5,)]
-    assert found["all-sizes"].sizes == {"batch": 5, "seq": 5}
+    assert [tuple(t.shape) for t in by_label["seq=3"].args] == [(2, 3, 3), (3,)]
+    assert [tuple(t.shape) for t in by_label["all-sizes"].args] == [(5, 5, 3), (5,)]
+    assert by_label["all-sizes"].sizes == {"batch": 5, "seq": 5}
 
 
 def test_declared_sizes_replace_the_usual_ones_and_the_examples_own_is_not_tried_again() -> None:
-    found = vary(torch.randn(4, 3), dynamic={"a": {0: "n"}}, sizes={"n": (4, 20, 4, 8)})
-    assert [label for label, v in found.items() if v.kind == "sizes"] == ["n=20", "n=8"]
+    by_label = vary(torch.randn(4, 3), dynamic={"a": {0: "n"}}, sizes={"n": (4, 20, 4, 8)})
+    assert [label for label, v in by_label.items() if v.kind == "sizes"] == ["n=20", "n=8"]
 
 
 @given(
@@ -99,15 +99,15 @@ def test_long_dims_are_made_short_once_unless_their_sizes_are_declared() -> None
 
 
 def test_two_dims_of_a_like_size_are_made_equal_once() -> None:
-    found = vary(torch.randn(2, 64, 96), dynamic={"a": {0: "n", 1: "h", 2: "w"}})
-    assert found["equal-sizes"].sizes == {"n": 2, "h": 96, "w": 96}
+    by_label = vary(torch.randn(2, 64, 96), dynamic={"a": {0: "n", 1: "h", 2: "w"}})
+    assert by_label["equal-sizes"].sizes == {"n": 2, "h": 96, "w": 96}
     assert "equal-sizes" not in vary(torch.randn(2, 64), dynamic={"a": {0: "n", 1: "length"}})
 
 
 def test_masks_are_varied_alone_full_empty_and_ragged() -> None:
     x, mask = torch.randn(3, 4), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 0]])
-    found = vary(x, mask)
-    rows = {mode: found[f"values[{mode}#{seed}]"] for mode, seed in (("full", 8), ("empty", 9), ("ragged", 10))}
+    by_label = vary(x, mask)
+    rows = {mode: by_label[f"values[{mode}#{seed}]"] for mode, seed in (("full", 8), ("empty", 9), ("ragged", 10))}
     assert all(torch.equal(v.args[0], x) and v.args[1].dtype == mask.dtype for v in rows.values())
     assert {mode: v.args[1].sum(-1).tolist() for mode, v in rows.items()} == {
         "full": [4, 4, 4],
@@ -134,8 +134,8 @@ def test_extreme_values_are_finite_in_half_precision_too() -> None:
 
 def test_layouts_keep_the_values_or_the_rows() -> None:
     x = torch.randn(3, 4, 5)
-    found = vary(x)
-    strided, expanded = (found[f"layout[{name}]"].args[0] for name in ("strided", "expanded"))
+    by_label = vary(x)
+    strided, expanded = (by_label[f"layout[{name}]"].args[0] for name in ("strided", "expanded"))
     assert torch.equal(strided, x)
     assert not strided.is_contiguous()
     assert expanded.stride(0) == 0
@@ -150,17 +150,17 @@ def test_ranges_hold_for_every_variation_of_values() -> None:
 
 def test_an_image_stays_in_range_in_most_variations_and_leaves_it_in_some() -> None:
     image = torch.rand(2, 3, 8, 8) * 0.9
-    found = {label: v.args[0] for label, v in vary(image).items()}
-    inside = [label for label, x in found.items() if float(x.min()) >= 0 and float(x.max()) <= 1]
+    by_label = {label: v.args[0] for label, v in vary(image).items()}
+    inside = [label for label, x in by_label.items() if float(x.min()) >= 0 and float(x.max()) <= 1]
     assert {"values[normal#0]", "values[normal#1]", "values[positive#4]", "values[small#5]"} <= set(inside)
-    assert float(found["values[scaled#2]"].max()) > 100
-    assert float(found["values[negative#3]"].max()) <= 0
+    assert float(by_label["values[scaled#2]"].max()) > 100
+    assert float(by_label["values[negative#3]"].max()) <= 0
 
 
 def test_containers_keep_their_structure_and_plain_values_stay() -> None:
-    found = vary([torch.randn(2), {"k": (torch.ones(3), 4)}], True, None, 0.5)["values[normal#0]"]
-    assert found.args[1:] == (True, None, 0.5)
-    first, second = found.args[0]
+    by_label = vary([torch.randn(2), {"k": (torch.ones(3), 4)}], True, None, 0.5)["values[normal#0]"]
+    assert by_label.args[1:] == (True, None, 0.5)
+    first, second = by_label.args[0]
     assert (tuple(first.shape), second["k"][1]) == ((2,), 4)
 
 
@@ -177,8 +177,8 @@ def test_variations_are_the_same_every_time() -> None:
 
 
 def test_scaling_brings_small_signals_to_a_common_scale() -> None:
-    found = vary(torch.randn(2, 100) * 0.001)
-    assert 1 < float(found["values[scaled#2]"].args[0].std()) < 10
+    by_label = vary(torch.randn(2, 100) * 0.001)
+    assert 1 < float(by_label["values[scaled#2]"].args[0].std()) < 10
 
 
 def test_the_most_telling_inputs_are_other_values_and_every_dim_once() -> None:
@@ -202,8 +202,8 @@ def module(tmp_path: Path) -> Iterator[Path]:
 def test_the_users_own_vary_is_asked_for_every_mode_and_size(module: Path) -> None:
     module.write_text("def vary(sizes, seed, mode):\n    return sizes['n'], seed, mode\n")
     changes = {"vary": "varied:vary", "search_path": (str(module.parent),)}
-    found = vary(torch.ones(2), dynamic={"a": {0: "n"}}, **changes)
-    assert [v.args for label, v in found.items() if label.startswith("values")] == [
+    by_label = vary(torch.ones(2), dynamic={"a": {0: "n"}}, **changes)
+    assert [v.args for label, v in by_label.items() if label.startswith("values")] == [
         (2, 0, "normal"),
         (2, 1, "normal"),
         (2, 2, "scaled"),
@@ -211,7 +211,7 @@ def test_the_users_own_vary_is_asked_for_every_mode_and_size(module: Path) -> No
         (2, 4, "positive"),
         (2, 5, "small"),
     ]
-    assert [found[label].args[0] for label in ("n=1", "n=3", "n=5")] == [1, 3, 5]
+    assert [by_label[label].args[0] for label in ("n=1", "n=3", "n=5")] == [1, 3, 5]
 
 
 def test_a_vary_that_fails_in_one_mode_loses_that_variation_and_says_so(module: Path) -> None:
@@ -219,9 +219,9 @@ def test_a_vary_that_fails_in_one_mode_loses_that_variation_and_says_so(module: 
         "def vary(sizes, seed, mode):\n    return {'small': 1}.get(mode) or (sizes['n'] / (mode != 'scaled'),)\n"
     )
     lost: list[str] = []
-    model, given_ = torch.nn.Identity(), Example((torch.ones(2),), {}, ("a",), {"a": {0: "n"}})
+    model, example = torch.nn.Identity(), Example((torch.ones(2),), {}, ("a",), {"a": {0: "n"}})
     asked = probe(vary="varied:vary", search_path=(str(module.parent),), root=str(module.parent))
-    labels = [v.label for v in variations(asked, model, given_, lost)]
+    labels = [v.label for v in variations(asked, model, example, lost)]
     assert "values[negative#3]" in labels
     assert [text.partition(" was")[0] for text in lost] == ["values[scaled#2]", "values[small#5]"]
     assert "ZeroDivisionError" in lost[0]

@@ -119,11 +119,11 @@ def test_a_declared_model_is_tried_further_where_that_is_asked_for(tmp_path: Pat
 
 
 def test_the_end_of_a_process_that_tries_further_ways_takes_nothing_from_its_probe() -> None:
-    known = ProbeResult(ModelReport(f"{MODULE}:Masked", "m.py", 1, ModelStatus.PROBED))
+    finished = ProbeResult(ModelReport(f"{MODULE}:Masked", "m.py", 1, ModelStatus.PROBED))
     died = Death(Outcome.CRASH, "the process was killed", stages.WAYS)
-    assert result_of(unknown("Masked", MODULE), known, died) == known
-    told = result_of(unknown("Masked", MODULE), known, replace(died, stage="exporting with dynamo"))
-    assert {cell.outcome for cell in told.report.exporters.values()} == {Outcome.CRASH}
+    assert result_of(unknown("Masked", MODULE), finished, died) == finished
+    result = result_of(unknown("Masked", MODULE), finished, replace(died, stage="exporting with dynamo"))
+    assert {cell.outcome for cell in result.report.exporters.values()} == {Outcome.CRASH}
 
 
 def check(tmp_path: Path, **options: Any) -> Any:

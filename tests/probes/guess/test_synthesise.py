@@ -131,9 +131,9 @@ def test_a_dim_is_tried_at_primes_and_at_one() -> None:
 
 
 def test_a_dim_that_only_takes_multiples_has_multiples_to_try() -> None:
-    found = assumed("Strided")
-    assert found.sizes["height"]
-    assert all(size % 8 == 0 for size in (*found.sizes["height"], *found.sizes["width"]))
+    assumption = assumed("Strided")
+    assert assumption.sizes["height"]
+    assert all(size % 8 == 0 for size in (*assumption.sizes["height"], *assumption.sizes["width"]))
 
 
 def test_what_moves_is_preferred_to_what_is_fixed_on_every_axis() -> None:
@@ -141,13 +141,15 @@ def test_what_moves_is_preferred_to_what_is_fixed_on_every_axis() -> None:
 
 
 def test_the_remedy_suggests_what_the_name_of_a_parameter_says() -> None:
-    told = {
+    suggested = {
         "latents": "float32[batch, 4, height, width]",
         "tokens": "int64[batch, sequence]",
         "image": "float32[batch, 3",
     }
-    made = remedy(Candidate("m:M", "m.py", 1, "", ".", parameters=(*told, "x"), reason="its constructor needs `dim`"))
-    assert all(f'{name} = "{spec}' in made for name, spec in told.items())
+    made = remedy(
+        Candidate("m:M", "m.py", 1, "", ".", parameters=(*suggested, "x"), reason="its constructor needs `dim`")
+    )
+    assert all(f'{name} = "{spec}' in made for name, spec in suggested.items())
     assert 'x = "float32[batch, 16]"' in made
 
 
@@ -160,42 +162,42 @@ def test_features_are_not_dynamic_though_the_arithmetic_allows_it() -> None:
 
 
 def test_the_configuration_says_the_same() -> None:
-    probe, found = synthesise(unknown("NeedsArguments"))
-    (table,) = tomllib.loads(found.config)["tool"]["onnxlint"]["models"]
+    probe, assumption = synthesise(unknown("NeedsArguments"))
+    (table,) = tomllib.loads(assumption.config)["tool"]["onnxlint"]["models"]
     assert table["factory"] == "guessed:NeedsArguments"
     assert table["arguments"] == probe.arguments
-    assert table["inputs"] == dict(found.inputs)
-    assert table["sizes"] == {name: list(sizes) for name, sizes in found.sizes.items()}
+    assert table["inputs"] == dict(assumption.inputs)
+    assert table["sizes"] == {name: list(sizes) for name, sizes in assumption.sizes.items()}
 
 
 @pytest.mark.parametrize("name", ["States", "Keyed", "Pyramid"])
 def test_the_configuration_of_several_tensors_in_one_input_feeds_the_model(name: str, tmp_path: Path) -> None:
-    _, found = synthesise(unknown(name))
-    (tmp_path / "onnxlint.toml").write_text(found.config.replace("tool.onnxlint.", ""))
+    _, assumption = synthesise(unknown(name))
+    (tmp_path / "onnxlint.toml").write_text(assumption.config.replace("tool.onnxlint.", ""))
     settings, faults = load_settings(tmp_path)
     assert not faults
     (model,) = settings.models
     assert not isinstance(model.inputs, str | None)
-    assert {label: format_spec(spec) for label, spec in model.inputs.items()} == dict(found.inputs)
+    assert {label: format_spec(spec) for label, spec in model.inputs.items()} == dict(assumption.inputs)
     declared = replace(unknown(name), source="config", inputs=model.inputs, sizes=model.sizes, ranges=model.ranges)
     built = build_model(declared)
     example = example_inputs(declared, built)
     built(*example.args, **example.kwargs)
-    assert {dim for axes in example.dynamic.values() for dim in axes.values()} == set(found.sizes)
+    assert {dim for axes in example.dynamic.values() for dim in axes.values()} == set(assumption.sizes)
 
 
 def test_indices_stay_in_the_table_that_they_are_looked_up_in() -> None:
-    probe, found = synthesise(unknown("TwoTables"))
-    assert dict(found.ranges) == {"x": (0, 6)} == dict(probe.ranges)
-    assert "ranges = { x = [0, 6] }" in found.config
-    assert "# x: whole numbers up to 6" in found.config
+    probe, assumption = synthesise(unknown("TwoTables"))
+    assert dict(assumption.ranges) == {"x": (0, 6)} == dict(probe.ranges)
+    assert "ranges = { x = [0, 6] }" in assumption.config
+    assert "# x: whole numbers up to 6" in assumption.config
 
 
 @pytest.mark.parametrize(("factory", "written"), [("Dropping", True), ("evaluating", False)])
 def test_the_mode_is_written_where_the_model_is_not_built_in_it(factory: str, written: bool) -> None:
-    probe, found = synthesise(unknown(factory))
-    assert probe.eval is found.eval is written
-    assert ("\neval = true\n" in found.config) is written
+    probe, assumption = synthesise(unknown(factory))
+    assert probe.eval is assumption.eval is written
+    assert ("\neval = true\n" in assumption.config) is written
     assert not build_model(probe).training
 
 

@@ -97,9 +97,9 @@ def folder(here: Path) -> Path:
 
 def settings(folder: Path, *models: str) -> Settings:
     (folder / "onnxlint.toml").write_text("".join(CONFIG.format(name) for name in models))
-    found, mistakes = load_settings(folder, overrides={"cache": False})
+    settings, mistakes = load_settings(folder, overrides={"cache": False})
     assert not mistakes
-    return found
+    return settings
 
 
 def probe(folder: Path, name: str) -> Probe:
@@ -154,8 +154,8 @@ def test_a_probe_whose_worker_is_killed_runs_again_and_the_others_are_not_distur
     stages: list[tuple[str, str]] = []
     with Cluster(cluster.scheduler_address) as pool:
         probes = [probe(folder, name) for name in ("KillsWorker", "Right")]
-        told = pool.run_each(probes, jobs=2, on_stage=lambda model, stage: stages.append((model, stage)))
-        results = {asked.name: result for asked, result in told}
+        pairs = pool.run_each(probes, jobs=2, on_stage=lambda model, stage: stages.append((model, stage)))
+        results = {asked.name: result for asked, result in pairs}
     assert len(list(folder.glob("*.started"))) == 1
     for result in results.values():
         assert {cell.outcome for cell in result.report.exporters.values()} == {Outcome.OK}
@@ -178,17 +178,17 @@ def test_an_interrupt_yields_what_is_known_and_ends_the_probes_on_the_workers(fo
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
-    found: list[ProbeResult] = []
+    results: list[ProbeResult] = []
 
     def run() -> None:
         with Cluster(cluster.scheduler_address) as pool:
             for _, result in pool.run_each([probe(folder, "Waits")], jobs=1):
-                found.append(result)
+                results.append(result)
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         run()
-    (result,) = found
+    (result,) = results
     assert "the run was interrupted" in (result.report.reason or result.report.exporters["dynamo"].detail)
     assert [process for process in inhabitants(folder) if process.pid != os.getpid()] == []
 

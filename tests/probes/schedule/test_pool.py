@@ -55,11 +55,11 @@ def test_messages_arrive_whole_however_the_stream_is_cut():
     messages = [{"stage": "a"}, {"stage": "b" * 1000}, {"done": True}]
     stream = b"".join(wire.pack(m) for m in messages)
     for step in (1, 7, 4096):
-        decoder, taken = wire.Decoder(), []
+        decoder, received = wire.Decoder(), []
         for start in range(0, len(stream), step):
             decoder.feed(stream[start : start + step])
-            taken += decoder.take()
-        assert taken == messages
+            received += decoder.take()
+        assert received == messages
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_what_a_model_writes_costs_no_other_model_its_result_and_is_removed(faul
     right = [results.pop(name).report for name in (f"{len(deeds)}", f"{len(deeds) + 1}", healthy.name)]
     assert {cell.outcome for report in right for cell in report.exporters.values()} == {Outcome.OK}
     assert not [notice for result in results.values() for notice in result.notices]
-    told = [cell.detail for result in results.values() for cell in result.report.exporters.values()]
-    assert told
-    assert all("wrote into our result pipe" in detail for detail in told)
+    details = [cell.detail for result in results.values() for cell in result.report.exporters.values()]
+    assert details
+    assert all("wrote into our result pipe" in detail for detail in details)
     assert list(tmp_path.iterdir()) == []
 
 

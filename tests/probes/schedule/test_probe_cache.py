@@ -1,4 +1,4 @@
-"""Results of earlier probes: taken over where nothing changed that the model depends on, and nowhere else."""
+"""Results of earlier probes: reused where nothing changed that the model depends on, and nowhere else."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Project:
         assert Answers(Store(self.store), environment()).put(self.probe, result), result.depends
         return result
 
-    def known(self, probe: Probe | None = None) -> ProbeResult | None:
+    def cached(self, probe: Probe | None = None) -> ProbeResult | None:
         """What the store says, asked as by a new process."""
         return Answers(Store(self.store), environment()).get(probe or self.probe)
 
@@ -123,7 +123,7 @@ def project(tmp_path: Path, pool: ProbePool) -> Project:
 
 def test_nothing_changed(project: Project) -> None:
     result = project.run()
-    assert project.known() == result
+    assert project.cached() == result
 
 
 def test_what_the_model_does_not_depend_on_may_change(project: Project) -> None:
@@ -131,7 +131,7 @@ def test_what_the_model_does_not_depend_on_may_change(project: Project) -> None:
     project.write("unrelated.py", "X = 2\n")
     project.write("new.py", "X = 2\n")
     os.utime(project.root / "model.py")
-    assert project.known() == result
+    assert project.cached() == result
 
 
 CHANGES: dict[str, Callable[[Project], None]] = {
@@ -151,17 +151,17 @@ CHANGES: dict[str, Callable[[Project], None]] = {
 def test_what_it_depends_on_may_not(project: Project, change: str) -> None:
     project.run()
     CHANGES[change](project)
-    assert project.known() is None
+    assert project.cached() is None
 
 
 def test_a_variable_that_it_reads(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     result = project.run()
     monkeypatch.setenv("KEPT_TEST_OTHER", "1")
-    assert project.known() == result
+    assert project.cached() == result
     monkeypatch.setenv("KEPT_TEST_MODE", "fast")
-    assert project.known() is None
+    assert project.cached() is None
     monkeypatch.delenv("KEPT_TEST_MODE")
-    assert project.known() == result
+    assert project.cached() == result
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_variable_that_it_reads(project: Project, monkeypatch: pytest.MonkeyPa
 )  # fmt: skip
 def test_another_probe_is_another_question(project: Project, asked: dict[str, object]) -> None:
     project.run()
-    assert project.known(replace(project.probe, **asked)) is None  # type: ignore[arg-type]
+    assert project.cached(replace(project.probe, **asked)) is None  # type: ignore[arg-type]
 
 
 def test_a_counterexample_that_is_gone_or_altered(project: Project) -> None:
@@ -191,9 +191,9 @@ def test_a_counterexample_that_is_gone_or_altered(project: Project) -> None:
         lambda: (folder / "repro.py").unlink(),
     ):
         Answers(Store(project.store), environment()).put(project.probe, result)
-        assert project.known() is not None
+        assert project.cached() is not None
         spoil()
-        assert project.known() is None
+        assert project.cached() is None
 
 
 def forward(body: str) -> str:
@@ -216,7 +216,7 @@ def test_what_cannot_be_known_to_be_unchanged_is_not_kept(project: Project, body
     assert result.depends is not None
     assert reason in result.depends.unseen
     assert not Answers(Store(project.store), environment()).put(project.probe, result)
-    assert project.known() is None
+    assert project.cached() is None
 
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.CRASH])
@@ -267,17 +267,17 @@ def test_a_folder_that_cannot_be_used_is_no_fault(project: Project) -> None:
 
 def test_two_runs_at_once_do_not_disturb_each_other(project: Project) -> None:
     result = project.run()
-    found: list[ProbeResult | None] = []
+    answered: list[ProbeResult | None] = []
 
     def work() -> None:
         for _ in range(30):
             answers = Answers(Store(project.store), environment())
             answers.put(project.probe, result)
-            found.append(answers.get(project.probe))
+            answered.append(answers.get(project.probe))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [result] * 120
+    assert answered == [result] * 120

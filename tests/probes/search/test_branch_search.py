@@ -86,8 +86,8 @@ def test_an_end_of_all_rows_before_the_last_round_is_found() -> None:
 def test_zeros_do_not_count_as_the_other_branch() -> None:
     branches, eager = searched(probe("Bright", inputs="pixels", ranges={"x": (0.0, 255.0)}))
     assert [branch.fate for branch in branches] == [Fate.FLIPPED]
-    found = eager.runs[-1].args[0]
-    assert 0 < float(found.max()) <= 1
+    moved = eager.runs[-1].args[0]
+    assert 0 < float(moved.max()) <= 1
 
 
 def test_a_number_that_python_read_is_driven_across_its_threshold() -> None:
@@ -168,10 +168,10 @@ def test_a_found_input_confirms_what_the_export_keeps(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_was_only_forced_is_told_and_is_no_failure(tmp_path: Path) -> None:
-    told: dict[str, ProbeResult] = {f: run_probe(probe(f, tmp_path)) for f in ("Unreachable", "UnreachableAlike")}
-    for result in told.values():
+    results: dict[str, ProbeResult] = {f: run_probe(probe(f, tmp_path)) for f in ("Unreachable", "UnreachableAlike")}
+    for result in results.values():
         assert result.report.exporters["torchscript"].outcome is Outcome.OK
-    symptoms = {f: [(e.exporter, e.cause, e.symptom) for e in result.evidence] for f, result in told.items()}
+    symptoms = {f: [(e.exporter, e.cause, e.symptom) for e in result.evidence] for f, result in results.items()}
     assert symptoms == {
         "Unreachable": [("eager", Cause.BRANCH, Outcome.SKIPPED)],
         "UnreachableAlike": [("eager", Cause.BRANCH, Outcome.OK)],
