@@ -17,10 +17,7 @@ class TooLong(TimeoutError):
 
 @contextmanager
 def cut_off(seconds: float) -> Iterator[None]:
-    """Raise TooLong in a `with` block that takes more CPU time, or waits for several times as long.
-
-    Does nothing outside the main thread, which gets signals.
-    """
+    """Raise TooLong in a block that takes more CPU time, or waits several times as long; in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

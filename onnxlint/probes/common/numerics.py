@@ -203,10 +203,7 @@ def _compare_floats(
 
 
 def _overflowed(a: Tensor, b: Tensor, wide: Tensor | None, eps: float) -> Tensor:
-    """Where only eager is at fault: it left its dtype's range on the way, and ONNX Runtime is where float64 is.
-
-    ONNX Runtime computes in float32 what it has no float16 kernels for.
-    """
+    """Where eager alone left its dtype's range: ONNX Runtime computes float16 partly in float32, as float64 would."""
     if wide is None:
         return torch.zeros_like(b, dtype=torch.bool)
     ref = wide.double()

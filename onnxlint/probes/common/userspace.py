@@ -100,10 +100,7 @@ def kept(frames: Iterable[Location], root: str | None, limit: int) -> tuple[Loca
 
 
 def user_frames(frame: FrameType | None = None, root: str | None = None, limit: int = 8) -> tuple[Location, ...]:
-    """The user's frames from `frame` (default: the caller's) outwards, innermost first.
-
-    The walk ends where onnxlint called the user's code: who called onnxlint is not part of the model.
-    """
+    """The user's frames from `frame` (default: the caller's) outwards, innermost first, as far as onnxlint's call."""
     return kept(_outwards(frame if frame is not None else sys._getframe(1), root), root, limit)
 
 

@@ -28,10 +28,7 @@ def tensors_for(
     model: torch.nn.Module,
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> dict[str, torch.Tensor]:
-    """One tensor per spec, by parameter or label; a named dim has one size everywhere, distinct from the others.
-
-    Values keep to the `ranges` that are declared for a parameter.
-    """
+    """One tensor per spec, within its declared range; a named dim has one size everywhere, unlike all others."""
     chosen = choose_sizes(specs, sizes)
     shapes = {n: tuple(chosen[d.name] if d.name else d.size or 1 for d in spec.dims) for n, spec in specs.items()}
     made = {}
@@ -49,10 +46,7 @@ LENGTHS = re.compile(r"(^|_)(len|lens|length|lengths)($|_)")
 
 
 def measured(name: str, dtype: str, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
-    """The size of the axis that a tensor of lengths, one for every row, is about; None where it is no such tensor.
-
-    That axis is the second of the input with as many rows: of one that shares a word with it, else of the first.
-    """
+    """The size of the axis that row lengths refer to: the second of an input with as many rows; else None."""
     if not LENGTHS.search(word(name).lower()) or not dtype.startswith("int") or len(shapes[name]) != 1:
         return None
     others = [n for n, s in shapes.items() if n != name and len(s) > 1 and s[0] == shapes[name][0]]

@@ -39,10 +39,7 @@ class Unbuilt(ProbeFailure):
 
 
 def find_arguments(cls: Any, nested: int = 0) -> dict[str, Any]:
-    """Return arguments with which a class can be built, as a configuration file would hold them.
-
-    Raises Unbuilt with what was tried.
-    """
+    """Return arguments that build a class, as a configuration holds them. Raises Unbuilt with what was tried."""
     arguments = {p.name: _argument(p, cls, nested) for p in needed(cls)}
     if not arguments and not any(p.kind is p.VAR_KEYWORD for p in signature_of(cls) or ()):  # for a base with some
         return {}

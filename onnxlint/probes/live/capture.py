@@ -204,10 +204,7 @@ def _read(module: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _origin(program: Any) -> dict[str, Any]:
-    """What is different in a call that translates what torch.export made of a model which still lives: that model.
-
-    Nothing where there are several that it may have been: then the program stands for itself.
-    """
+    """The model, if it still lives and is the only candidate, that torch.export made the translated program of."""
     candidates = [made for made in _made if made.made(program)]
     model = candidates[0].model() if len(candidates) == 1 else None
     if model is None:

@@ -82,10 +82,7 @@ def rehearse() -> None:
 
 
 def describe(call: Call, frame: FrameType | None, root: str = "") -> dict[str, Any]:
-    """Hold what a call has for the probes of this process, and return the Capture of it as JSON.
-
-    Paths are relative to `root`, the working directory where it is empty.
-    """
+    """Keep a call for the probes of this process; return its Capture as JSON, with paths relative to `root`."""
     torch.set_num_threads(1)
     warm.without_monitor()
     root = root or os.getcwd()

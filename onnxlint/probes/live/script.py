@@ -33,10 +33,7 @@ _GRACE = 1.0  # seconds that a program has to end by a signal that it got as wel
 
 @dataclass(slots=True)
 class Ran:
-    """A program that has ended: `status` as subprocess has it, its exports in order, its files, what went wrong.
-
-    `interrupted`: Ctrl-C ended it. One that caught that and ended by itself is a program like any other.
-    """
+    """A program that has ended: `status` as subprocess has it, exports in order; whether Ctrl-C `interrupted` it."""
 
     status: int = 0
     snapshots: list[Snapshot] = field(default_factory=list)

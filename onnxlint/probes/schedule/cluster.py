@@ -42,10 +42,7 @@ class Cluster:
     def run_each(
         self, probes: Sequence[Probe], *, jobs: int, on_stage: Callable[[str, str], None] | None = None
     ) -> Iterator[tuple[Probe, ProbeResult]]:
-        """Yield every probe with its result as it finishes; how many run at a time is up to the workers.
-
-        A probe whose worker dies runs again on another one. Ctrl-C: as `ProbePool.run_each` has it.
-        """
+        """Yield probes with results as `ProbePool.run_each` does; a probe whose worker dies runs again on another."""
         if not probes:
             return
         try:

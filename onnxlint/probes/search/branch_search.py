@@ -59,10 +59,7 @@ class Branch:
 
 
 def search(probe: Probe, eager: Eager) -> list[Branch]:
-    """Look for inputs that move what nothing moved yet; those found join `eager.runs`, so that exports are run on them.
-
-    Does nothing where eager answers by chance, or where no line of the user's reads a tensor.
-    """
+    """Look for inputs that turn what no run turned; they join `eager.runs`. Skips models that draw at random."""
     if eager.random or not any(e.frames for run in eager.accepted for e in run.observation.escapes):
         return []
     return _Search(probe, eager).run()
@@ -90,10 +87,7 @@ class _Search:
         return branches
 
     def _unmoved(self) -> dict[Site, Run]:
-        """The lines whose truth values are the same in every run, with a run that comes there.
-
-        What the last round of a loop answers does not count, since it would have ended anyway, nor do zeros.
-        """
+        """The lines with equal truth values in every run, but for zeros and last rounds of loops; each with a run."""
         seen: dict[Site, set[tuple[str, ...]]] = {}
         first: dict[Site, Run] = {}
         whole: dict[Site, set[tuple[str, ...]]] = {}

@@ -1,8 +1,4 @@
-"""Sizes that dynamo's guards rule out, which no variation tried: there a branch on a size takes its other arm.
-
-`if x.shape[1] < 512:` is not turned by 1, 3 and 5. Dynamo notes what it assumed of the sizes at such a line, so the
-next size on the other side is known, and a run of eager PyTorch and of each export there tells whether the arm matters.
-"""
+"""Sizes that dynamo's guards rule out: there a branch such as `if x.shape[1] < 512:` takes its other arm."""
 
 from __future__ import annotations
 

@@ -78,10 +78,7 @@ class Point:
         return self._mapped(lambda i, leaf: leaf * factor if leaf.is_floating_point() else leaf)
 
     def mutated(self, number: int, chance: random.Random, hints: Sequence[float]) -> Point:
-        """Another input near this one: one value put at every place, at half of them, or at a single one.
-
-        Every other value is one of the `hints`: what the code compares with.
-        """
+        """Another input near this one: a value, or a hint from the code, put at all, half or one of its places."""
         share = (1.0, 0.5, 0.25, 0.0)[number % 4]
         level = number // 4 if number < 24 else chance.randrange(1000)
         hint = hints[number // 2 % len(hints)] if hints and number % 2 == number // 4 % 2 else None
