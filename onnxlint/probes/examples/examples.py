@@ -192,8 +192,7 @@ def _place(probe: Probe) -> Location:
 def _definition(target: Any, probe: Probe) -> Location:
     plain = inspect.unwrap(target) if callable(target) else target
     try:
-        path = inspect.getsourcefile(plain)
-        line = inspect.getsourcelines(plain)[1]
+        path, line = inspect.getsourcefile(plain), inspect.getsourcelines(plain)[1]
     except (OSError, TypeError):
         return _place(probe)
     return Location(relative(path, probe.root), line, plain.__qualname__) if path else _place(probe)
@@ -205,10 +204,8 @@ def _nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def _describe(value: Any) -> str:
-    if value is None:
-        return "None"
-    if isinstance(value, type):
-        return f"the class `{value.__qualname__}`"
+    if value is None or isinstance(value, type):
+        return "None" if value is None else f"the class `{value.__qualname__}`"
     name = type(value).__qualname__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} `{name}`"
 
@@ -265,10 +262,8 @@ def _spec(name: str, value: str | TensorSpec, probe: Probe) -> TensorSpec:
 
 def batch_axis(values: Mapping[str, Any]) -> dict[str, dict[int, str]]:
     """Axis 0 of every tensor, where all tensors agree on its size: what conventions mean but do not say."""
-    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor) and value.dim() > 0}
-    if len({value.shape[0] for value in tensors.values()}) != 1:
-        return {}
-    return {name: {0: "batch"} for name in tensors}
+    rows = {n: value.shape[0] for n, value in values.items() if isinstance(value, torch.Tensor) and value.dim() > 0}
+    return {name: {0: "batch"} for name in rows} if len(set(rows.values())) == 1 else {}
 
 
 def parameters_of(model: torch.nn.Module) -> tuple[list[str], bool]:

@@ -80,7 +80,7 @@ def _moves(
     """The sizes that forward takes on all these axes at once; none unless it takes as many as needed."""
     accepted: list[int] = []
     for number, size in enumerate(sizes):
-        if bench.spent or len(accepted) >= need + 1 or len(accepted) + len(sizes) - number < need:
+        if bench.spent or len(accepted) > need or len(accepted) + len(sizes) - number < need:
             break
         if bench.run(resized(guess, dict.fromkeys(axes, size))).error is None:
             accepted.append(size)
@@ -113,9 +113,7 @@ def _together(stuck: Sequence[Axis], slots: Mapping[str, Slot]) -> Iterator[tupl
     by_size: dict[int, list[Axis]] = {}
     for name, axis in stuck:
         by_size.setdefault(slots[name].shape[axis], []).append((name, axis))
-    for axes in by_size.values():
-        if len(axes) < 2:
-            continue
+    for axes in (axes for axes in by_size.values() if len(axes) > 1):
         yield tuple(axes)
         for place in sorted({axis for _, axis in axes}):
             same = tuple(a for a in axes if a[1] == place)

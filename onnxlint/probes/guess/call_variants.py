@@ -1,4 +1,4 @@
-"""Further ways to call a model that was fed: with an optional tensor that was left out, without one that was given."""
+"""Further ways to call a model: with an optional tensor that was left out, without one that was passed."""
 
 from __future__ import annotations
 

@@ -43,13 +43,9 @@ def uses(model: nn.Module) -> dict[str, Use]:
 
 
 def _use(name: str, annotation: Any, tree: ast.Module, model: nn.Module) -> Use | None:
-    fields = containers.fields_of(annotation)
-    if fields:
-        return Use(keys=tuple(fields))
     asked = list(_asked(name, tree))
-    keys = tuple(dict.fromkeys(key for key in asked if isinstance(key, str)))
-    if keys:
-        return Use(keys=keys)
+    if keys := containers.fields_of(annotation) or dict.fromkeys(key for key in asked if isinstance(key, str)):
+        return Use(keys=tuple(keys))
     origin = typing.get_origin(annotation)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return Use(keys=_ANY)

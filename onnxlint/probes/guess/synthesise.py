@@ -43,10 +43,9 @@ def survey(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
 
 def synthesise(probe: Probe) -> tuple[Probe, Assumed]:
     """Find constructor arguments, inputs and dynamic dims. Raises ProbeFailure with what was tried."""
-    arguments = dict(probe.arguments)
     target = load(probe.factory, probe)
-    if inspect.isclass(target) and not arguments:
-        arguments = _arguments(target, probe.factory)
+    guessed = inspect.isclass(target) and not probe.arguments
+    arguments = _arguments(target, probe.factory) if guessed else dict(probe.arguments)
     built = replace(probe, arguments=arguments)
     model = build_model(built)
     built = replace(built, eval=model.training)

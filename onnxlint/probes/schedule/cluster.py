@@ -107,8 +107,7 @@ def _outcome(future: Any, probe: Probe) -> ProbeResult:
     error = future.exception() if future.status == "error" else None
     if future.status == "finished":
         return from_json(ProbeResult, json.loads(future.result()))
+    sentence = f"the cluster gave it up ({type(error).__name__}: {error})" if error else "the cluster gave it up"
     if type(error).__name__ == "KilledWorker":
         sentence = "every worker of the cluster that ran it ended in the middle of it"
-    else:
-        sentence = f"the cluster gave it up ({type(error).__name__}: {error})" if error else "the cluster gave it up"
     return process_ends.result_of(probe, None, process_ends.Death(Outcome.CRASH, sentence, ""))

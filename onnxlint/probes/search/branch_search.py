@@ -123,12 +123,11 @@ class _Search:
         refused = False
         for begin, args, kwargs in self._everywhere(site, start, answers):
             run = self._accepted(args, kwargs, begin, f"search[{site[0]}:{site[1]}]")
-            if run is None:
-                refused = True
-                continue
-            self.eager.runs.append(run)
-            detail = f"an input that takes the other branch was found ({self.tries} tried)"
-            return [Branch(frames, Fate.FLIPPED, detail, run.label)]
+            if run is not None:
+                self.eager.runs.append(run)
+                detail = f"an input that takes the other branch was found ({self.tries} tried)"
+                return [Branch(frames, Fate.FLIPPED, detail, run.label)]
+            refused = True
         return [] if refused or site in self.turned else [self._forced(site, start, frames)]
 
     def _everywhere(self, site: Site, start: Run, answers: tuple[Any, ...]) -> Iterator[tuple[Run, Any, Any]]:
