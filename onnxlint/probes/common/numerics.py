@@ -1,4 +1,4 @@
-"""When two outputs are the same: errors are measured against a float64 run, so that noise is told from error."""
+"""When two outputs are the same: errors are measured against a float64 run, to separate noise from error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SLIGHT = 5e-4  # of the scale, and ten times that of the spread: never called wr
 class Difference:
     """How one output of ONNX Runtime differs from eager's. `shape` is set where the shapes or the number differ.
 
-    `allowed` is the largest absolute difference that would have passed; `passes` tells that it did.
+    `allowed` is the largest absolute difference that would have passed; `passes` says that it did.
     """
 
     output: int

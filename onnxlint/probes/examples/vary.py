@@ -186,7 +186,7 @@ def size_changes(
 
 
 def _equal(sizes: Mapping[str, int], declared: Mapping[str, tuple[int, ...]]) -> dict[str, int] | None:
-    """Two dims of a like size made equal: what is told apart by its size alone is then confused."""
+    """Two dims of similar sizes made equal: code that distinguishes them by size alone confuses them."""
     free = sorted((dim for dim in sizes if not declared.get(dim)), key=lambda dim: sizes[dim])
     pairs = ((n, other) for n, other in itertools.pairwise(free) if sizes[n] < sizes[other] <= 4 * sizes[n])
     return next(({**sizes, one: sizes[other]} for one, other in pairs), None)

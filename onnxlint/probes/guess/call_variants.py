@@ -30,8 +30,7 @@ _OPTIONS = 4  # tensors that are tried for one parameter
 def find_ways(probe: Probe, model: nn.Module, seconds: float) -> tuple[Way, ...]:
     """Try every optional tensor the other way round; return the first ways that run and change what comes out.
 
-    `probe` says by specs what forward was given; `model` is in evaluation mode and as it was built, and
-    draws nothing at random: any change would be chance.
+    `probe` declares the inputs by specs; `model` is in evaluation mode, as built, and draws nothing at random.
     """
     takes = parameters(model)
     if takes is None or not isinstance(probe.inputs, Mapping) or probe.vary is not None:  # `vary` has inputs of its own
@@ -72,7 +71,7 @@ def _may_be_tensor(p: inspect.Parameter) -> bool:
 def _with_parameter(
     p: inspect.Parameter, bench: Bench, base: dict[str, Guess], facts: Facts
 ) -> tuple[dict[str, Guess], Trial | None]:
-    """The first that forward takes with this parameter given, and its run; None where it takes nothing."""
+    """The first guess with this parameter that forward takes, and its run; None where it takes none."""
     main = next(iter(slots_of(base).values()), None)
     leaves = asked(p, uses(bench.model).get(p.name))
     choices = [_of_batch(options(leaf, facts, main)[:_OPTIONS], main) for leaf in leaves]
@@ -135,7 +134,7 @@ def _way(label: str, probe: Probe, guess: Mapping[str, Guess], sizes: Mapping[st
 
 
 def _specs(guess: Mapping[str, Guess], probe: Probe, sizes: Mapping[str, int]) -> dict[str, TensorSpec]:
-    """The tensors as specs: as they were for what was given before; a new one moves with the dims of its sizes."""
+    """The tensors as specs: declared ones as they are, a new one with the dims that have its sizes."""
     declared: Any = probe.inputs
     names = {size: name for name, size in sizes.items()}
     specs = {}

@@ -104,7 +104,7 @@ def _sane(slot: Slot) -> bool:
 def _named(
     guess: Mapping[str, Guess], error: BaseException, text: str, optional: Mapping[str, Callable[[], Sequence[Guess]]]
 ) -> Iterator[dict[str, Guess]]:
-    """The message, or the line that could do nothing with None, names a parameter that was not given."""
+    """The message, or the line that failed on None, names a parameter that was not passed."""
     twins = [f"decoder_{n}" for n in guess if f"decoder_{n}" in optional and re.search(rf"\b{n}\b", text)]
     if twins:  # the decoder says so with the names of the encoder
         yield {**guess, twins[0]: optional[twins[0]]()[0]}
@@ -121,7 +121,7 @@ def _named(
 
 
 def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterator[dict[str, Guess]]:
-    """What the refusing layer takes: for the input it was given as it is, else by the size that it refused."""
+    """What the layer that raised takes: in place of an input that it got unchanged, else by the size of its features."""
     if trial.layer is None:
         return
     before = guess.get(trial.direct or "")
@@ -157,7 +157,7 @@ _FEATURES: tuple[tuple[type[nn.Module] | tuple[type[nn.Module], ...], str, int],
 
 
 def _resized(guess: Mapping[str, Guess], actual: int, wanted: int) -> Iterator[dict[str, Guess]]:
-    """Guesses in which the size that was given somewhere becomes the wanted one: itself, or a factor of it."""
+    """Guesses with the wanted size in place of the actual one, or of a factor of it."""
     if actual < 1 or wanted < 1 or actual == wanted:
         return
     for way in (_resized_images, _resized_axes, _resized_factors):

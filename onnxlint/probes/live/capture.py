@@ -109,7 +109,7 @@ def notice(module: str, function: str, arguments: dict[str, Any]) -> None:
     try:
         with contextlib.closing(_freeze(module, arguments, frame, line)) as control:
             socket.send_fds(line, [CALL], [control.fileno()])
-    except Exception as error:  # noqa: BLE001 - told in the report; the script goes on as without us
+    except Exception as error:  # noqa: BLE001 - it is in the report; the script goes on as without us
         _send(FAULT, {"fault": f"{type(error).__name__}: {error}", "call": f"{module}.{function}"})
 
 

@@ -1,4 +1,4 @@
-"""The other side of a snapshot: what it tells of the call it is frozen at, and the server that forks from it."""
+"""The other side of a snapshot: the call that it is frozen at, and the server that forks from it."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class ProbePool:
 
     def warm(self) -> None:
         """Start the fork server in the background; returns at once. Probes wait for it, nothing else does."""
-        with contextlib.suppress(ServerFailedError):  # told with the first probe
+        with contextlib.suppress(ServerFailedError):  # reported with the first probe
             self._server.start()
 
     def run(
@@ -203,7 +203,7 @@ def _outcome(future: Future[ProbeResult], probe: Probe) -> ProbeResult:
         return future.result()
     except (ServerFailedError, ModuleNotFoundError) as error:
         return not_started(probe, error)
-    except Exception as error:  # noqa: BLE001 - a fault of ours, told with its probe, costs no other model its own
+    except Exception as error:  # noqa: BLE001 - a fault of ours, reported with its probe, ends no other
         sentence = f"onnxlint's own watch of the process failed with {type(error).__name__}: {error}"
         return process_ends.result_of(probe, None, Death(Outcome.CRASH, sentence, "", internal=True))
 
