@@ -15,6 +15,7 @@ from onnx import TensorProto
 from onnxlint.base.records import Probe
 from onnxlint.probes.confirm.engines import Engine
 from onnxlint.probes.confirm.trials import Confirmation, confirm
+from onnxlint.probes.exporters.graph import opset_of
 from onnxlint.probes.observe.eager import Eager
 
 _HALVES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
@@ -54,8 +55,7 @@ def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:
         return ""
     kind, operator = " or ".join(kinds), match["operator"]
     if "is invalid" in refusal:
-        opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
-        return f"ONNX has no {kind} `{operator}` at opset {opset} (node '{match['node']}')"
+        return f"ONNX has no {kind} `{operator}` at opset {opset_of(model) or 0} (node '{match['node']}')"
     return f"ONNX Runtime has no {kind} kernel for `{operator}` on this machine (node '{match['node']}')"
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import onnx
+import torch
+from torch.onnx import _constants
+
 from onnxlint.base.records import ONNX_RUNTIME, Outcome, text_of
 from onnxlint.probes.confirm.engines import Setup
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial
+from onnxlint.probes.exporters import Export
+from onnxlint.probes.exporters.graph import opset_of
 from onnxlint.probes.observe.eager import Eager
 
 Verdict = tuple[Outcome, str]
+_ADVICE = "nothing was checked with it; ask for another one with --opset, or leave it out: --exporter {other}"
 
 
 def judge(eager: Eager, confirmation: Confirmation) -> Verdict:
@@ -26,6 +33,24 @@ def judge(eager: Eager, confirmation: Confirmation) -> Verdict:
     return outcome, f"{detail} (tried in float32: {confirmation.in_float32})" if confirmation.in_float32 else detail
 
 
+def other_opset(export: Export, asked: int) -> str:
+    """Why this exporter cannot give that opset, in one sentence without the model's name; empty where it can."""
+    version = torch.__version__.partition("+")[0]
+    if export.exporter == "torchscript":
+        least, most = _constants.ONNX_MIN_OPSET, _constants.ONNX_MAX_OPSET
+        if export.path is not None or least <= asked <= most:
+            return ""
+        message = f"the TorchScript exporter of torch {version} writes opsets {least} to {most}, not {asked}"
+        return f"{message}: {_ADVICE.format(other='dynamo')}"
+    written = opset_of(onnx.load(str(export.path), load_external_data=False)) if export.path is not None else asked
+    if written in (None, asked):
+        return ""
+    message = f"the dynamo exporter of torch {version} was asked for opset {asked} and wrote {written}"
+    if asked < 18:
+        message += ", since it could not convert the graph down"
+    return f"{message}: {_ADVICE.format(other='torchscript')}"
+
+
 def eager_error(eager: Eager) -> str:
     """Which sizes eager PyTorch itself rejects."""
     labels = ", ".join(dict.fromkeys(run.label for run in eager.fixed))
@@ -35,33 +60,21 @@ def eager_error(eager: Eager) -> str:
 
 
 def _confirmed(eager: Eager, confirmation: Confirmation) -> Verdict:
-    values = [trial for trial in confirmation.failing if trial.result is Result.VALUES]
-    if values:
+    failing, fixed = confirmation.failing, {dim for _, _, dim in confirmation.constant}
+    if values := [trial for trial in failing if trial.result is Result.VALUES]:
         return Outcome.WRONG_VALUES, _tell(values, confirmation)
-    if confirmation.constant:
-        moved = {dim for _, _, dim in confirmation.constant}
-        pinned = [trial for trial in confirmation.failing if any(_moves(eager, trial, dim) for dim in moved)]
-        if len(pinned) == len(confirmation.failing):
-            names = ", ".join(f"axis {axis} of `{name}` ({dim})" for name, axis, dim in confirmation.constant)
-            return Outcome.STATIC_DIM, f"{names} was to be dynamic and is a constant in the graph"
-    shapes = confirmation.failing
-    if shapes:
-        return Outcome.SHAPE_ERROR, _tell(shapes, confirmation)
+    if fixed and all(any(t.run.sizes.get(dim) != eager.base.sizes.get(dim) for dim in fixed) for t in failing):
+        names = ", ".join(f"axis {axis} of `{name}` ({dim})" for name, axis, dim in confirmation.constant)
+        return Outcome.STATIC_DIM, f"{names} was to be dynamic and is a constant in the graph"
+    if failing:
+        return Outcome.SHAPE_ERROR, _tell(failing, confirmation)
     return Outcome.OK, f"agrees with eager on {len(confirmation.trials)} inputs"
 
 
-def _moves(eager: Eager, trial: Trial, dim: str) -> bool:
-    return trial.run.sizes.get(dim) != eager.base.sizes.get(dim)
-
-
 def _tell(trials: list[Trial], confirmation: Confirmation) -> str:
-    first = trials[0]
+    first, refusing = trials[0], confirmation.refusing
     count = f"{len(confirmation.failing)} of {len(confirmation.trials)} inputs"
-    refused = (
-        f"; {confirmation.refusing.title} refuses it: {confirmation.refusal}"
-        if confirmation.refusing is not None
-        else ""
-    )
+    refused = f"; {refusing.title} refuses it: {confirmation.refusal}" if refusing is not None else ""
     return f"differs from eager on {count}, first {first.run.label}: {_in(first.setup)}{first.message}{refused}"
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Location, text_of
 
+T = TypeVar("T")
 Frames = tuple[Location, ...]
 SIGNS = {"Equality": "==", "Unequality": "!="}
 
@@ -64,14 +65,6 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A tracer warning: what TorchScript said, and where."""
-
-    message: str
-    frames: Frames
-
-
-@dataclass(frozen=True, slots=True)
 class Conversion:
     """A traced tensor that became a Python value during the trace: the trace keeps `value` for ever."""
 
@@ -98,8 +91,7 @@ class Guard:
             if not isinstance(tensor, torch.Tensor) or axis >= tensor.dim():
                 return None
             values[symbol] = tensor.shape[axis]
-        outcome = self.expression.subs(values)
-        return {"True": True, "False": False}.get(str(outcome))
+        return {"True": True, "False": False}.get(str(self.expression.subs(values)))
 
     def implies(self, other: Guard) -> bool:
         """Whether this guard pins an expression to a number with which the other condition holds anyway."""
@@ -112,11 +104,8 @@ class Guard:
     @property
     def text(self) -> str:
         """The condition in terms of the inputs: `x.shape[0] > 4`."""
-        words = str(self.expression)
         sign = SIGNS.get(type(self.expression).__name__)
-        if sign is not None:
-            left, right = self.expression.args
-            words = f"{left} {sign} {right}"
+        words = f" {sign} ".join(map(str, self.expression.args)) if sign else str(self.expression)
         for symbol, (leaf, axis) in self.symbols.items():
             words = re.sub(rf"\b{symbol}\b", f"{leaf}.shape[{axis}]", words)
         return words
@@ -148,12 +137,24 @@ class Export:
     constants: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     refusals: list[Refusal] = field(default_factory=list)
-    warnings: list[Note] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     capture: Capture | None = None
     program: Any = None
     seconds: float = 0.0
+
+
+def first_of_each(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+    """The items without those whose key an item before them has."""
+    first: dict[Hashable, T] = {}
+    for item in items:
+        first.setdefault(key(item), item)
+    return list(first.values())
+
+
+def line_of(item: Refusal | Any) -> tuple[str, int]:
+    """Path and line of the innermost frame of whatever has `frames`; an empty path where it has none."""
+    return (item.frames[0].path, item.frames[0].line) if item.frames else ("", 0)
 
 
 def leaves(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,10 +174,7 @@ def named(parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, A
 
 
 def _step(key: Any) -> str:
-    for attribute in ("key", "idx", "name"):
-        if hasattr(key, attribute):
-            return str(getattr(key, attribute))
-    return str(key)
+    return next((str(getattr(key, name)) for name in ("key", "idx", "name") if hasattr(key, name)), str(key))
 
 
 def axes_of(leaf: str, dynamic: Mapping[str, Mapping[int, str]]) -> Mapping[int, str]:

@@ -25,19 +25,9 @@ from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatchi
 from torch.onnx._internal.exporter._errors import DispatchError
 from torch.utils import _pytree as pytree
 
+from onnxlint.probes import exporters
 from onnxlint.probes.common.userspace import error_frames, python_frames, user_frames
-from onnxlint.probes.exporters import (
-    Capture,
-    Example,
-    Export,
-    Frames,
-    Guard,
-    Refusal,
-    axes_of,
-    first_line,
-    leaves,
-    signature,
-)
+from onnxlint.probes.exporters import Capture, Example, Export, Frames, Guard, Refusal, first_line, first_of_each
 from onnxlint.probes.exporters.failed_translations import Lowerings, worked_on
 
 _SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
@@ -56,25 +46,20 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
     if made is None:
         shapes = {"dynamic_shapes": dynamic_shapes(model, example)}
         more = {"args": example.args, "kwargs": dict(example.kwargs) or None, **shapes, **more}
+    more |= {"dynamo": True, "verbose": False, "opset_version": opset}
     began = time.perf_counter()
     try:
         with quiet(), log.listening():
-            program = torch.onnx.export(
-                model if made is None else made, dynamo=True, verbose=False, opset_version=opset, **more
-            )
+            program = torch.onnx.export(model if made is None else made, **more)
             path = folder / "dynamo.onnx"
             program.save(str(path))
+        result.seconds = time.perf_counter() - began
+        result.path, result.program = path, program.exported_program
+        result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
-        result.guards, result.capture = log.guards, log.capture
-        result.error = first_line(_root(error))
-        result.refusals = log.refusals(error, opset)
-        return result
-    result.seconds = time.perf_counter() - began
+        result.error, result.refusals = first_line(_root(error)), log.refusals(error, opset)
     result.guards, result.capture = log.guards, log.capture
-    result.path = path
-    result.program = program.exported_program
-    result.inputs = _inputs(program, example, asked=bool(more.get("input_names")))
     return result
 
 
@@ -103,30 +88,28 @@ def dynamic_shapes(model: torch.nn.Module, example: Example) -> dict[str, Any] |
         return None
     arguments = dict(example.named())
     trees = {name: _tree(name, value, dynamic) for name, value in arguments.items()}
-    spelt = signature(model)
+    spelt = exporters.signature(model)
     bound = spelt.bind(*example.args, **example.kwargs).arguments if spelt else arguments
-    kinds = {name: spelt.parameters[name].kind if spelt else None for name in bound}
-    shapes: dict[str, Any] = {}
-    for name, value in bound.items():
-        if kinds[name] is inspect.Parameter.VAR_POSITIONAL:
-            first = len(example.args) - len(value)
-            shapes[name] = tuple(trees[example.parameters[first + i]] for i in range(len(value)))
-        elif kinds[name] is inspect.Parameter.VAR_KEYWORD:
-            shapes[name] = {key: trees[key] for key in value}
-        else:
-            shapes[name] = trees[name] if name in trees else _tree(name, value, dynamic)
-    return shapes
+
+    def shape(name: str, value: Any) -> Any:
+        kind = spelt.parameters[name].kind if spelt else None
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            return tuple(trees[key] for key in example.parameters[len(example.args) - len(value) :][: len(value)])
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            return {key: trees[key] for key in value}
+        return trees[name] if name in trees else _tree(name, value, dynamic)
+
+    return {name: shape(name, value) for name, value in bound.items()}
 
 
 def _tree(name: str, value: Any, dynamic: Mapping[str, Mapping[int, str]]) -> Any:
     flat, spec = pytree.tree_flatten(value)
-    labels = iter(leaves([name], [value], {}))
-    shapes: list[Any] = []
-    for leaf in flat:
-        label = next(labels) if leaf is not None else ""
-        axes = axes_of(label, dynamic) if isinstance(leaf, torch.Tensor) else {}
-        shapes.append(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None)
-    return _grown(spec, iter(shapes))
+    names = Example((value,), {}, (name,)).leaf_names()
+    axes = [
+        exporters.axes_of(label, dynamic) if isinstance(leaf, torch.Tensor) else {}
+        for label, leaf in zip(names, flat, strict=True)
+    ]
+    return _grown(spec, (dict.fromkeys(axis, torch.export.Dim.DYNAMIC) or None for axis in axes))
 
 
 def _grown(spec: pytree.TreeSpec, shapes: Iterator[Any]) -> Any:
@@ -163,11 +146,8 @@ def quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(io.StringIO()),
-        ):
+        out, err = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+        with warnings.catch_warnings(), out, err:
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -221,8 +201,7 @@ class Log:
             return self.decomposed
 
         with (
-            mock.patch.object(ShapeEnv, "_log_guard", guard),
-            mock.patch.object(ShapeEnv, "_set_replacement", replace),
+            mock.patch.multiple(ShapeEnv, _log_guard=guard, _set_replacement=replace),
             mock.patch.object(_capture_strategies.CaptureStrategy, "__call__", strategy),
             mock.patch.object(_core, "_prepare_exported_program_for_export", prepared),
             _located(),
@@ -233,11 +212,9 @@ class Log:
     def _add(self, env: Any, expression: Any, kind: str, frames: Frames) -> None:
         symbols: dict[str, tuple[str, int]] = {}
         for symbol in getattr(expression, "free_symbols", ()):
-            for source in env.var_to_sources.get(symbol, ()):
-                place = self.place(source.name if isinstance(source.name, str) else source.name())
-                if place:
-                    symbols[str(symbol)] = place
-                    break
+            names = (s.name if isinstance(s.name, str) else s.name() for s in env.var_to_sources.get(symbol, ()))
+            if place := next(filter(None, map(self.place, names)), None):
+                symbols[str(symbol)] = place
         if symbols and frames:
             self.guards.append(Guard(expression, kind, symbols, frames))
 
@@ -258,20 +235,14 @@ class Log:
             return operators
         reasons = [Refusal(first_line(failure), self._frames(failure)) for failure in self.failures]
         reasons = [*(reasons or [Refusal(first_line(_root(error)), self._frames(error))]), *self.specialized()]
-        kept: dict[tuple[str, int], Refusal] = {}
-        for reason in reasons:
-            kept.setdefault((reason.frames[0].path, reason.frames[0].line) if reason.frames else ("", 0), reason)
-        return [r for r in kept.values() if r.frames] or reasons[:1]
+        return [r for r in first_of_each(reasons, key=exporters.line_of) if r.frames] or reasons[:1]
 
     def specialized(self) -> list[Refusal]:
         """The places that fix a declared size to the example's, if the capture failed because of that."""
         if not any(_STATIC.search(str(failure)) for failure in self.failures):
             return []
-        return [
-            Refusal(f"the export needs `{guard.text}` from here on", guard.frames)
-            for guard in self.guards
-            if guard.kind == "specialization"
-        ]
+        pinned = [guard for guard in self.guards if guard.kind == "specialization"]
+        return [Refusal(f"the export needs `{guard.text}` from here on", guard.frames) for guard in pinned]
 
     def _frames(self, error: BaseException) -> Frames:
         """The user's frames of the error or of what caused it, innermost cause first."""
@@ -299,27 +270,28 @@ class Log:
 
     def untranslated(self) -> list[Refusal]:
         """Every operator whose translation raised, at its line, with what it said."""
-        refusals: dict[tuple[str, Frames], Refusal] = {}
-        for node, error in self.lowerings.failed:
-            frames = python_frames(node.meta.get("stack_trace"), self.root)
-            if frames and not isinstance(error, DispatchError):
-                message = f"`{node.target}` cannot be translated to ONNX: {first_line(_root(error))}"
-                refusals.setdefault((str(node.target), frames[:1]), Refusal(message, frames))
-        return list(refusals.values())
+        failed = [(node, error) for node, error in self.lowerings.failed if not isinstance(error, DispatchError)]
+        said = {node: f"cannot be translated to ONNX: {first_line(_root(error))}" for node, error in failed}
+        return [refusal for refusal in self._at_lines(said) if refusal.frames]
 
     def untranslatable(self, opset: int) -> list[Refusal]:
         """Every operator of the decomposed graph that has no translation, at its line."""
         registry = _registration.ONNXRegistry.from_torchlib(opset_version=max(opset, 18))
-        refusals: dict[tuple[str, Frames], Refusal] = {}
-        for node in self.decomposed.graph.nodes:
-            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
-                continue
-            function, reason = _dispatching.dispatch(node, registry)
-            if function is None:
-                frames = python_frames(node.meta.get("stack_trace"), self.root)
-                message = f"`{node.target}` has no translation to ONNX: {reason}"
-                refusals.setdefault((str(node.target), frames[:1]), Refusal(message, frames))
-        return list(refusals.values())
+        calls = [node for node in self.decomposed.graph.nodes if is_operator(node)]
+        translations = {node: _dispatching.dispatch(node, registry) for node in calls}
+        missing = {node: reason for node, (function, reason) in translations.items() if function is None}
+        return self._at_lines({node: f"has no translation to ONNX: {reason}" for node, reason in missing.items()})
+
+    def _at_lines(self, said: Mapping[torch.fx.Node, str]) -> list[Refusal]:
+        """What is said of nodes, once for each operator and line."""
+        frames = {node: python_frames(node.meta.get("stack_trace"), self.root) for node in said}
+        nodes = first_of_each(said, key=lambda node: (str(node.target), frames[node][:1]))
+        return [Refusal(f"`{node.target}` {said[node]}", frames[node]) for node in nodes]
+
+
+def is_operator(node: torch.fx.Node) -> bool:
+    """Whether a node calls an operator of PyTorch."""
+    return node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
 
 
 @contextlib.contextmanager

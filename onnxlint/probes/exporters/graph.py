@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import itertools
+import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +18,8 @@ from typing import Any, Literal
 
 import numpy
 import onnx
+import torch
+from torch.export.graph_signature import InputKind
 
 from onnxlint.base.records import Location
 from onnxlint.probes.common.userspace import python_frames, torchscript_frames
@@ -25,6 +29,9 @@ STACK_KEY = "pkg.torch.onnx.stack_trace"
 _BY_VALUE = 16  # constants of up to this many elements are shown, larger ones by digest
 _LARGE = 4_000  # nodes on each side, from which on aligning them costs more than it tells
 _SHOWN = 6  # operators of a differing stretch that are named
+# What is captured to be checked while PyTorch runs the graph; ONNX has none of it.
+_CHECKS = {f"aten::_assert_{name}" for name in ("async", "scalar", "tensor_metadata")}
+_CHECKS |= {"aten::sym_constrain_range", "aten::sym_constrain_range_for_size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +86,34 @@ class Pair:
 
 def aligned(a: Sequence[Node], b: Sequence[Node]) -> list[Pair]:
     """Both graphs from the front to the back, with what is the same side by side."""
-    pairs: list[Pair] = []
-    same: dict[int, int] = {}
-    for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
-        if tag == "equal":
-            same.update(zip(range(i1, i2), range(j1, j2), strict=True))
-        pairs += (Pair(i, j, tag != "equal") for i, j in zip_longest(range(i1, i2), range(j1, j2)))
-    for place, (left, right, differs) in enumerate((p.left, p.right, p.differs) for p in pairs):
-        if left is not None and right is not None and not differs and any(_node_differences(a[left], b[right], same)):
-            pairs[place] = Pair(left, right, True)
-    return pairs
+    stretches, same = _stretches(a, b)
+    return [
+        Pair(i, j, i is None or i not in same or any(_node_differences(a[i], b[same[i]], same)))
+        for _, left, right in stretches
+        for i, j in zip_longest(left, right)
+    ]
 
 
 def diff(a: Sequence[Node], b: Sequence[Node]) -> tuple[Difference, ...]:
     """Where two canonical graphs differ; empty if they are the same up to the names of values."""
-    differences: list[Difference] = []
-    same: dict[int, int] = {}
-    for tag, i1, i2, j1, j2 in _opcodes([n.skeleton for n in a], [n.skeleton for n in b]):
-        if tag == "equal":
-            same.update(zip(range(i1, i2), range(j1, j2), strict=True))
-        else:
-            differences.append(_topology(a, b, (i1, i2), (j1, j2)))
-    for i, j in same.items():
-        differences.extend(_node_differences(a[i], b[j], same))
-    return tuple(differences)
+    stretches, same = _stretches(a, b)
+    differing = [_topology(a, b, left, right) for tag, left, right in stretches if tag != "equal"]
+    return (*differing, *(difference for i, j in same.items() for difference in _node_differences(a[i], b[j], same)))
+
+
+def _stretches(a: Sequence[Node], b: Sequence[Node]) -> tuple[list[tuple[str, range, range]], dict[int, int]]:
+    """What is equal in two graphs and what is not, by index, and the indices of equal nodes."""
+    skeletons = [node.skeleton for node in a], [node.skeleton for node in b]
+    stretches = [(tag, range(i1, i2), range(j1, j2)) for tag, i1, i2, j1, j2 in _opcodes(*skeletons)]
+    same = {i: j for tag, left, right in stretches if tag == "equal" for i, j in zip(left, right, strict=True)}
+    return stretches, same
 
 
 def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, int]]:
     """SequenceMatcher's opcodes, with the common front and back taken off first: equal graphs cost one pass."""
-    front = 0
-    while front < min(len(a), len(b)) and a[front] == b[front]:
-        front += 1
-    back = 0
-    while back < min(len(a), len(b)) - front and a[-1 - back] == b[-1 - back]:
-        back += 1
+    least = min(len(a), len(b))
+    front = next((k for k in range(least) if a[k] != b[k]), least)
+    back = next((k for k in range(least - front) if a[-1 - k] != b[-1 - k]), least - front)
     if front:
         yield "equal", 0, front, 0, front
     rest_a, rest_b = a[front : len(a) - back], b[front : len(b) - back]
@@ -125,18 +126,16 @@ def _opcodes(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, i
         yield "equal", len(a) - back, len(a), len(b) - back, len(b)
 
 
-def _topology(a: Sequence[Node], b: Sequence[Node], one: tuple[int, int], other: tuple[int, int]) -> Difference:
-    left, right = _frames_of(a, *one), _frames_of(b, *other)
-    detail = f"{_operators(a[slice(*one)])} against {_operators(b[slice(*other)])}"
-    return Difference("topology", left[0] if left else None, detail, left if one[0] < one[1] else right)
+def _topology(a: Sequence[Node], b: Sequence[Node], one: range, other: range) -> Difference:
+    left, right = _frames_of(a, one), _frames_of(b, other)
+    detail = f"{_operators([a[k] for k in one])} against {_operators([b[k] for k in other])}"
+    return Difference("topology", left[0] if left else None, detail, left if one else right)
 
 
-def _frames_of(nodes: Sequence[Node], start: int, end: int) -> tuple[Location, ...]:
+def _frames_of(nodes: Sequence[Node], stretch: range) -> tuple[Location, ...]:
     """Of the first located node in a stretch, else of the last one before it."""
-    for node in (*nodes[start:end], *reversed(nodes[:start])):
-        if node.frames:
-            return node.frames
-    return ()
+    candidates = (*stretch, *reversed(range(stretch.start)))
+    return next((nodes[k].frames for k in candidates if nodes[k].frames), ())
 
 
 def _operators(nodes: Sequence[Node]) -> str:
@@ -254,7 +253,7 @@ class _Jit(Reader):
         kind = node.kind()
         outputs = [value.debugName() for value in node.outputs()]
         if kind == "prim::Constant":
-            self.values[outputs[0]] = (Input("constant", _jit_constant(node)),)
+            self.values[outputs[0]] = (Input("constant", dict(_jit_attributes(node)).get("value", "None")),)
         elif kind == "prim::GetAttr":
             owner = self._inputs(node.inputs())[0].text
             self.values[outputs[0]] = (Input("parameter", f"{owner}.{node.s('name')}"),)
@@ -278,30 +277,106 @@ def folded(parts: tuple[Input, ...]) -> tuple[Input, ...]:
     return (Input("absent", "["), *parts, Input("absent", "]"))
 
 
-def _jit_constant(node: Any) -> str:
-    attributes = _jit_attributes(node)
-    return attributes[0][1] if attributes else "None"
-
-
 def _jit_attributes(node: Any) -> tuple[tuple[str, str], ...]:
-    attributes = []
-    for name in sorted(node.attributeNames()):
-        kind = node.kindOf(name)
+    def text(name: str, kind: str) -> str:
         if kind == "t":
-            attributes.append((name, tensor_text(node.t(name))))
-        elif kind in ("i", "f", "s", "is", "fs", "ss"):
-            attributes.append((name, str(getattr(node, kind)(name))))
-        else:
-            attributes.append((name, kind))
-    return tuple(attributes)
+            return tensor_text(node.t(name))
+        return str(getattr(node, kind)(name)) if kind in ("i", "f", "s", "is", "fs", "ss") else kind
+
+    return tuple((name, text(name, node.kindOf(name))) for name in sorted(node.attributeNames()))
+
+
+def canonical_fx(program: torch.export.ExportedProgram, root: str | None = None) -> tuple[Node, ...]:
+    """The canonical form of an exported program, with the lines that it was captured at."""
+    return _Fx(root).read(program)
+
+
+class _Fx(Reader):
+    """Reads one graph: folds constants, lists, parameters and the picking of outputs into their consumers."""
+
+    def read(self, program: torch.export.ExportedProgram) -> tuple[Node, ...]:
+        specs = {getattr(spec.arg, "name", ""): spec for spec in program.graph_signature.input_specs}
+        needless = _needless(program.graph)
+        inputs = itertools.count()
+        for node in program.graph.nodes:
+            if node.op == "placeholder":
+                spec = specs.get(node.name)
+                if spec is not None and spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                    value = Input("parameter", f"self.{spec.target}")
+                elif spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
+                    value = Input("constant", _constant(program.constants.get(spec.target)))
+                else:
+                    value = Input("value", output=next(inputs))
+                self.values[node.name] = (value,)
+            elif node.op == "get_attr":
+                constant = _constant(getattr(program.graph_module, node.target, None))
+                self.values[node.name] = (Input("constant", constant),)
+            elif node.op == "output":
+                self.nodes.append(Node("return", (), self._inputs(node.args[0]), ()))
+            elif node not in needless:
+                self._call(node)
+        return inherited(self.nodes)
+
+    def _call(self, node: torch.fx.Node) -> None:
+        source = self.values.get(node.args[0].name) if node.args and isinstance(node.args[0], torch.fx.Node) else None
+        if node.target is operator.getitem and source is not None and source[0].kind == "value":
+            self.values[node.name] = (Input("value", producer=source[0].producer, output=node.args[1]),)
+            return
+        inputs = [part for value in node.args for part in self._input(value)]
+        attributes = []
+        for name, value in sorted(node.kwargs.items()):
+            parts = self._input(value)
+            if all(part.kind == "constant" for part in parts):
+                attributes.append((name, parts[0].text))
+            else:
+                inputs += parts
+        self.values[node.name] = (Input("value", producer=len(self.nodes)),)
+        frames = python_frames(node.meta.get("stack_trace"), self.root)
+        self.nodes.append(Node(_operator(node.target), tuple(attributes), tuple(inputs), frames))
+
+    def _inputs(self, values: Any) -> tuple[Input, ...]:
+        return tuple(part for value in values for part in self._input(value))
+
+    def _input(self, value: Any) -> tuple[Input, ...]:
+        if isinstance(value, torch.fx.Node):
+            return self.values.get(value.name, (Input("absent"),))
+        if isinstance(value, (list, tuple)):
+            return folded(self._inputs(value))
+        return (Input("constant", str(value).removeprefix("torch.")),)
+
+
+def _needless(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """The checks, and what is computed for them alone."""
+    needless: set[torch.fx.Node] = set()
+    for node in reversed(graph.nodes):
+        if _operator(node.target) in _CHECKS or (node.users and all(user in needless for user in node.users)):
+            needless.add(node)
+    return needless
+
+
+def _operator(target: Any) -> str:
+    """The operator as TorchScript names it, of others (of sizes, of subgraphs) the name of the function."""
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target._schema.name)
+    return str(getattr(target, "__name__", target))
+
+
+def _constant(value: Any) -> str:
+    """A tensor that the graph holds; of the graph of an arm, or of a loop's body, a digest."""
+    if isinstance(value, torch.fx.GraphModule):
+        return f"graph sha1 {hashlib.sha1(str(value.graph).encode()).hexdigest()[:12]}"
+    return tensor_text(value) if isinstance(value, torch.Tensor) else type(value).__name__
 
 
 def onnx_frames(node: onnx.NodeProto, root: str | None = None) -> tuple[Location, ...]:
     """The user's frames of an ONNX node, innermost first, from `metadata_props` (dynamo) or `doc_string`."""
-    for entry in node.metadata_props:
-        if entry.key == STACK_KEY:
-            return python_frames(entry.value, root)
-    return torchscript_frames(node.doc_string, root)
+    stack = next((entry.value for entry in node.metadata_props if entry.key == STACK_KEY), None)
+    return torchscript_frames(node.doc_string, root) if stack is None else python_frames(stack, root)
+
+
+def opset_of(model: onnx.ModelProto) -> int | None:
+    """The version of the standard operators that a model imports."""
+    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), None)
 
 
 def inherited(nodes: list[Node]) -> tuple[Node, ...]:

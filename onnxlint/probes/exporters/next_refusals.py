@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,15 +18,16 @@ from torch._subclasses import fake_utils
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
-from torch.onnx._internal.exporter import _capture_strategies, _core, _registration
+from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import Location
 from onnxlint.probes.common.cutoff import TooLong
 from onnxlint.probes.common.userspace import user_frames
-from onnxlint.probes.exporters import SIGNS, Example, Guard, Refusal
-from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, quiet
-from onnxlint.probes.exporters.translation_table import translatable
+from onnxlint.probes.exporters import SIGNS, Example, Guard, Refusal, first_of_each
+from onnxlint.probes.exporters.dynamo import Log, call_form, dynamic_shapes, is_operator, quiet
 
+_CHECK = re.compile(r"aten\._?assert|aten\.sym_constrain")  # left out of what is translated
 _ARRAYS = {"numpy": "becomes a numpy array", "__array__": "becomes a numpy array", "__dlpack__": "leaves by DLPack"}
 
 
@@ -43,12 +45,10 @@ class Beyond:
 
 
 def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, seconds: float = math.inf) -> Beyond:
-    """Every place at which the dynamo exporter stops, as far as the run can be carried on.
+    """Every place at which the dynamo exporter stops, as far as the run can be carried on; `model` may be changed.
 
-    No step is begun that would take more than `seconds` of CPU time: `complete` is not set then.
-
-    Reads of data are answered with the example's values, arrays are made of them, and operators without a translation
-    are looked up in what was captured. Costs about one export. `model` may be changed by it.
+    Reads of data get the example's values, arrays are made of them, and operators without a translation are looked up
+    in what was captured. Costs about one export; no step is begun that would take more than `seconds` of CPU time.
     """
     example = call_form(example)
     shapes = dynamic_shapes(model, example)
@@ -63,10 +63,8 @@ def carry_on(model: torch.nn.Module, example: Example, opset: int, root: str, se
         log, carrier = Log(root, list(example.leaves())), _Carrier(root)
         with quiet(), log.listening(), carrier.carrying(), _ending(until):
             began = time.process_time()
-            captured = _capture_strategies.TorchExportNonStrictStrategy()(
-                model, example.args, dict(example.kwargs), tried
-            )
-            program = captured.exported_program
+            capture = _capture_strategies.TorchExportNonStrictStrategy()
+            program = capture(model, example.args, dict(example.kwargs), tried).exported_program
             translated = program is not None and translatable(program, registry)
             step = time.process_time() - began
             late = program is not None and not translated and time.process_time() + step > until
@@ -127,24 +125,24 @@ class _Carrier:
             message = f"dynamo has to know {_plain(env, expression)} here, and only the data tells"
             self.refusals.append(Refusal(message, user_frames(root=self.root)))
 
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(torch._functorch.config.patch(settings))
-            stack.enter_context(mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", needed))
-            stack.enter_context(mock.patch.object(torch.SymInt, "__int__", number))
+        reads: dict[str, Any] = {name: self._array(getattr(torch.Tensor, name)) for name in _ARRAYS}
+        with (
+            torch._functorch.config.patch(settings),
+            mock.patch.object(ShapeEnv, "_log_real_tensor_propagation", needed),
+            mock.patch.object(torch.SymInt, "__int__", number),
             # Comparing fake with real results, which no export does, would decide sizes that only the data tells.
-            stack.enter_context(mock.patch.object(fake_utils, "_check_fake_real_tensors", _no_comparison))
-            for name, what in _ARRAYS.items():
-                read = self._array(getattr(torch.Tensor, name), what)
-                stack.enter_context(mock.patch.object(torch.Tensor, name, read))
+            mock.patch.object(fake_utils, "_check_fake_real_tensors", _no_comparison),
+            mock.patch.multiple(torch.Tensor, **reads),
+        ):
             yield
 
-    def _array(self, original: Callable[..., Any], what: str) -> Callable[..., Any]:
+    def _array(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def read(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             real = _real(tensor)
             if real is tensor or real is None:
                 return original(tensor, *args, **kwargs)
             self.arrays = True
-            message = f"a tensor {what} here, and dynamo does not know its elements"
+            message = f"a tensor {_ARRAYS[original.__name__]} here, and dynamo does not know its elements"
             self.refusals.append(Refusal(message, user_frames(root=self.root)))
             with torch._C._DisableTorchDispatch():
                 return original(real.detach(), *args, **kwargs)
@@ -179,3 +177,54 @@ def _plain(env: Any, expression: Any) -> str:
     if bounds is not None and (bounds.lower, bounds.upper, other) == (0, 1, 1):
         return "whether a tensor is true"
     return f"whether `{one} {sign} {other}`"
+
+
+def translatable(program: torch.export.ExportedProgram, registry: Any) -> bool:
+    """Whether every operator of a captured graph, or all that it is made of, has a translation.
+
+    False where it has none, and where only the decomposed graph tells.
+    """
+    doubtful = first_of_each(
+        (n for n in program.graph.nodes if is_operator(n) and _dispatching.dispatch(n, registry)[0] is None),
+        key=lambda node: (node.target, len(node.args)),
+    )
+    nodes = (node for node in doubtful if not _CHECK.match(str(node.target)))
+    return all(_has_translation(part, registry) for node in nodes for part in _parts(node))
+
+
+def _has_translation(operator: torch._ops.OpOverload, registry: Any) -> bool:
+    """Whether there is a translation of an operator, or of the one that does the same without writing in place."""
+    if registry.get_decomps(operator):
+        return True
+    packet = getattr(getattr(torch.ops, operator.namespace), operator._opname.rstrip("_"), None)
+    other = getattr(packet, operator._overloadname, None)
+    return bool(operator._schema.is_mutable and other is not None and registry.get_decomps(other))
+
+
+def _parts(node: torch.fx.Node) -> set[torch._ops.OpOverload]:
+    """What an operator consists of: it is run on what it was captured with, fake. Itself where that cannot be told."""
+    args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
+    mode = torch._guards.detect_fake_mode([other.meta.get("val") for other in node.graph.nodes])
+    parts = _Parts()
+    symbols = mode.shape_env if mode is not None else None
+    # Sizes that the data tells are made up anew by the run: whoever decomposes the graph would look for them in it.
+    unseen = symbols.ignore_fresh_unbacked_symbols() if symbols is not None else contextlib.nullcontext()
+    try:
+        with mode or torch.no_grad(), unseen, parts:
+            node.target(*args, **kwargs)
+    except Exception:  # noqa: BLE001 - what does not run alone is looked at in its graph
+        return {node.target}
+    return parts.operators
+
+
+class _Parts(TorchDispatchMode):  # type: ignore[misc]
+    """Notes every operator that runs; those that PyTorch composes of others never come here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operators: set[torch._ops.OpOverload] = set()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function.namespace != "prim":  # a question, such as for the device
+            self.operators.add(function)
+        return function(*args, **(kwargs or {}))

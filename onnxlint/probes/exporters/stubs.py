@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import warnings
 from typing import Any
 from unittest import mock
 
@@ -14,7 +13,7 @@ from torch.onnx._internal.torchscript_exporter import utils as internals
 
 from onnxlint.probes.exporters import Example, Frames, Refusal, first_line
 from onnxlint.probes.exporters.graph import jit_frames
-from onnxlint.probes.exporters.torchscript import inputs_and_axes, located_nodes, packed
+from onnxlint.probes.exporters.torchscript import located_nodes, run_exporter
 
 _STUB = "onnxlint::Refused"
 
@@ -24,7 +23,6 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
 
     Costs about one export. None where the model cannot even be traced.
     """
-    inputs, axes = inputs_and_axes(model, example)
     traced = False
     refusals: dict[tuple[str, Frames], Refusal] = {}
     lower = internals._run_symbolic_function
@@ -38,28 +36,15 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
             frames = jit_frames(node, root)
             unsupported = isinstance(error, torch.onnx.errors.UnsupportedOperatorError)
             if frames and (unsupported or not _fed_by_stub(inputs)):
-                message = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else _reason(error)
+                reason = first_line(error).partition("  [Caused by")[0]  # without the dump of the graph that follows
+                message = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else reason
                 refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
             context = jit_utils.GraphContext(graph, block, opset, node, internals._params_dict, env, values, made)
             return _stub(context, node, inputs)
 
-    with (
-        warnings.catch_warnings(),
-        located_nodes(),
-        mock.patch.object(internals, "_run_symbolic_function", lowered),
-        contextlib.suppress(Exception),  # the exporter's own error is known; this run is for what else there is
-    ):
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            model,
-            packed(example),
-            io.BytesIO(),
-            dynamo=False,
-            verbose=True,
-            opset_version=opset,
-            input_names=list(inputs),
-            dynamic_axes=axes,
-        )
+    watching = mock.patch.object(internals, "_run_symbolic_function", lowered)
+    with located_nodes(), watching, contextlib.suppress(Exception):  # the first error is reported: this is for others
+        run_exporter(model, example, io.BytesIO(), opset)
     return list(refusals.values()) if traced else None
 
 
@@ -79,8 +64,3 @@ def _stub(context: Any, node: Any, inputs: Any) -> Any:
 def _fed_by_stub(inputs: Any) -> bool:
     """Whether an input is a stub's: a lowering that fails then may fail because of that."""
     return any(value is not None and value.node().kind() == _STUB for value in inputs)
-
-
-def _reason(error: Exception) -> str:
-    """What the lowering said, without the dump of the graph that follows."""
-    return first_line(error).partition("  [Caused by")[0]

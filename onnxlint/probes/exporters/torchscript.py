@@ -6,80 +6,40 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import torch
-from torch.jit import TracerWarning
 from torch.onnx._internal.torchscript_exporter import utils as internals
 from torch.onnx._internal.torchscript_exporter.registration import registry
 from torch.utils._pytree import tree_map_only
 
 from onnxlint.base.records import text_of
+from onnxlint.probes import exporters
 from onnxlint.probes.common.userspace import error_frames, torchscript_frames, user_frames
-from onnxlint.probes.exporters import (
-    Conversion,
-    Example,
-    Export,
-    Note,
-    Refusal,
-    axes_of,
-    first_line,
-    leaves,
-    overloads,
-    signature,
-    unwritable_types,
-)
+from onnxlint.probes.exporters import Conversion, Example, Export, Refusal, first_line, torchscript_refusals
 from onnxlint.probes.exporters.graph import jit_nodes
 
 # Methods of Tensor that hand a Python value to the program; under the tracer, sizes are tensors too.
-_METHODS = {
-    "__bool__": "bool",
-    "__int__": "int",
-    "__float__": "float",
-    "__index__": "index",
-    "__len__": "len",
-    "__iter__": "iter",
-    "__contains__": "in",
-    "item": "item",
-    "tolist": "tolist",
-    "numpy": "numpy",
-    "__array__": "numpy",
-}
+_METHODS = {f"__{kind}__": kind for kind in ("bool", "int", "float", "index", "len", "iter")}
+_METHODS |= {"__contains__": "in", "item": "item", "tolist": "tolist", "numpy": "numpy", "__array__": "numpy"}
 
 
 def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, root: str) -> Export:
     """Export `model`, which is changed by it (the forward runs for real), to a file in `folder`."""
-    result = Export("torchscript")
-    inputs, axes = inputs_and_axes(model, example)
-    passed = example.leaves()
-    result.constants = {name: leaf for name, leaf in inputs.items() if name not in passed}
+    inputs, passed = inputs_and_axes(model, example)[0], example.leaves()
+    result = Export("torchscript", constants={name: leaf for name, leaf in inputs.items() if name not in passed})
     path = folder / "torchscript.onnx"
-
-    def run() -> None:
-        torch.onnx.export(
-            model,
-            packed(example),
-            str(path),
-            dynamo=False,
-            verbose=True,
-            opset_version=opset,
-            input_names=list(inputs),
-            dynamic_axes=axes,
-            **example.options,
-        )
-
+    run = partial(run_exporter, model, example, str(path), opset, **example.options)
     began = time.perf_counter()
     graphs: list[Any] = []
     try:
-        with (
-            located_nodes(),
-            _tracer_warnings(result.warnings, root),
-            conversions(result.conversions, root),
-            unwritable_types.lowered(graphs),
-        ):
+        with located_nodes(), conversions(result.conversions, root), torchscript_refusals.lowered(graphs):
             run()
+        result.seconds = time.perf_counter() - began
+        result.path, result.inputs = path, {name: name for name in inputs}
     except Exception as error:  # noqa: BLE001 - whatever the exporter or the model raises is the result
         result.seconds = time.perf_counter() - began
         refusal = _explained(error, model, root)
@@ -87,13 +47,19 @@ def export(model: torch.nn.Module, example: Example, opset: int, folder: Path, r
         if isinstance(error, torch.onnx.errors.UnsupportedOperatorError):
             places = _unsupported(model, packed(example), opset, root)
         else:
-            places = overloads.refused(error, run, root) or unwritable_types.refused(error, graphs, root)
+            places = torchscript_refusals.overload(error, run, root)
+            places = places or torchscript_refusals.unwritable(error, graphs, root)
         result.refusals = places or [refusal]
-        return result
-    result.seconds = time.perf_counter() - began
-    result.path = path
-    result.inputs = {name: name for name in inputs}
     return result
+
+
+def run_exporter(model: torch.nn.Module, example: Example, file: Any, opset: int, **options: Any) -> None:
+    """Call the exporter, without its warnings; the nodes have their source lines within `located_nodes`."""
+    inputs, axes = inputs_and_axes(model, example)
+    options |= {"input_names": list(inputs), "dynamic_axes": axes, "opset_version": opset}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(model, packed(example), file, dynamo=False, verbose=True, **options)
 
 
 def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, list[Conversion]]:
@@ -147,13 +113,11 @@ def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...]
     args, kwargs = example.args, example.kwargs
     positional = example.named()[: len(args)]
     names, formatted = [name for name, _ in positional], [value for _, value in positional]
-    spelt = signature(model)
+    spelt = exporters.signature(model)
     for name, parameter in list(spelt.parameters.items())[len(args) :] if spelt else ():
-        if name in kwargs:
-            formatted.append(kwargs[name])
-            names.append(name)
-        elif parameter.default is not parameter.empty:
-            formatted.append(parameter.default)
+        value = kwargs.get(name, parameter.default)
+        if value is not parameter.empty:
+            formatted.append(value)
             names.append(name)
     return tuple(formatted), names
 
@@ -161,13 +125,9 @@ def arguments(model: torch.nn.Module, example: Example) -> tuple[tuple[Any, ...]
 def inputs_and_axes(model: torch.nn.Module, example: Example) -> tuple[dict[str, Any], dict[str, dict[int, str]]]:
     """The graph's inputs by name, in order, and `dynamic_axes` for those that have any."""
     formatted, names = arguments(model, example)
-    inputs = {name: leaf for name, leaf in leaves(names, formatted, {}).items() if is_input(leaf)}
-    axes = {
-        name: dict(axes_of(name, example.dynamic))
-        for name, leaf in inputs.items()
-        if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
-    }
-    return inputs, axes
+    inputs = {name: leaf for name, leaf in exporters.leaves(names, formatted, {}).items() if is_input(leaf)}
+    axes = {name: dict(exporters.axes_of(name, example.dynamic)) for name in inputs}
+    return inputs, {name: of for name, of in axes.items() if of and isinstance(inputs[name], torch.Tensor)}
 
 
 def is_input(leaf: Any) -> bool:
@@ -188,22 +148,6 @@ def located_nodes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _tracer_warnings(notes: list[Note], root: str) -> Iterator[None]:
-    """Collect every tracer warning: the default filters would drop repeats and those raised inside torch."""
-
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, TracerWarning):
-            notes.append(Note(" ".join(str(message).split()), user_frames(root=root)))
-
-    with warnings.catch_warnings():
-        warnings.resetwarnings()
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", TracerWarning)
-        warnings.showwarning = show
-        yield
-
-
-@contextlib.contextmanager
 def conversions(records: list[Conversion], root: str) -> Iterator[None]:
     """Record every tensor → Python conversion that happens under the tracer, sizes included, with its value."""
     depth = 0
@@ -217,8 +161,7 @@ def conversions(records: list[Conversion], root: str) -> Iterator[None]:
             try:
                 value = original(self, *args, **kwargs)
                 with contextlib.suppress(RuntimeError):  # a lost frame or a value that cannot be read: not recorded
-                    frames = user_frames(root=root)
-                    if frames:
+                    if frames := user_frames(root=root):
                         records.append(Conversion(kind, _value(self, value), frames))
                 return value
             finally:
@@ -246,7 +189,7 @@ def _value(tensor: torch.Tensor, value: Any) -> str:
 def _explained(error: Exception, model: torch.nn.Module, root: str) -> Refusal:
     """What the exporter said, and where it failed: in its traceback, else in the trace that it quotes."""
     message, text = first_line(error), text_of(error)
-    spelt = signature(model)
+    spelt = exporters.signature(model)
     parameters = spelt.parameters.values() if spelt else ()
     keywords = ", ".join(f"`{p.name}`" for p in parameters if p.kind is p.KEYWORD_ONLY)
     if keywords and isinstance(error, TypeError) and "positional argument" in text:
@@ -264,10 +207,6 @@ def _unsupported(model: torch.nn.Module, args: tuple[Any, ...], opset: int, root
             return []
     # The exporter looks up `add` for `add_`, and `__and_` for `__and__`.
     refused = {name for name in names if not registry.is_registered_op(name.removesuffix("_"), opset)}
-    refusals: dict[tuple[str, Any], Refusal] = {}
-    for node in jit_nodes(graph):
-        if node.kind() in refused:
-            frames = torchscript_frames(node.sourceRange(), root)
-            message = f"`{node.kind()}` cannot be exported at opset {opset}"
-            refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
-    return list(refusals.values())
+    nodes = [(node.kind(), torchscript_frames(node.sourceRange(), root)) for node in jit_nodes(graph)]
+    refusals = [Refusal(f"`{kind}` cannot be exported at opset {opset}", at) for kind, at in nodes if kind in refused]
+    return exporters.first_of_each(refusals, key=lambda r: (r.message, r.frames[:1]))

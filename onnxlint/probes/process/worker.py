@@ -36,7 +36,7 @@ from onnxlint.probes.confirm import dropout_off
 from onnxlint.probes.confirm.engines import Engine, engines
 from onnxlint.probes.confirm.half_precision import second_try
 from onnxlint.probes.confirm.latency import latency
-from onnxlint.probes.confirm.outcomes import eager_error, judge
+from onnxlint.probes.confirm.outcomes import eager_error, judge, other_opset
 from onnxlint.probes.confirm.trials import Confirmation, confirm
 from onnxlint.probes.confirm.weights import copied, too_large
 from onnxlint.probes.examples.examples import ProbeFailure, remedy_of, seed_everything
@@ -44,7 +44,6 @@ from onnxlint.probes.explain.attribution import attribute, eager_evidence, searc
 from onnxlint.probes.explain.lost_inputs import tables, unread
 from onnxlint.probes.explain.unrolled_loops import unrolled
 from onnxlint.probes.exporters import Export, dynamo, first_line, torchscript
-from onnxlint.probes.exporters.opsets import other_opset
 from onnxlint.probes.guess.call_variants import find_ways
 from onnxlint.probes.guess.synthesise import synthesise, unfed
 from onnxlint.probes.observe.eager import Eager, explore, prepare

@@ -12,7 +12,6 @@ import torch
 
 from onnxlint.base.records import GraphDiff, GraphNode, GraphRow, Location
 from onnxlint.probes.exporters import Export, dynamo, graph, torchscript
-from onnxlint.probes.exporters.captured_graph import canonical_fx
 from onnxlint.probes.observe.eager import Eager, Run
 
 _ODD = {"nan": numpy.isnan, "inf": numpy.isposinf, "-inf": numpy.isneginf}
@@ -86,7 +85,7 @@ def _captured(eager: Eager, export: Export, run: Run, root: str) -> tuple[tuple[
         second = dynamo.captured(eager.fresh(), eager.call(run), first.strategy)
     except Exception:  # noqa: BLE001 - what cannot be captured is not drawn
         return (), ()
-    return canonical_fx(first.program, root), canonical_fx(second, root) if second is not None else ()
+    return graph.canonical_fx(first.program, root), graph.canonical_fx(second, root) if second is not None else ()
 
 
 def _traced(eager: Eager, run: Run, root: str) -> tuple[graph.Node, ...]:

@@ -14,8 +14,8 @@ from probing import FOLDER, outcomes, probed
 
 from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Cause, Outcome
 from onnxlint.probes.confirm.engines import Unavailable, engines, session_options, short
+from onnxlint.probes.confirm.outcomes import other_opset
 from onnxlint.probes.exporters import Export
-from onnxlint.probes.exporters.opsets import other_opset
 
 BOTH = (ONNX_RUNTIME, OPENVINO)
 

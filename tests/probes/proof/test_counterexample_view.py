@@ -13,7 +13,7 @@ from torch.onnx._internal.exporter import _capture_strategies
 
 from onnxlint.base.records import GraphDiff, Location, ProbeResult, from_json, to_json
 from onnxlint.probes.exporters import Capture, Example, Export, dynamo
-from onnxlint.probes.exporters.captured_graph import canonical_fx
+from onnxlint.probes.exporters.graph import canonical_fx
 from onnxlint.probes.observe.eager import Eager, explore, prepare
 from onnxlint.probes.process.worker import run_probe
 from onnxlint.probes.proof.counterexample_view import graphs, values

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.onnx._internal.exporter import _registration
 
-from onnxlint.probes.exporters.translation_table import translatable
+from onnxlint.probes.exporters.next_refusals import translatable
 
 
 class Parts(torch.nn.Module):
