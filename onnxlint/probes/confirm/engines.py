@@ -53,6 +53,14 @@ class Engine(ABC):
             raise RuntimeRefused(self.message(error)) from error
         return self.arrays(session, outputs)
 
+    def run_model(self, model: onnx.ModelProto, feeds: Mapping[str, Any], optimized: bool) -> list[Any]:
+        """The outputs of a model in memory. Raises RuntimeRefused."""
+        try:
+            serialized = model.SerializeToString()
+        except ValueError as error:  # over 2 GB
+            raise RuntimeRefused(text_of(error)) from error
+        return self.run(self.open(serialized, optimized), feeds)
+
     @abstractmethod
     def bare_run(self, session: Any, feeds: Mapping[str, Any]) -> Callable[[], Any]:
         """A run without what only we do around it, for the clock."""

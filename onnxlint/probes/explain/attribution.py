@@ -14,7 +14,6 @@ from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, expected
 from onnxlint.probes.explain import causes
 from onnxlint.probes.explain.causes import Explanation
 from onnxlint.probes.explain.disagreement import sides
-from onnxlint.probes.explain.export_only_branches import other_way
 from onnxlint.probes.explain.refusals import refused
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
@@ -112,7 +111,7 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
     first: list[Explanation] = []
     if example is not None:
         computed = causes.computed_wrong(probe.root, eager, confirmation, example)
-        parted = other_way(eager, confirmation.export.exporter, probe.root, computed)
+        parted = causes.export_only_branches(eager, confirmation.export.exporter, probe.root, computed)
         first = [replace(e, trial=example) for e in parted] or computed
     explanations = causes.lost_inputs(probe.root, eager, confirmation)
     scalars = [e for e in explanations if "Python" in e.detail]

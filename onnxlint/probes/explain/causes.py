@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import textwrap
 import time
 from collections import Counter, defaultdict
@@ -18,17 +19,19 @@ from onnxlint.probes.common.userspace import relative
 from onnxlint.probes.confirm.engines import DEFAULT, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation, Result, Trial, differs
-from onnxlint.probes.explain.localise import first_divergences, wrong_before
+from onnxlint.probes.explain.localise import Exported, first_divergences, wrong_before
 from onnxlint.probes.explain.optimizer import spoilt
-from onnxlint.probes.exporters import Conversion, Export, Frames, graph, torchscript
+from onnxlint.probes.exporters import Conversion, Export, Frames, dynamo, first_of_each, graph, line_of, torchscript
 from onnxlint.probes.observe import model_state
 from onnxlint.probes.observe.eager import Eager, Run
-from onnxlint.probes.observe.execution_paths import first_steps
+from onnxlint.probes.observe.execution_paths import PathTracer, first_steps
 from onnxlint.probes.observe.observe import divergences, observe
 
 _TRACES = 4  # failing inputs that are traced again to see what the first trace froze
-Line = tuple[str, int]
+_QUICK = 3.0  # seconds of an export whose model is captured once more in any case
 _BRANCHING = ("bool", "in")
+_RANDOM = ("Dropout", "Bernoulli", "Multinomial")
+Line = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,8 @@ def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
         labels = {runs[index].label for index in divergence.variations}
         cause = Cause.BRANCH if branching else Cause.ESCAPE
         places.append(Place(cause, divergence.frames, divergence.detail, divergence.read, labels))
-    branches = {line_of(place.frames[0]) for place in places if place.cause is Cause.BRANCH}
-    return [p for p in places if p.cause is Cause.BRANCH or line_of(p.frames[0]) not in branches]
-
-
-def line_of(location: Location) -> Line:
-    """The path and the line of a frame."""
-    return location.path, location.line
+    branches = {line_of(place) for place in places if place.cause is Cause.BRANCH}
+    return [place for place in places if place.cause is Cause.BRANCH or line_of(place) not in branches]
 
 
 def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
@@ -80,15 +78,14 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
     """
     failing = confirmation.failing_at_once
     passing = {t.run.label for t in confirmation.trials if not t.fails}
-    places = {line_of(place.frames[0]): place for place in seen_in_eager(eager, eager.runs)}
+    places = {line_of(place): place for place in seen_in_eager(eager, eager.runs)}
     traced = _trace_again(root, eager, confirmation, places, passing)
     chosen: dict[Line, Explanation] = {}
     for trial in _worst_first(failing):
         candidates = [place for place in places.values() if trial.run.label in place.labels]
         strong = [place for place in candidates if not place.labels & passing]
         for place in strong or candidates:
-            explanation = Explanation(place.cause, place.frames, place.detail, trial)
-            chosen.setdefault(line_of(place.frames[0]), explanation)
+            chosen.setdefault(line_of(place), Explanation(place.cause, place.frames, place.detail, trial))
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
     needed = [
         line
@@ -119,14 +116,13 @@ def _trace_again(
         if confirmation.fixed(eager.base, trial.run):
             continue  # whatever reads that number keeps the example's: the number is the cause
         for place in changed(root, eager, confirmation.export, trial.run):
-            places.setdefault(line_of(place.frames[0]), place).labels.add(trial.run.label)
+            places.setdefault(line_of(place), place).labels.add(trial.run.label)
     if not any(t.run.kind == "sizes" for t in failing) or eager.costs.over(began):
         return traced
     harmless = [t.run for t in confirmation.trials[1:] if not t.fails and t.run.kind == "sizes"]
     for run in harmless[-1:]:
-        for place in changed(root, eager, confirmation.export, run):
-            if line_of(place.frames[0]) in places:
-                places[line_of(place.frames[0])].labels.add(run.label)
+        for line in places.keys() & set(map(line_of, changed(root, eager, confirmation.export, run))):
+            places[line].labels.add(run.label)
     return traced
 
 
@@ -193,10 +189,10 @@ def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
     traced, conversions = made
     before, after = _by_place(export.conversions), _by_place(conversions)
     computed = graph.computed_bounds(traced, root)
-    indices = Counter(line_of(c.frames[0]) for c in conversions if c.kind == "index" and c.frames)
+    indices = Counter(line_of(c) for c in conversions if c.kind == "index" and c.frames)
     differing, longer = [], []
     for (frames, kind), values in after.items():
-        if kind == "index" and 0 < indices[line_of(frames[0])] <= computed[line_of(frames[0])]:
+        if kind == "index" and 0 < indices[line_of(values[0])] <= computed[line_of(values[0])]:
             continue
         usual = before.get((frames, kind), [])
         pair = next(((a, b) for a, b in zip(usual, values, strict=False) if a.value != b.value), None)
@@ -219,24 +215,57 @@ def _by_place(conversions: Sequence[Conversion]) -> dict[tuple[Frames, str], lis
 
 def constants(root: str, eager: Eager, trial: Trial) -> list[Explanation]:
     """Constants in which the traces of the example and of a failing input differ."""
-    chosen: dict[Location, Explanation] = {}
-    for difference in trace_differences(root, eager, trial.run):
-        if difference.kind == "constant" and difference.frames:
-            detail = f"the graph keeps a constant of the example: {difference.detail}"
-            chosen.setdefault(difference.frames[0], Explanation(Cause.CONSTANT, difference.frames, detail, trial))
-    return list(chosen.values())
+    differing = [d for d in trace_differences(root, eager, trial.run) if d.kind == "constant" and d.frames]
+    kept = "the graph keeps a constant of the example"
+    return _once(Explanation(Cause.CONSTANT, d.frames, f"{kept}: {d.detail}", trial) for d in differing)
+
+
+def _once(explanations: Iterable[Explanation]) -> list[Explanation]:
+    """The first at each place."""
+    return first_of_each(explanations, key=lambda explanation: explanation.frames[0])
 
 
 def guarded(confirmation: Confirmation) -> list[Explanation]:
     """Guards of dynamo that a failing input breaks: the graph is only right where they hold."""
-    chosen: dict[Location, Explanation] = {}
+    explanations = []
     for trial in _worst_first(confirmation.failing):
         broken = [guard for guard in confirmation.export.guards if guard.holds(trial.run.leaves) is False]
         for index, guard in enumerate(broken):
             if not any(before.implies(guard) for before in broken[:index]):  # else it asks what was assumed already
                 detail = f"the export assumes `{guard.text}` from here on and does not check it"
-                chosen.setdefault(guard.frames[0], Explanation(Cause.GUARD, guard.frames, detail, trial))
-    return list(chosen.values())
+                explanations.append(Explanation(Cause.GUARD, guard.frames, detail, trial))
+    return _once(explanations)
+
+
+def export_only_branches(eager: Eager, exporter: str, root: str, computed: Sequence[Explanation]) -> list[Explanation]:
+    """The branch that goes otherwise while the model is exported than in eager, such as `isinstance(x.shape[1], int)`.
+
+    `computed` says where the first value differs. Libraries have branches that are meant for exports, so the branch has
+    to stand above that value, in the same function; where no value differs, every branch is returned. Costs one more
+    capture, and is left out where an export takes long and leaves no time for that, or where the capture fails.
+    """
+    pace = eager.costs.parts.get(exporter, 0.0)
+    if pace > _QUICK and pace > eager.costs.left(math.inf):
+        return []
+    model, call, tracer = eager.fresh(), eager.call(eager.base), PathTracer()
+    try:
+        with tracer, dynamo.quiet():
+            torchscript.trace(model, call, root) if exporter == "torchscript" else dynamo.captured(model, call)
+    except Exception:  # noqa: BLE001 - what cannot be captured again tells nothing; the other evidence stands
+        return []
+    seen = replace(eager.base.observation, escapes=())
+    exported = replace(seen, path=tracer.root, error=None)
+    branches = [d for d in divergences(seen, [exported]) if d.kind == "branch"]
+    if computed:
+        above = [d for d in branches if any(is_above(d.location, frame) for frame in computed[0].frames[:1])]
+        branches = sorted(above, key=lambda d: d.location.line)[-1:]
+    details = (d.detail.replace("the example", "PyTorch").replace("this input", "the exporter") for d in branches)
+    return [Explanation(Cause.BRANCH, d.frames, detail) for d, detail in zip(branches, details, strict=True)]
+
+
+def is_above(branch: Location, place: Location) -> bool:
+    """Whether one line stands in the same function as another, before it or the same."""
+    return (branch.path, branch.function) == (place.path, place.function) and branch.line <= place.line
 
 
 def _worst_first(trials: Sequence[Trial]) -> list[Trial]:
@@ -252,22 +281,22 @@ def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
     if export.capture is not None:
         return True
     steps = first_steps(eager.base.observation.path, eager.base.observation.root)
-    refused = [steps[place] for r in export.refusals for place in map(line_of, r.frames[:1]) if place in steps]
-    here = [steps[place] for place in map(line_of, frames[:1]) if place in steps]
-    return bool(refused and here) and here[0] < max(refused)
+    refused = [steps[line_of(refusal)] for refusal in export.refusals if line_of(refusal) in steps]
+    here = steps.get((frames[0].path, frames[0].line)) if frames else None
+    return here is not None and here < max(refused, default=0)
 
 
 def lost_inputs(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
     """Inputs that are not in the graph though a failing trial changes them."""
-    kept = confirmation.inputs
-    chosen: dict[str, Explanation] = {}
-    for trial in confirmation.failing:
-        for name, leaf in trial.run.leaves.items():
-            if name not in kept and differs(leaf, eager.base.leaves.get(name)):
-                kind = "a tensor" if isinstance(leaf, torch.Tensor) else f"a Python {type(leaf).__name__}"
-                detail = f"`{name}`, {kind}, is not an input of the graph: it keeps the example's value"
-                chosen.setdefault(name, Explanation(Cause.INPUT_VANISHED, forward(eager.model, root), detail, trial))
-    return list(chosen.values())
+    kept, base = confirmation.inputs, eager.base.leaves
+    inputs = [(name, leaf, trial) for trial in confirmation.failing for name, leaf in trial.run.leaves.items()]
+    lost = (at for at in inputs if at[0] not in kept and differs(at[1], base.get(at[0])))
+    explanations = []
+    for name, leaf, trial in first_of_each(lost, key=lambda at: at[0]):
+        kind = "a tensor" if isinstance(leaf, torch.Tensor) else f"a Python {type(leaf).__name__}"
+        detail = f"`{name}`, {kind}, is not an input of the graph: it keeps the example's value"
+        explanations.append(Explanation(Cause.INPUT_VANISHED, forward(eager.model, root), detail, trial))
+    return explanations
 
 
 def forward(model: torch.nn.Module, root: str) -> Frames:
@@ -287,23 +316,16 @@ def forward(model: torch.nn.Module, root: str) -> Frames:
 
 def drawn(eager: Eager, confirmation: Confirmation | None, root: str) -> list[Explanation]:
     """Where random numbers are drawn: in eager, or else by the graph's own random operators."""
-    chosen: dict[Location, Explanation] = {}
-    draws = [draw for run in (eager.base, *eager.runs) for draw in run.observation.draws]
+    draws = [draw for run in eager.accepted for draw in run.observation.draws]
     if not draws:  # the factory left it in training mode: only then it draws
         draws = list(observe(eager.fresh(), eager.base.args, eager.base.kwargs, root=root).draws)
-    for draw in draws:
-        if draw.frames:
-            detail = f"`{draw.kind}` draws random numbers"
-            chosen.setdefault(draw.frames[0], Explanation(Cause.RANDOM, draw.frames, detail))
-    if not chosen and confirmation is not None and confirmation.runtime is not None:
-        for node in confirmation.runtime.model.graph.node:
-            frames = graph.onnx_frames(node, root)
-            if frames and (
-                node.op_type.startswith("Random") or node.op_type in ("Dropout", "Bernoulli", "Multinomial")
-            ):
-                detail = f"the graph draws random numbers with {node.op_type}"
-                chosen.setdefault(frames[0], Explanation(Cause.RANDOM, frames, detail))
-    return list(chosen.values())
+    places = [(draw.frames, f"`{draw.kind}` draws random numbers") for draw in draws if draw.frames]
+    if not places and confirmation is not None and confirmation.runtime is not None:
+        nodes = confirmation.runtime.model.graph.node
+        random = [node for node in nodes if node.op_type.startswith("Random") or node.op_type in _RANDOM]
+        drawing = "the graph draws random numbers with"
+        places = [(frames, f"{drawing} {n.op_type}") for n in random if (frames := graph.onnx_frames(n, root))]
+    return _once(Explanation(Cause.RANDOM, frames, detail) for frames, detail in places)
 
 
 def hidden_modules(eager: Eager, root: str) -> list[Explanation]:
@@ -311,15 +333,14 @@ def hidden_modules(eager: Eager, root: str) -> list[Explanation]:
     explanations = []
     for prefix, module in eager.model.named_modules():
         for name, value in vars(module).items():
-            items = value.values() if isinstance(value, dict) else value
             if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
                 continue
+            items = value.values() if isinstance(value, dict) else value
             if any(isinstance(item, torch.nn.Module) for item in items):
-                frames = _assignment(type(module), name, root)
                 what = f"{prefix}.{name}".lstrip(".")
                 detail = f"`{what}` holds modules in a plain {type(value).__name__}: they are not registered"
-                explanations += [Explanation(Cause.REFUSED, frames, detail)] if frames else []
-    return explanations
+                explanations.append(Explanation(Cause.REFUSED, _assignment(type(module), name, root), detail))
+    return [explanation for explanation in explanations if explanation.frames]
 
 
 def _assignment(owner: type, name: str, root: str) -> Frames:
@@ -352,13 +373,13 @@ def mutating(eager: Eager, root: str, trial: Trial | None = None) -> list[Explan
     return [Explanation(Cause.MUTATION, frames, f"forward changes {names}", trial) for frames in places if frames]
 
 
-def _refusing_node(runtime: Runtime, setup: Setup, feeds: Mapping[str, object], root: str) -> Frames:
-    """The frames of the node that refuses without optimizations: fused nodes have names of their own."""
+def _plain_refusal(runtime: Runtime, setup: Setup, feeds: Mapping[str, object]) -> str:
+    """What a runtime says without optimizations, empty where it runs: fused nodes have names of their own."""
     try:
         runtime.run(feeds, Setup(setup.engine, optimized=not setup.engine.plain))
     except RuntimeRefused as refused:
-        return runtime.frames(str(refused), root)
-    return ()
+        return str(refused)
+    return ""
 
 
 def of_a_plain_node(eager: Eager, confirmation: Confirmation) -> Confirmation:
@@ -366,14 +387,8 @@ def of_a_plain_node(eager: Eager, confirmation: Confirmation) -> Confirmation:
     runtime, setup = confirmation.runtime, confirmation.refusing
     if runtime is None or setup is None or not setup.engine.plain or runtime.node_of(confirmation.refusal) is not None:
         return confirmation
-    try:
-        feeds = confirmation.feeds(eager.base)
-        runtime.run(feeds, Setup(setup.engine, optimized=False))
-    except RuntimeRefused as refused:
-        return (
-            replace(confirmation, refusal=str(refused)) if runtime.node_of(str(refused)) is not None else confirmation
-        )
-    return confirmation
+    refusal = _plain_refusal(runtime, setup, confirmation.feeds(eager.base))
+    return confirmation if runtime.node_of(refusal) is None else replace(confirmation, refusal=refusal)
 
 
 def wrong_before_it_fails(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
@@ -382,47 +397,31 @@ def wrong_before_it_fails(root: str, eager: Eager, confirmation: Confirmation) -
     node = runtime.node_of(confirmation.refusal) if runtime is not None else None
     if runtime is None or node is None:
         return []
-    feeds = confirmation.feeds(base)
     engine = (confirmation.refusing or DEFAULT).engine
-    places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, runtime.path, feeds, root, engine)
+    exported = Exported(runtime.path, confirmation.feeds(base), root, engine)
+    places = wrong_before(node.name, eager.inference(), base.args, base.kwargs, exported)
     detail = f"what is computed here differs from PyTorch already; what fails, further on: {confirmation.refusal}"
     return [Explanation(Cause.MISMATCH, frames, detail) for frames in places]
 
 
-def by_optimizer(
-    root: str,
-    confirmation: Confirmation,
-    setup: Setup,
-    feeds: Mapping[str, object],
-    message: str,
-    trial: Trial | None = None,
-) -> list[Explanation]:
-    """What the optimizations of a runtime change, where it is right without them."""
-    if confirmation.runtime is None or not (setup.optimized and setup.engine.plain):
-        return []
-    frames = spoilt(confirmation.runtime.path, feeds, root, setup.engine)
-    detail = f"{setup.engine.title} is right without its optimizations, which change what is computed here; {message}"
-    return [Explanation(Cause.RUNTIME, frames, detail, trial)] if frames else []
-
-
 def computed_wrong(root: str, eager: Eager, confirmation: Confirmation, trial: Trial) -> list[Explanation]:
-    """The last resort: the node that refused, or the first value that differs."""
-    runtime = confirmation.runtime
-    setup = trial.setup
+    """The last resort: the node that refused, the first value that differs, or what optimizations change."""
+    runtime, setup, run = confirmation.runtime, trial.setup, trial.run
     assert runtime is not None
     assert setup is not None
-    feeds = confirmation.feeds(trial.run)
+    exported = Exported(runtime.path, confirmation.feeds(run), root, setup.engine)
     if trial.result is Result.REFUSED:
-        frames = _refusing_node(runtime, setup, feeds, root) or runtime.frames(trial.message, root)
-        if frames and confirmation.export.exporter == "torchscript" and trial.run.sizes != eager.base.sizes:
+        plain = _plain_refusal(runtime, setup, exported.feeds)
+        frames = runtime.frames(plain, root) or runtime.frames(trial.message, root)
+        if frames and confirmation.export.exporter == "torchscript" and run.sizes != eager.base.sizes:
             # It loads, and runs on the example: what it refuses is the size, which the trace has kept somewhere before.
             detail = f"a size of the example is kept by what is made here: {trial.message}"
             return [Explanation(Cause.CONSTANT, frames, detail, trial)]
         if frames:
             return [Explanation(Cause.RUNTIME, frames, trial.message, trial)]
-    model, run = eager.inference(), trial.run
-    places = first_divergences(model, run.args, run.kwargs, runtime.path, feeds, root, setup.engine)
-    if not places:
-        return by_optimizer(root, confirmation, setup, feeds, trial.message, trial)
-    detail = f"the first value that differs is computed here; at the end: {trial.message}"
-    return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]
+    if places := first_divergences(eager.inference(), run.args, run.kwargs, exported):
+        detail = f"the first value that differs is computed here; at the end: {trial.message}"
+        return [Explanation(Cause.MISMATCH, frames, detail, trial) for frames in places]
+    frames = spoilt(exported) if setup.optimized and setup.engine.plain else ()
+    detail = f"{setup.engine.title} is right without its optimizations, which change what is computed here"
+    return [Explanation(Cause.RUNTIME, frames, f"{detail}; {trial.message}", trial)] if frames else []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,12 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from onnxlint.base.records import Location, text_of
 from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.engines import Engine, RuntimeRefused
+from onnxlint.probes.exporters import Frames, first_of_each
 from onnxlint.probes.exporters.graph import onnx_frames
 from onnxlint.probes.observe.observe import clone
 
-Frames = tuple[Location, ...]
 Line = tuple[str, int]
 Site = tuple[Line, ...]  # a line and its caller's: a helper's line alone would mix up its calls
 _CLOSE = 1e-3  # of the largest value: two intermediate values this close are the same value
@@ -26,14 +27,18 @@ _ROUNDED = 8.0  # in eps: the same for half precision, which a runtime may compu
 _MOST = 4  # places named
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An exported file, the values of its inputs, the root of the checked tree, and the runtime to run it in."""
+
+    path: Path
+    feeds: Mapping[str, Any]
+    root: str
+    engine: Engine
+
+
 def first_divergences(
-    model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    exported: Path,
-    feeds: Mapping[str, Any],
-    root: str,
-    engine: Engine,
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Exported
 ) -> list[Frames]:
     """The user's frames of the first operators whose result the runtime computes nowhere, in eager's order.
 
@@ -42,10 +47,10 @@ def first_divergences(
     can be told.
     """
     try:
-        theirs = _intermediates(onnx.load(str(exported)), feeds, root, engine)
+        theirs = _intermediates(onnx.load(str(exported.path)), exported)
     except RuntimeRefused:
         return []
-    record, outputs = _recorded(model, args, kwargs, root)
+    record, outputs = _recorded(model, args, kwargs, exported.root)
     # Mostly a view is right where its whole is. Where that leaves nothing wrong, a view itself must be: `squeeze()`.
     for strict in (False, True):
         matched = _matched(record, theirs, strict)
@@ -58,28 +63,22 @@ def first_divergences(
 
 
 def wrong_before(
-    node: str,
-    model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    exported: Path,
-    feeds: Mapping[str, Any],
-    root: str,
-    engine: Engine,
+    name: str, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Exported
 ) -> list[Frames]:
     """The same for a graph that ONNX Runtime does not load because of a node: what is wrong on the way to it already.
 
     A place counts only where the graph computes something at its line, and nothing that eager has there: of what stands
     in no node, nobody can tell whether it is wrong or part of another.
     """
-    graph = onnx.load(str(exported))
-    site = next((_site(onnx_frames(one, root)) for one in graph.graph.node if one.name == node), None)
-    _keep_way_to(graph.graph, node)
+    onnx_model = onnx.load(str(exported.path))
+    node = next(node for node in onnx_model.graph.node if node.name == name)
+    site = _site(onnx_frames(node, exported.root))
+    keep_nodes(onnx_model.graph, nodes_for(onnx_model.graph, node.input))
     try:
-        theirs = _intermediates(graph, feeds, root, engine)
+        theirs = _intermediates(onnx_model, exported)
     except RuntimeRefused:
         return []
-    record, outputs = _recorded(model, args, kwargs, root)
+    record, outputs = _recorded(model, args, kwargs, exported.root)
     matched = _matched(record, theirs, strict=False)
     start = _first_unmatched(record, matched, site) or record.producers(outputs)
     wrong = [index for index in _first_wrong(record, matched, start) if _leaves_wrong(record, theirs, index)]
@@ -92,15 +91,11 @@ def _first_unmatched(record: _Record, matched: list[bool], site: Site | None) ->
     The graph was cut off there: of what comes later, and of what goes elsewhere, it has nothing.
     """
     there = [site is not None and _site(frames) == site for frames in record.frames]
-    first = next((index for index, here in enumerate(there) if here and not matched[index]), None)
-    if first is None:
-        return []
-    begin, end = first, first
-    while begin > 0 and there[begin - 1]:
-        begin -= 1
-    while end < len(there) and there[end]:
-        end += 1
-    return list(range(begin, end))
+    for here, group in itertools.groupby(range(len(there)), key=there.__getitem__):
+        indices = list(group)
+        if here and not all(matched[index] for index in indices):
+            return indices
+    return []
 
 
 def _through_views(record: _Record, theirs: _Values, index: int) -> int:
@@ -131,18 +126,20 @@ def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
     )
 
 
-def _keep_way_to(graph: onnx.GraphProto, name: str) -> None:
-    """Leave only what a node needs, without itself."""
-    wanted: set[str] = set()
-    kept = []
+def nodes_for(graph: onnx.GraphProto, names: Iterable[str]) -> list[Any]:
+    """The nodes that some values of a graph depend on, in its order."""
+    wanted, nodes = set(names), []
     for node in reversed(graph.node):
-        if node.name == name:
+        if wanted.intersection(node.output):
             wanted.update(node.input)
-        elif wanted.intersection(node.output):
-            wanted.update(node.input)
-            kept.append(node)
+            nodes.append(node)
+    return nodes[::-1]
+
+
+def keep_nodes(graph: onnx.GraphProto, nodes: list[Any]) -> None:
+    """Leave only these nodes, and no outputs."""
     del graph.node[:], graph.output[:]
-    graph.node.extend(reversed(kept))
+    graph.node.extend(nodes)
 
 
 def _recorded(
@@ -190,11 +187,8 @@ def _wrong_answers(record: _Record, theirs: _Values, outputs: Any) -> list[int]:
 
 def _places(record: _Record, indices: list[int]) -> list[Frames]:
     """The frames of operators, one for each line."""
-    places: dict[Line, Frames] = {}
-    for index in indices:
-        for frame in record.frames[index][:1]:
-            places.setdefault((frame.path, frame.line), record.frames[index])
-    return list(places.values())[:_MOST]
+    frames = (record.frames[index] for index in indices if record.frames[index])
+    return first_of_each(frames, key=lambda at: (at[0].path, at[0].line))[:_MOST]
 
 
 class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
@@ -258,11 +252,11 @@ def _storage(tensor: torch.Tensor) -> int:
 class _Values:
     """Arrays to be found again by content, each with the site that made it if that is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: list[Any]) -> None:
         self._by_shape: dict[tuple[int, ...], list[tuple[Any, Site | None]]] = {}
         self._sites: set[Site] = set()
         self._last: dict[tuple[Line, bool], Any] = {}
-        self.answers: list[Any] = []  # those of the graph's outputs, in their order
+        self.answers = answers  # the graph's outputs, in their order
 
     def add(self, array: Any, site: Site | None = None) -> None:
         """Keep one array."""
@@ -313,26 +307,17 @@ def _site(frames: Frames) -> Site | None:
     return tuple((frame.path, frame.line) for frame in frames[:2]) or None
 
 
-def _intermediates(model: onnx.ModelProto, feeds: Mapping[str, Any], root: str, engine: Engine) -> _Values:
+def _intermediates(model: onnx.ModelProto, exported: Exported) -> _Values:
     """All values of one run: every node's results, the inputs and the constants. Raises RuntimeRefused."""
-    sites: dict[str, Site | None] = {value.name: None for value in model.graph.output}
-    answers = len(sites)
-    for node in model.graph.node:
-        sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, root))))
     outputs = {value.name for value in model.graph.output}
+    sites: dict[str, Site | None] = dict.fromkeys(outputs)
+    for node in model.graph.node:
+        sites.update(dict.fromkeys(node.output, _site(onnx_frames(node, exported.root))))
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sites if name and name not in outputs)
-    values = _Values()
-    try:
-        serialized = model.SerializeToString()
-    except ValueError as error:  # over 2 GB
-        raise RuntimeRefused(text_of(error)) from error
-    names = [value.name for value in model.graph.output]
-    for name, array in zip(names, engine.run(engine.open(serialized, optimized=False), feeds), strict=True):
-        values.add(array, sites[name])
-        if len(values.answers) < answers:
-            values.answers.append(array)
-    for array in feeds.values():
+    arrays = exported.engine.run_model(model, exported.feeds, optimized=False)
+    values = _Values(arrays[: len(outputs)])
+    for value, array in zip(model.graph.output, arrays, strict=True):
+        values.add(array, sites[value.name])
+    for array in (*exported.feeds.values(), *map(onnx.numpy_helper.to_array, model.graph.initializer)):
         values.add(array)
-    for tensor in model.graph.initializer:
-        values.add(onnx.numpy_helper.to_array(tensor))
     return values

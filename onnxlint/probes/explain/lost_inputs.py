@@ -24,6 +24,7 @@ from onnxlint.probes.observe.observe import clone
 _LEAST = 2**18  # bytes of a table that is worth a word: exporters fold none of more than a few times that
 _AXES = 6  # that are tried at half their size
 
+_Array = np.ndarray[Any, Any]
 Place = tuple[str, int, str, int]  # path, line, operator, how often it had run there
 
 
@@ -50,13 +51,9 @@ def tables(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evide
         return []
     evidence = []
     for place, (frames, made) in maker.matches.items():
-        axis = _deciding(probe, eager, place, made) if frames else ""
-        if axis:
-            shape = " × ".join(map(str, made.shape))
-            detail = (
-                f"the graph holds {shape} numbers that are computed here from {axis}: "
-                f"{human(made.nbytes)} of {human(total)} of constants"
-            )
+        if axis := _deciding(probe, eager, place, made):
+            computed = f"the graph holds {' × '.join(map(str, made.shape))} numbers that are computed here from {axis}"
+            detail = f"{computed}: {human(made.nbytes)} of {human(total)} of constants"
             evidence.append(confirmation.remark(probe, Cause.TABLE, frames, detail))
     return evidence
 
@@ -65,27 +62,22 @@ def _constants(model: onnx.ModelProto, eager: Eager) -> list[np.ndarray[Any, Any
     """The large constants of a graph that are nothing the model keeps."""
     inside = [t for t in model.graph.initializer if not t.external_data]
     inside += [a.t for n in model.graph.node if n.op_type == "Constant" for a in n.attribute if a.HasField("t")]
-    kept = {name for name, _ in eager.model.state_dict(keep_vars=True).items()}
-    large = [t for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
+    kept = eager.model.state_dict(keep_vars=True)
+    large = [onnx.numpy_helper.to_array(t) for t in inside if len(t.raw_data) >= _LEAST and t.name not in kept]
     if not large:
         return []
-    stored: dict[int, list[np.ndarray[Any, Any]]] = defaultdict(list)
+    stored: dict[int, list[_Array]] = defaultdict(list)
     for tensor in (*eager.model.parameters(), *eager.model.buffers()):
         if tensor.dtype != torch.bfloat16:
             stored[tensor.numel()].append(tensor.detach().cpu().numpy())
-    arrays = [onnx.numpy_helper.to_array(tensor) for tensor in large]
-    return [
-        array
-        for array in arrays
-        if not any(_same(array, other) or _same(array, other.T) for other in stored[array.size])
-    ]
+    return [a for a in large if not any(_same(a, other) or _same(a, other.T) for other in stored[a.size])]
 
 
-def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+def _same(one: _Array, other: _Array) -> bool:
     return one.dtype == other.dtype and np.array_equal(one.reshape(-1), other.reshape(-1))
 
 
-def _alike(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+def _alike(one: _Array, other: _Array) -> bool:
     """Whether two arrays hold the same, up to what another implementation of an operator may do to the last digits."""
     if one.dtype != other.dtype or one.size != other.size:
         return False
@@ -95,9 +87,9 @@ def _alike(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
 class _Maker(TorchDispatchMode):  # type: ignore[misc]
     """Keeps what operators make: the first that is one of the `wanted` arrays, or what is made at one place."""
 
-    def __init__(self, root: str, wanted: Sequence[np.ndarray[Any, Any]] = (), place: Place | None = None) -> None:
+    def __init__(self, root: str, wanted: Sequence[_Array] = (), place: Place | None = None) -> None:
         super().__init__()
-        self.matches: dict[Place, tuple[Frames, np.ndarray[Any, Any]]] = {}
+        self.matches: dict[Place, tuple[Frames, _Array]] = {}
         self._root = root
         self._wanted = list(wanted)
         self._sizes = {array.size for array in wanted}
@@ -106,13 +98,10 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        made = out if isinstance(out, torch.Tensor) and out.dtype != torch.bfloat16 else None
-        if made is not None and (made.numel() in self._sizes or self._is_there(str(func))):
-            self._look(str(func), made)
+        there = self._place is not None and self._place[2] == str(func)
+        if isinstance(out, torch.Tensor) and out.dtype != torch.bfloat16 and (there or out.numel() in self._sizes):
+            self._look(str(func), out)
         return out
-
-    def _is_there(self, operator: str) -> bool:
-        return self._place is not None and self._place[2] == operator
 
     def _look(self, operator: str, made: torch.Tensor) -> None:
         frames = user_frames(root=self._root)
@@ -120,17 +109,11 @@ class _Maker(TorchDispatchMode):  # type: ignore[misc]
             return
         line = (frames[0].path, frames[0].line, operator)
         self._counts[line] += 1
-        place = (*line, self._counts[line])
-        if self._place is not None:
-            if place == self._place:
-                self.matches[place] = frames, made.detach().cpu().numpy()
-            return
-        array = made.detach().cpu().numpy()
-        for wanted in self._wanted:
-            if _alike(wanted, array):
-                self.matches[place] = frames, array.copy()
-                self._wanted = [other for other in self._wanted if other is not wanted]
-                return
+        place, array = (*line, self._counts[line]), made.detach().cpu().numpy()
+        match = next((wanted for wanted in self._wanted if _alike(wanted, array)), None)
+        if place == self._place or match is not None:
+            self.matches[place] = frames, array.copy()
+            self._wanted = [other for other in self._wanted if other is not match]
 
 
 def _runs(eager: Eager, maker: _Maker, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -143,26 +126,18 @@ def _runs(eager: Eager, maker: _Maker, args: Sequence[Any], kwargs: Mapping[str,
     return True
 
 
-def _deciding(probe: Probe, eager: Eager, place: Place, made: np.ndarray[Any, Any]) -> str:
+def _deciding(probe: Probe, eager: Eager, place: Place, made: _Array) -> str:
     """The fixed axis of an input with which the table changes, in words; empty where there is none."""
     for words, args, kwargs in _halved(eager):
         maker = _Maker(probe.root, place=place)
-        if _runs(eager, maker, args, kwargs):
-            other = maker.matches.get(place)
-            if other is not None and not (other[1].shape == made.shape and np.array_equal(other[1], made)):
-                return words
+        if _runs(eager, maker, args, kwargs) and any(not np.array_equal(a, made) for _, a in maker.matches.values()):
+            return words
     return ""
 
 
 def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """The example with half of an axis that is not dynamic, in all inputs that have an axis of that size."""
-    leaves = {name: leaf for name, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor)}
-    fixed = [
-        (name, axis, size)
-        for name, leaf in leaves.items()
-        for axis, size in enumerate(leaf.shape)
-        if size > 3 and axis not in eager.example.dynamic.get(name, {})
-    ]
+    fixed = [axis for axis in long_axes(eager) if axis[1] not in eager.example.dynamic.get(axis[0], {})]
     fixed.sort(key=lambda item: -item[2])
     for name, axis, size in fixed[:_AXES]:
         words = f"axis {axis} of `{name}`, which is fixed at {size}"
@@ -173,6 +148,12 @@ def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]
                 alike[other].add(its)
         if sum(map(len, alike.values())) > 1:
             yield words, *narrowed(eager, alike, size)
+
+
+def long_axes(eager: Eager) -> list[tuple[str, int, int]]:
+    """The axes of the example's tensors that can be halved: name, axis and size."""
+    shapes = {name: leaf.shape for name, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor)}
+    return [(name, axis, size) for name, shape in shapes.items() for axis, size in enumerate(shape) if size > 3]
 
 
 def narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -11,8 +11,8 @@ from onnxlint.base.records import Cause, Probe
 from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes
-from onnxlint.probes.explain.causes import Explanation, Place, line_of
-from onnxlint.probes.exporters import Export, Refusal, next_refusals, stubs
+from onnxlint.probes.explain.causes import Explanation, Place
+from onnxlint.probes.exporters import Export, first_of_each, line_of, next_refusals, stubs
 from onnxlint.probes.exporters.next_refusals import Beyond
 from onnxlint.probes.observe.eager import Eager, Run
 
@@ -42,7 +42,8 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
         reasons = [*mine, *(stubbed or ())]
         places = [p for p in _by_values(eager) if stubbed is None or _traced_by(p, export)]
         places += _frozen_sizes(probe, eager, confirmation)
-    explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in _once(reasons)]
+    placed = (reason for reason in reasons if reason.frames)  # the first of each line is the exporter's own
+    explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in first_of_each(placed, key=line_of)]
     explanations += [Explanation(p.cause, p.frames, p.detail, label=_first(eager, p.labels)) for p in places]
     if eager.random:
         drawn = causes.drawn(eager, confirmation, probe.root)
@@ -53,15 +54,6 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
     return explanations
 
 
-def _once(reasons: list[Refusal]) -> list[Refusal]:
-    """Those that have a place, the first of each line: it is the exporter's own."""
-    kept: dict[tuple[str, int], Refusal] = {}
-    for reason in reasons:
-        for frame in reason.frames[:1]:
-            kept.setdefault(line_of(frame), reason)
-    return list(kept.values())
-
-
 def _first(eager: Eager, labels: Collection[str]) -> str:
     return next((run.label for run in eager.runs if run.label in labels), "")
 
@@ -70,29 +62,26 @@ def _by_values(eager: Eager) -> list[Place]:
     return causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
 
 
-# dynamo --------------------------------------------------------------------------------------------------------------
+def _without_ones(runs: list[Run]) -> list[Run]:
+    """Those without a size of 1, which dynamo takes for a number."""
+    return [run for run in runs if all(size > 1 for size in run.sizes.values())]
 
 
 def _beyond(probe: Probe, eager: Eager, seconds: float) -> Beyond:
-    # A size of 1 would be taken for a number, see _pinned.
-    larger = (run for run in eager.accepted if all(size > 1 for size in run.sizes.values()))
-    run = next(larger, eager.base)
-    return next_refusals.carry_on(eager.fresh(), eager.call(run), probe.opset, probe.root, seconds)
+    call = eager.call(next(iter(_without_ones(eager.accepted)), eager.base))
+    return next_refusals.carry_on(eager.fresh(), call, probe.opset, probe.root, seconds)
 
 
 def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Beyond) -> list[Place]:
     """Branches and reads of data that other inputs move, where dynamo would come by."""
-    met = {line_of(r.frames[0]) for r in further.refusals if r.frames}
-    return [
-        place
-        for place in _by_values(eager)
-        if (line_of(place.frames[0]) in met)
-        or (
-            not further.complete
-            and (place.cause is Cause.BRANCH or place.read in _BLOCKING)
-            and not causes.got_past(eager, confirmation.export, place.frames)
-        )
-    ]
+    refused = {line_of(refusal) for refusal in further.refusals if refusal.frames}
+
+    def stops(place: Place) -> bool:
+        if further.complete or not (place.cause is Cause.BRANCH or place.read in _BLOCKING):
+            return False
+        return not causes.got_past(eager, confirmation.export, place.frames)
+
+    return [place for place in _by_values(eager) if line_of(place) in refused or stops(place)]
 
 
 def _pinned(eager: Eager, further: Beyond) -> list[Place]:
@@ -100,17 +89,13 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
 
     With real values along, whether a size is 1 gets asked at every copy, which the exporter itself does not do.
     """
-    places: dict[tuple[str, int], Place] = {}
-    larger = [run for run in eager.runs if all(size > 1 for size in run.sizes.values())]
+    places = []
     for guard in further.guards:
-        broken = {run.label for run in larger if guard.holds(run.leaves) is False}
+        broken = {run.label for run in _without_ones(eager.runs) if guard.holds(run.leaves) is False}
         if broken:
             detail = f"the export assumes `{guard.text}` from here on, and PyTorch does not"
-            places.setdefault(line_of(guard.frames[0]), Place(Cause.GUARD, guard.frames, detail, "", broken))
-    return list(places.values())
-
-
-# TorchScript ---------------------------------------------------------------------------------------------------------
+            places.append(Place(Cause.GUARD, guard.frames, detail, "", broken))
+    return first_of_each(places, key=line_of)
 
 
 def _traced_by(place: Place, export: Export) -> bool:
@@ -119,12 +104,11 @@ def _traced_by(place: Place, export: Export) -> bool:
     Libraries ask `is_tracing()` before they read a tensor.
     """
     where = place.frames[0]
-    for conversion in export.conversions:
-        inner = conversion.frames[0]
-        before = (inner.path, inner.function) == (where.path, where.function) and inner.line <= where.line
-        if before or line_of(where) in map(line_of, conversion.frames):
-            return True
-    return False
+    return any(
+        causes.is_above(conversion.frames[0], where)
+        or any((frame.path, frame.line) == line_of(place) for frame in conversion.frames)
+        for conversion in export.conversions
+    )
 
 
 def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Place]:
@@ -133,14 +117,9 @@ def _frozen_sizes(probe: Probe, eager: Eager, confirmation: Confirmation) -> lis
     if not sizes or not confirmation.export.conversions:
         return []
     changed = causes.changed(probe.root, eager, confirmation.export, sizes[-1])
-    if not changed:
-        return []
-    gone = _constants_that_move(probe, eager, sizes[-1])
-    return [
-        Place(place.cause, place.frames, place.detail, place.read, {sizes[-1].label})
-        for place in changed
-        if place.cause is Cause.BRANCH or tuple(_NUMBER.findall(place.detail)[-2:]) in gone
-    ]
+    moved = _constants_that_move(probe, eager, sizes[-1]) if changed else set()
+    frozen = [p for p in changed if p.cause is Cause.BRANCH or tuple(_NUMBER.findall(p.detail)[-2:]) in moved]
+    return [replace(place, labels={sizes[-1].label}) for place in frozen]
 
 
 def _constants_that_move(probe: Probe, eager: Eager, other: Run) -> set[tuple[str, ...]]:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import onnx
-import torch
 
 from onnxlint.base.records import Cause, Evidence, Probe
 from onnxlint.probes.confirm.trials import Confirmation
-from onnxlint.probes.explain.lost_inputs import narrowed
+from onnxlint.probes.explain.lost_inputs import long_axes, narrowed
 from onnxlint.probes.exporters import Frames, graph, torchscript
 from onnxlint.probes.observe.eager import Eager
 from onnxlint.probes.observe.observe import observe
@@ -67,13 +66,13 @@ def repeated(model: onnx.ModelProto, root: str) -> list[Stretch]:
 
 def _scope(node: onnx.NodeProto) -> str:
     """The module that a node belongs to."""
-    for entry in node.metadata_props:
-        if entry.key == _SCOPES:
-            try:
-                return str(ast.literal_eval(entry.value)[:-1])
-            except (ValueError, SyntaxError):
-                return str(entry.value)
-    return str(node.name).rpartition("/")[0]
+    scopes = next((entry.value for entry in node.metadata_props if entry.key == _SCOPES), None)
+    if scopes is None:
+        return str(node.name).rpartition("/")[0]
+    try:
+        return str(ast.literal_eval(scopes)[:-1])
+    except (ValueError, SyntaxError):
+        return str(scopes)
 
 
 def _grows(probe: Probe, eager: Eager, stretch: Stretch) -> str:
@@ -90,13 +89,7 @@ def _grows(probe: Probe, eager: Eager, stretch: Stretch) -> str:
 
 def _halved(eager: Eager, times: int) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """The example with half of an axis that is as long as the stretch occurs: of one input, then of all that fit."""
-    leaves = {name: leaf for name, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor)}
-    fitting = [
-        (name, axis, size)
-        for name, leaf in leaves.items()
-        for axis, size in enumerate(leaf.shape)
-        if abs(size - times) <= 1 and size > 3
-    ]
+    fitting = [(name, axis, size) for name, axis, size in long_axes(eager) if abs(size - times) <= 1]
     for name, axis, size in fitting:
         words = f"axis {axis} of `{name}`"
         yield words, *narrowed(eager, {name: [axis]}, size)

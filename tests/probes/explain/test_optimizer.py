@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from onnxlint.probes.confirm.engines import ORT
+from onnxlint.probes.explain.localise import Exported
 from onnxlint.probes.explain.optimizer import spoilt
 from onnxlint.probes.exporters import Example, torchscript
 
@@ -52,7 +53,8 @@ def place(fill: float, folder: Path, model: type[Pooled] = Pooled) -> tuple[int,
     x = torch.randn(2, 3, 8, 8)
     done = torchscript.export(model(fill), Example((x,), {}, ("x",)), 20, folder, str(FOLDER))
     assert done.path is not None
-    return tuple(frame.line for frame in spoilt(done.path, {"x": x.numpy()}, str(FOLDER), ORT))[:1]
+    exported = Exported(done.path, {"x": x.numpy()}, str(FOLDER), ORT)
+    return tuple(frame.line for frame in spoilt(exported))[:1]
 
 
 @pytest.mark.parametrize("model", [Pooled, Standardised])
