@@ -15,7 +15,7 @@ from onnx import TensorProto
 from onnxlint.base.records import Probe
 from onnxlint.probes.confirm.engines import Engine
 from onnxlint.probes.confirm.trials import Confirmation, confirm
-from onnxlint.probes.exporters.graph import opset_of
+from onnxlint.probes.exporters.graph import opset_of, subgraphs
 from onnxlint.probes.observe.eager import Eager
 
 _HALVES = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
@@ -111,12 +111,8 @@ def _tensor(tensor: onnx.TensorProto) -> None:
         tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
 
 
-def _graphs(graph: onnx.GraphProto) -> Iterable[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else ()), *attribute.graphs):
-                yield from _graphs(inner)
+def _graphs(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
+    return [graph, *(inner for node in graph.node for inner in subgraphs(node))]
 
 
 def _kinds(graph: onnx.GraphProto) -> set[int]:

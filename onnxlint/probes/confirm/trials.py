@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import ONNX_RUNTIME, Cause, Evidence, Outcome, Probe, Tried
 from onnxlint.probes.common import numerics
 from onnxlint.probes.common.costs import timed
 from onnxlint.probes.confirm.engines import ORT, Engine, RuntimeRefused, Setup
 from onnxlint.probes.confirm.runtime import Runtime
-from onnxlint.probes.confirm.tie_breaking import OtherTies
 from onnxlint.probes.examples.vary import Variation, telling
 from onnxlint.probes.exporters import Export, Frames
 from onnxlint.probes.observe.eager import Eager, Run, execute, with_leaf
 from onnxlint.probes.observe.observe import divergences, observe
 
 MORE = 10.0  # times the difference on the example: another cause is at work
+_ATEN = torch.ops.aten
+_CHOOSING = {
+    _ATEN.topk.default: ("k", "dim", "largest", "sorted"),
+    _ATEN.sort.default: ("dim", "descending"),
+    _ATEN.sort.stable: (),
+}
 EDGE = 0.1  # of the difference: eager that moves this much for nothing cannot tell who is wrong
 
 
@@ -55,14 +62,12 @@ class Trial:
 
     def record(self) -> Tried:
         """What a report says of it."""
-        named = self.setup is not None and self.setup.engine.name != ONNX_RUNTIME
-        runtime = self.setup.engine.title if self.setup is not None and named else ""
-        gap = self.difference
-        if gap is None:
-            noise = self.noise
-            error, output = (noise.max_abs, noise.output) if noise is not None else (None, None)
-            return Tried(self.run.label, self.result.value, error, None, output, runtime)
-        return Tried(self.run.label, self.result.value, gap.max_abs, gap.allowed, gap.output, runtime)
+        other = self.setup is not None and self.setup.engine.name != ONNX_RUNTIME
+        runtime = self.setup.engine.title if self.setup is not None and other else ""
+        gap = self.difference or self.noise
+        error, output = (gap.max_abs, gap.output) if gap is not None else (None, None)
+        allowed = self.difference.allowed if self.difference is not None else None
+        return Tried(self.run.label, self.result.value, error, allowed, output, runtime)
 
     def tells_more_than(self, other: Trial) -> bool:
         """Whether it fails in another way, or by far more."""
@@ -262,19 +267,36 @@ def _on_an_edge(eager: Eager, run: Run, gap: numerics.Difference) -> bool:
 
     Not where the input took another branch than the example: which arm was kept is then the very question.
     """
-    for divergence in divergences(eager.base.observation, [run.observation]):
-        if divergence.kind == "branch" or divergence.read in ("bool", "in"):
-            return False
+    differing = divergences(eager.base.observation, [run.observation])
+    if any(divergence.kind == "branch" or divergence.read in ("bool", "in") for divergence in differing):
+        return False
     for seed in (1, 2, None):
-        if seed is None:
-            with OtherTies():
-                moved = observe(eager.inference(), run.args, run.kwargs)
-        else:
-            moved = observe(eager.inference(), *numerics.nudged(run.args, run.kwargs, seed))
+        args, kwargs = numerics.nudged(run.args, run.kwargs, seed) if seed is not None else (run.args, run.kwargs)
+        with OtherTies() if seed is None else nullcontext():
+            moved = observe(eager.inference(), args, kwargs)
         near = numerics.spread(run.outputs, [numerics.tensors(moved.outputs)]) if moved.error is None else []
         if gap.output < len(near) and near[gap.output] >= EDGE * (gap.max_abs or 0.0):
             return True
     return False
+
+
+class OtherTies(TorchDispatchMode):  # type: ignore[misc]
+    """Within it, `topk` and unstable sorts look at a dim from its end, so that equal values come in another order.
+
+    Their values stay the same. `argmax` and its like, and a stable sort, promise the first of equal values: they keep
+    it, and so must a runtime.
+    """
+
+    def __torch_dispatch__(
+        self, operator: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        options = dict(kwargs or {})
+        if operator not in _CHOOSING or options.get("stable") or not args[0].dim():
+            return operator(*args, **options)
+        options = {"dim": -1, **options, **dict(zip(_CHOOSING[operator], args[1:], strict=False))}
+        values, dim = args[0], options["dim"]
+        best, indices = operator(values.flip(dim), **options)
+        return best, values.shape[dim] - 1 - indices
 
 
 def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Trial]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
-from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnxlint.base.records import Cause, Evidence, Probe
@@ -158,12 +157,11 @@ def long_axes(eager: Eager) -> list[tuple[str, int, int]]:
 
 def narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The example with half of some axes, which are all of this size."""
-    flat, spec = pytree.tree_flatten((eager.base.args, dict(eager.base.kwargs)))
-    labels = iter(eager.base.leaves)
-    changed = []
-    for leaf in flat:
-        for axis in axes.get(next(labels), ()) if leaf is not None else ():
+
+    def half(name: str, leaf: Any) -> Any:
+        for axis in axes.get(name, ()):
             leaf = leaf.narrow(axis, 0, size // 2)
-        changed.append(leaf)
-    args, kwargs = pytree.tree_unflatten(changed, spec)
+        return leaf
+
+    args, kwargs = eager.example.mapped(half)
     return clone(args), clone(kwargs)

@@ -55,6 +55,13 @@ class Example:
         names = iter(self.leaves())
         return [next(names) if leaf is not None else "" for leaf in pytree.tree_leaves((self.args, dict(self.kwargs)))]
 
+    def mapped(self, change: Callable[[str, Any], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with what `change` makes of the name and the value of each leaf."""
+        flat, spec = pytree.tree_flatten((self.args, dict(self.kwargs)))
+        leaves = [change(name, leaf) if name else leaf for name, leaf in zip(self.leaf_names(), flat, strict=True)]
+        args, kwargs = pytree.tree_unflatten(leaves, spec)
+        return args, kwargs
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

@@ -374,6 +374,15 @@ def onnx_frames(node: onnx.NodeProto, root: str | None = None) -> tuple[Location
     return torchscript_frames(node.doc_string, root) if stack is None else python_frames(stack, root)
 
 
+def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs inside a node, of arms and of loops' bodies, and those inside them."""
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            yield graph
+            for inner in graph.node:
+                yield from subgraphs(inner)
+
+
 def opset_of(model: onnx.ModelProto) -> int | None:
     """The version of the standard operators that a model imports."""
     return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), None)

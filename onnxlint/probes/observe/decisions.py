@@ -31,18 +31,8 @@ _AND = ("logical_and", "__and__", "__rand__", "bitwise_and", "__iand__")
 _OR = ("logical_or", "__or__", "__ror__", "bitwise_or", "__ior__")
 _NOT = ("logical_not", "__invert__", "bitwise_not")
 # Functions that move elements about, and those that make numbers of truth values.
-_MOVES = (
-    "__getitem__",
-    "view",
-    "reshape",
-    "flatten",
-    "squeeze",
-    "unsqueeze",
-    "select",
-    "transpose",
-    "permute",
-    "expand",
-)
+_MOVES = {"__getitem__", "view", "reshape", "flatten", "squeeze", "unsqueeze"}
+_MOVES |= {"select", "transpose", "permute", "expand"}
 _COUNTS = ("sum", "mean", "count_nonzero")
 _CASTS = ("float", "double", "half", "int", "long", "to", "type", "type_as", "detach", "clone", "cpu")
 
@@ -97,13 +87,11 @@ def decide(
     gradients: bool = False,
     invert: Site | None = None,
 ) -> Decided:
-    """Run a model, seeded, on inputs that it may write to. With `invert`, the first truth value read there is
-    negated."""
-    watch = _Watch(root, invert)
-    decided = Decided(watch.decisions, watch.constants)
+    """Run a model, seeded, on inputs that it may write to; the first truth value read at `invert` is negated."""
+    decided = Decided()
     seed_everything()
     try:
-        with torch.set_grad_enabled(gradients), watch:
+        with torch.set_grad_enabled(gradients), _Watch(root, invert, decided):
             outputs = model(*args, **kwargs)
         decided.outputs = tuple(tensors(outputs))
     except Exception as error:  # noqa: BLE001 - user code raises anything, and it is the result
@@ -124,10 +112,9 @@ class _Call(NamedTuple):
 class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
     """Follows margins through the functions of torch, and writes down every read."""
 
-    def __init__(self, root: str | None, invert: Site | None) -> None:
+    def __init__(self, root: str | None, invert: Site | None, decided: Decided) -> None:
         super().__init__()
-        self.decisions: list[Decision] = []
-        self.constants: dict[float, None] = {}
+        self._decided = decided
         self._root = root
         self._invert = invert
         self._margins: dict[int, torch.Tensor] = {}  # of truth values
@@ -150,14 +137,12 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
         frames = user_frames(sys._getframe(2), self._root)
         if not frames or tensor.numel() != 1 or tensor.is_complex():
             return result
-        if not truth:
-            number = self._numbers.get(id(tensor), tensor)
-            margin = number.reshape(()) if number.requires_grad else None
-            self.decisions.append(Decision(frames, False, float(tensor.detach()), margin))
-            return result
-        margin = self._margin(tensor)
-        self.decisions.append(Decision(frames, True, bool(result), None if margin is None else margin.reshape(())))
-        if self.decisions[-1].site == self._invert:
+        number = self._numbers.get(id(tensor), tensor)
+        margin = self._margin(tensor) if truth else (number if number.requires_grad else None)
+        value = bool(result) if truth else float(tensor.detach())
+        decision = Decision(frames, truth, value, None if margin is None else margin.reshape(()))
+        self._decided.decisions.append(decision)
+        if truth and decision.site == self._invert:
             self._invert = None
             return not result
         return result
@@ -175,11 +160,8 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
 
     def _sides(self, args: tuple[Any, ...]) -> list[torch.Tensor]:
         """The margins of two truth values; one that has none is worth 1 or -1, and never moves."""
-        margins = []
-        for value in args[:2]:
-            tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
-            margins.append(self._margins.get(id(tensor), tensor.double() * 2 - 1))
-        return margins
+        pair = [value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for value in args[:2]]
+        return [self._margins.get(id(tensor), tensor.double() * 2 - 1) for tensor in pair]
 
     def _follow(self, call: _Call) -> None:
         first, result = call.args[0], call.result
@@ -201,7 +183,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
             if any(isinstance(a, torch.Tensor) and a.is_complex() for a in args[:2]):
                 return None
             if isinstance(args[1], (int, float)) and not isinstance(args[1], bool):
-                self.constants[float(args[1])] = None
+                self._decided.constants[float(args[1])] = None
             gap = self._number(first) - self._number(args[1])
             if name in _GREATER:
                 return gap
@@ -226,11 +208,9 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
     def _counted(self, call: _Call) -> torch.Tensor | None:
         """A count of truth values is flat. Its steps are smoothed for the gradient; the number itself stays exact."""
         first = call.args[0]
-        soft = self._numbers.get(id(first))
-        if soft is None and id(first) in self._margins:
-            margin = self._margins[id(first)]
-            width = margin.detach().abs().mean() + 1e-6
-            soft = torch.sigmoid(margin / width)
+        soft, margin = self._numbers.get(id(first)), self._margins.get(id(first))
+        if soft is None and margin is not None:
+            soft = torch.sigmoid(margin / (margin.detach().abs().mean() + 1e-6))
         if soft is None:
             return None
         moved = soft

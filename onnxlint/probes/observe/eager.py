@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Literal
 
 import torch
-from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Probe
 from onnxlint.probes.common import stages
@@ -131,17 +130,11 @@ def explore(probe: Probe, eager: Eager) -> None:
 
 def execute(model: torch.nn.Module, example: Example, variation: Variation, root: str) -> Run:
     """Run a model, observed, on one input."""
-    seen = observe(model, variation.args, variation.kwargs, root=root)
-    return Run(
-        variation.label,
-        variation.kind,
-        variation.args,
-        dict(variation.kwargs),
-        variation.sizes,
-        seen,
-        tuple(tensors(seen.outputs)) if seen.error is None else (),
-        example.called_with(variation.args, variation.kwargs).leaves(),
-    )
+    args, kwargs = variation.args, dict(variation.kwargs)
+    seen = observe(model, args, kwargs, root=root)
+    outputs = tuple(tensors(seen.outputs)) if seen.error is None else ()
+    leaves = example.called_with(args, kwargs).leaves()
+    return Run(variation.label, variation.kind, args, kwargs, variation.sizes, seen, outputs, leaves)
 
 
 def _copier(probe: Probe, model: torch.nn.Module) -> Callable[[], torch.nn.Module]:
@@ -222,7 +215,5 @@ def _same(one: tuple[torch.Tensor, ...], other: list[torch.Tensor] | tuple[torch
 
 def with_leaf(eager: Eager, name: str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The example's arguments with one leaf replaced."""
-    flat, spec = pytree.tree_flatten((eager.example.args, eager.example.kwargs))
-    changed = [value if label == name else leaf for leaf, label in zip(flat, eager.example.leaf_names(), strict=True)]
-    args, kwargs = pytree.tree_unflatten(changed, spec)
+    args, kwargs = eager.example.mapped(lambda label, leaf: value if label == name else leaf)
     return clone(args), clone(kwargs)

@@ -13,7 +13,7 @@ import hashlib
 import random
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -54,92 +54,44 @@ class Draw:
     frames: tuple[Location, ...]
 
 
-@dataclass(slots=True)
-class Records:
-    """What one run did, in order."""
-
-    escapes: list[Escape] = field(default_factory=list)
-    draws: list[Draw] = field(default_factory=list)
-
-
-_METHODS = {
-    "__bool__": ("bool", Reads.DATA),
-    "__int__": ("int", Reads.DATA),
-    "__float__": ("float", Reads.DATA),
-    "__complex__": ("complex", Reads.DATA),
-    "__index__": ("index", Reads.DATA),
-    "__contains__": ("in", Reads.DATA),
-    "__array__": ("numpy", Reads.DATA),
-    "__dlpack__": ("dlpack", Reads.DATA),
-    "item": ("item", Reads.DATA),
-    "is_nonzero": ("bool", Reads.DATA),
-    "tolist": ("tolist", Reads.DATA),
-    "numpy": ("numpy", Reads.DATA),
-    "__len__": ("len", Reads.SIZE),
-    "__iter__": ("iter", Reads.SIZE),
-}
+_METHODS = {f"__{kind}__": (kind, Reads.DATA) for kind in ("bool", "int", "float", "complex", "index", "dlpack")}
+_METHODS |= {name: (name, Reads.DATA) for name in ("item", "tolist", "numpy")}
+_METHODS |= {"__contains__": ("in", Reads.DATA), "__array__": ("numpy", Reads.DATA), "is_nonzero": ("bool", Reads.DATA)}
+_METHODS |= {"__len__": ("len", Reads.SIZE), "__iter__": ("iter", Reads.SIZE)}
 _SILENT = ("__repr__", "__format__")  # printing reads data too, but nothing of it comes back into the graph
-
-_RANDOM = (
-    "betavariate",
-    "choice",
-    "choices",
-    "expovariate",
-    "gauss",
-    "getrandbits",
-    "normalvariate",
-    "randint",
-    "random",
-    "randrange",
-    "sample",
-    "shuffle",
-    "triangular",
-    "uniform",
-)
-_NUMPY_RANDOM = (
-    "beta",
-    "binomial",
-    "choice",
-    "exponential",
-    "normal",
-    "permutation",
-    "poisson",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "random_sample",
-    "shuffle",
-    "standard_normal",
-    "uniform",
-)
+_RANDOM = {"betavariate", "choice", "choices", "expovariate", "gauss", "getrandbits", "normalvariate"}
+_RANDOM |= {"randint", "random", "randrange", "sample", "shuffle", "triangular", "uniform"}
+_NUMPY_RANDOM = {"beta", "binomial", "choice", "exponential", "normal", "permutation", "poisson", "rand", "randint"}
+_NUMPY_RANDOM |= {"randn", "random", "random_sample", "shuffle", "standard_normal", "uniform"}
 _TORCH = str(Path(torch.__file__).parent)
 _SUBSCRIPT = 26  # the argument of BINARY_OP for `x[y]`, from Python 3.14 on
 _SHORT = 80  # characters of a value that are kept as they are
 
 
-class _Recorder:
-    """Where patched functions report; quiet while one of them runs, since they call one another."""
+class Records:
+    """What one run did, in order. Patched functions report here; quiet while one runs, since they call one another."""
 
     def __init__(self, root: str | None) -> None:
         self.root = root
-        self.records = Records()
+        self.escapes: list[Escape] = []
+        self.draws: list[Draw] = []
         self.busy = False
 
     def escape(self, kind: str, value: str, reads: Reads) -> None:
-        frames = user_frames(sys._getframe(2), self.root)
-        self.records.escapes.append(Escape(kind, frames, value, reads))
+        """Note a conversion at the line of the caller's caller."""
+        self.escapes.append(Escape(kind, user_frames(sys._getframe(2), self.root), value, reads))
 
     def draw(self, kind: str) -> None:
-        self.records.draws.append(Draw(kind, user_frames(sys._getframe(2), self.root)))
+        """Note a random number at the line of the caller's caller."""
+        self.draws.append(Draw(kind, user_frames(sys._getframe(2), self.root)))
 
 
 class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
     """Sees the reads and draws that C++ makes on its own."""
 
-    def __init__(self, recorder: _Recorder) -> None:
+    def __init__(self, records: Records) -> None:
         super().__init__()
-        self.recorder = recorder
+        self.records = records
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -148,15 +100,15 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
         reads, draws = _nature(func)
         before = torch.default_generator.get_state() if draws else None
         result = func(*args, **kwargs)
-        if self.recorder.busy:
+        if self.records.busy:
             return result
         if before is not None and _drew(before, kwargs):
-            self.recorder.draw(_name(func))
+            self.records.draw(_name(func))
         if reads is Reads.DATA and not (func is torch.ops.aten._local_scalar_dense.default and _picks(sys._getframe())):
-            self.recorder.escape(_name(func), _text(result), reads)
+            self.records.escape(_name(func), _text(result), reads)
         elif reads is Reads.DATA_SHAPE and (func is not torch.ops.aten.index.Tensor or _boolean_index(args)):
             first = result[0] if isinstance(result, (tuple, list)) else result
-            self.recorder.escape(_name(func), str(tuple(first.shape)), reads)
+            self.records.escape(_name(func), str(tuple(first.shape)), reads)
         return result
 
 
@@ -178,13 +130,11 @@ def _picks(inner: FrameType) -> bool:
 @functools.cache
 def _nature(func: Any) -> tuple[Reads | None, bool]:
     """What an operator reads, and whether it may draw random numbers."""
-    tags = set(func.tags)
-    draws = torch.Tag.nondeterministic_seeded in tags
-    if torch.Tag.data_dependent_output in tags:
+    draws = torch.Tag.nondeterministic_seeded in func.tags
+    if torch.Tag.data_dependent_output in func.tags:
         return Reads.DATA, draws
-    if torch.Tag.dynamic_output_shape in tags or func is torch.ops.aten.index.Tensor:
-        return Reads.DATA_SHAPE, draws
-    return None, draws
+    by_data = torch.Tag.dynamic_output_shape in func.tags or func is torch.ops.aten.index.Tensor
+    return Reads.DATA_SHAPE if by_data else None, draws
 
 
 def _name(func: Any) -> str:
@@ -217,14 +167,14 @@ def _text(value: Any) -> str:
     return f"{text[: _SHORT // 2]}…, sha1 {hashlib.sha1(text.encode()).hexdigest()[:12]}"
 
 
-def _watch_method(name: str, method: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
+def _watch_method(name: str, method: Callable[..., Any], records: Records) -> Callable[..., Any]:
     kind, reads = _METHODS.get(name, ("", None))
 
     @functools.wraps(method)
     def watched(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if recorder.busy:
+        if records.busy:
             return method(self, *args, **kwargs)
-        recorder.busy = True
+        records.busy = True
         try:
             result = method(self, *args, **kwargs)
             if reads is None:
@@ -234,54 +184,43 @@ def _watch_method(name: str, method: Callable[..., Any], recorder: _Recorder) ->
             else:
                 value = _text(self if name == "__dlpack__" else result)
         finally:
-            recorder.busy = False
-        recorder.escape(kind, value, reads)
+            records.busy = False
+        records.escape(kind, value, reads)
         return result
 
     return watched
 
 
-def _watch_draw(name: str, function: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
+def _watch_draw(name: str, function: Callable[..., Any], records: Records) -> Callable[..., Any]:
     @functools.wraps(function)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.busy and user_frames(sys._getframe(1), limit=1):
-            recorder.draw(name)
+        if not records.busy and user_frames(sys._getframe(1), limit=1):
+            records.draw(name)
         return function(*args, **kwargs)
 
     return watched
 
 
-def _watch_generator(function: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
+def _watch_generator(function: Callable[..., Any], records: Records) -> Callable[..., Any]:
     @functools.wraps(function)
     def watched(seed: Any = None, *args: Any, **kwargs: Any) -> Any:
         if seed is None:  # seeded, it gives the same numbers in every call
-            recorder.draw("numpy.random.default_rng")
+            records.draw("numpy.random.default_rng")
         return function(seed, *args, **kwargs)
 
     return watched
 
 
 @contextlib.contextmanager
-def _watched_methods(recorder: _Recorder) -> Iterator[None]:
-    """Patch torch.Tensor; undone on exit, whatever happened."""
-    with contextlib.ExitStack() as stack:
-        for name in (*_METHODS, *_SILENT):
-            method = getattr(torch.Tensor, name, None)
-            if method is not None:
-                stack.enter_context(mock.patch.object(torch.Tensor, name, _watch_method(name, method, recorder)))
-        yield
-
-
-@contextlib.contextmanager
-def _watched_draws(recorder: _Recorder) -> Iterator[None]:
+def _watched_draws(records: Records) -> Iterator[None]:
     """Patch the functions of `random` and `numpy.random`, also where user code imported them by name."""
     replaced: dict[int, Any] = {}  # by the id of a function, which its module keeps alive
     for module, names in ((random, _RANDOM), (numpy.random, _NUMPY_RANDOM)):
         for name in names:
             function = getattr(module, name)
-            replaced[id(function)] = _watch_draw(f"{module.__name__}.{name}", function, recorder)
+            replaced[id(function)] = _watch_draw(f"{module.__name__}.{name}", function, records)
     maker = numpy.random.default_rng
-    replaced[id(maker)] = _watch_generator(maker, recorder)
+    replaced[id(maker)] = _watch_generator(maker, records)
     changed: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for module in (random, numpy.random, *_user_modules(len(sys.modules))):
@@ -314,6 +253,8 @@ def _user_modules(loaded: int) -> tuple[ModuleType, ...]:
 @contextlib.contextmanager
 def recording(root: str | None) -> Iterator[Records]:
     """Record escapes and draws of this thread's torch code; paths are relative to `root` where they lie below it."""
-    recorder = _Recorder(root)
-    with _watched_methods(recorder), _watched_draws(recorder), _Dispatch(recorder):
-        yield recorder.records
+    records = Records(root)
+    names = [name for name in (*_METHODS, *_SILENT) if hasattr(torch.Tensor, name)]
+    methods: dict[str, Any] = {name: _watch_method(name, getattr(torch.Tensor, name), records) for name in names}
+    with mock.patch.multiple(torch.Tensor, **methods), _watched_draws(records), _Dispatch(records):
+        yield records

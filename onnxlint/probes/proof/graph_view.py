@@ -22,7 +22,7 @@ import torch
 
 from onnxlint.base.records import text_of
 from onnxlint.probes.common.userspace import relative
-from onnxlint.probes.exporters.graph import onnx_frames
+from onnxlint.probes.exporters.graph import onnx_frames, subgraphs
 from onnxlint.probes.exporters.torchscript import located_nodes
 
 MARK = "▶ "
@@ -90,12 +90,8 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
     return model
 
 
-def _with_inner(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
-    yield node
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            for inner in graph.node:
-                yield from _with_inner(inner)
+def _with_inner(node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    return [node, *(inner for graph in subgraphs(node) for inner in graph.node)]
 
 
 def _read(node: onnx.NodeProto) -> list[str]:

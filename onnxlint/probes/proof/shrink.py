@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from onnxlint.base.records import Probe
 from onnxlint.probes.common import stages
@@ -111,20 +111,18 @@ class _Shrinker:
         if self._spent():
             return False
         run = self.best.run
-        flat, spec = pytree.tree_flatten((run.args, dict(run.kwargs)))
-        labels = iter(run.leaves)
         made: dict[int, torch.Tensor] = {}
-        changed = []
-        for leaf in flat:
-            name = "" if leaf is None else next(labels)
+
+        def changed(name: str, leaf: Any) -> Any:
             if isinstance(leaf, torch.Tensor) and id(leaf) not in made:
                 made[id(leaf)] = self._within(name, change(name, leaf))
-            changed.append(made.get(id(leaf), leaf))
-        tensors = [(a, b) for a, b in zip(flat, changed, strict=True) if isinstance(a, torch.Tensor)]
+            return made.get(id(leaf), leaf)
+
+        args, kwargs = self.eager.example.called_with(run.args, run.kwargs).mapped(changed)
+        tensors = ((leaf, made[id(leaf)]) for leaf in run.leaves.values() if isinstance(leaf, torch.Tensor))
         if all(a.shape == b.shape and torch.equal(a, b) for a, b in tensors):
             return False
         self.tries += 1
-        args, kwargs = pytree.tree_unflatten(changed, spec)
         variation = Variation(run.label, clone(args), clone(kwargs), {**run.sizes, **(sizes or {})}, run.kind)
         model = self.eager.inference() if self.eager.mutated else self.eager.model
         with cut_off(self.until.left + LEAST):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from probing import BATCH, hazard, outcomes
 
-from onnxlint.probes.confirm.tie_breaking import OtherTies
+from onnxlint.probes.confirm.trials import OtherTies
 from onnxlint.probes.process.worker import run_probe
 
 ROWS = torch.tensor([[1.0, 3.0, 3.0, 2.0], [5.0, 5.0, 5.0, 5.0]])
