@@ -97,4 +97,4 @@ def _serve(control: socket.socket, describe: Callable[[], dict[str, Any]]) -> No
         return
     wire.write_all(control.fileno(), wire.pack(description))
     gc.freeze()  # the collector of a child must not touch, and so copy, what it shares with us
-    forkserver.serve_forks(control)
+    forkserver.Forking(control).run()

@@ -6,18 +6,20 @@ import contextlib
 import ctypes
 import faulthandler
 import importlib
+import linecache
 import os
 import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.machinery import SourceFileLoader
 from typing import Any, NoReturn
 
 from onnxlint.base.lifetimes import end_with, prctl
 from onnxlint.base.records import Probe, ProbeResult, from_json, to_json
 from onnxlint.probes.common import stages
-from onnxlint.probes.process import ipc, overlay, wire, witness
+from onnxlint.probes.process import ipc, wire, witness
 from onnxlint.probes.process.process_changes import Process
 
 Runner = Callable[[Probe, Callable[[ProbeResult], None]], ProbeResult]
@@ -54,7 +56,7 @@ def _run(channel_fd: int, errors_fd: int, trace_fd: int) -> int:
     _settle(request)
     probe = from_json(Probe, request["probe"])
     sys.path[:0] = [p for p in probe.search_path if p not in sys.path]
-    overlay.install(probe.overlay)
+    install_overlay(probe.overlay)
     os.chdir(probe.root)
     stages.listen(channel.stage)
     stages.stage(stages.BUILD)
@@ -139,12 +141,34 @@ def load_runner(name: str) -> Runner:
     return runner
 
 
+def install_overlay(overlay: Mapping[str, str]) -> None:
+    """Have Python import these files from here. `overlay` maps resolved paths to bytes, written as latin-1 text."""
+    if not overlay:
+        return
+    data = {path: text.encode("latin-1") for path, text in overlay.items()}
+    read, stat = SourceFileLoader.get_data, SourceFileLoader.path_stats
+
+    def get_data(self: SourceFileLoader, path: str) -> bytes:
+        source = data.get(os.path.realpath(path))
+        return read(self, path) if source is None else source
+
+    def path_stats(self: SourceFileLoader, path: str) -> Mapping[str, float]:
+        if os.path.realpath(path) in data:
+            raise OSError("the source is not on the disk, so compiled code that is there does not count")
+        return stat(self, path)
+
+    SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]  # all imports of source come here
+    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+    for path, source in data.items():
+        text = source.decode("utf-8", "replace")
+        linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)
+
+
 def _identity(fd: int) -> tuple[int, int] | None:
-    try:
+    with contextlib.suppress(OSError):
         status = _fstat(fd)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return None
 
 
 def _move_up(fd: int) -> int:

@@ -35,16 +35,8 @@ def serve(control_fd: int, pool: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
     gc.collect()
     gc.freeze()  # the collector of a child must not touch, and so copy, what it shares with us
-    serve_forks(control, pool)
+    Forking(control, pool).run()
     os._exit(0)
-
-
-def serve_forks(control: socket.socket, pool: int | None = None) -> None:
-    """Fork this process as it is for each request, until the other end of `control` is closed, or `pool` has ended.
-
-    `pool` is the process that has started this one.
-    """
-    _Server(control, pool).run()
 
 
 def _leave_with(control: socket.socket, pool: int) -> None:
@@ -60,10 +52,10 @@ def _leave_with(control: socket.socket, pool: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.25, 0.25)
 
 
-class _Server:
+class Forking:
     """The loop of the fork server: requests come in, supervisors are forked and taken note of when they end."""
 
-    def __init__(self, control: socket.socket, pool: int | None) -> None:
+    def __init__(self, control: socket.socket, pool: int | None = None) -> None:
         self.control = control
         self.pool = pool
         self.running: dict[int, str] = {}  # process id of a supervisor → temporary folder of its probe
@@ -72,6 +64,10 @@ class _Server:
         os.set_blocking(self.wake_write, False)
 
     def run(self) -> None:
+        """Fork this process as it is for each request, until the other end of `control` is closed, or `pool` has ended.
+
+        `pool` is the process that has started this one.
+        """
         importlib.import_module("psutil")  # once, for all supervisors
         adopt_orphans()  # of supervisors that are killed
         signal.signal(signal.SIGCHLD, lambda _signum, _frame: None)  # a handler, so that the wake-up pipe is written

@@ -43,35 +43,22 @@ def remove_left(pids: Collection[int], folder: str) -> int:
 
     `folder` is the one in which they noted what they made.
     """
-    return _remove_system_v(pids) + _remove_noted(folder)
-
-
-def _remove_noted(folder: str) -> int:
-    try:
+    removed, names = 0, list[str]()
+    with contextlib.suppress(OSError, ValueError):
         names = files.read_bytes(os.path.join(folder, _NOTES), _LONGEST).decode().splitlines()
-    except (OSError, ValueError):
-        return 0
-    removed = 0
     for name in dict.fromkeys(names):
         with contextlib.suppress(OSError, ValueError):
             _posixshmem.shm_unlink(name)
             removed += 1
-    return removed
-
-
-def _remove_system_v(pids: Collection[int]) -> int:
     library = ctypes.CDLL(None)
-    removed = 0
     for kind, key, columns in (("shm", "shmid", ("cpid",)), ("msg", "msqid", ("lspid", "lrpid")), ("sem", "semid", ())):
         for row in _table(kind):
-            number = row[key]
+            number, semaphores = row[key], range(min(row["nsems"], _SEMAPHORES)) if kind == "sem" else ()
             users = {row[column] for column in columns}
-            if kind == "sem":
-                users = {library.semctl(number, n, _LAST_USER) for n in range(min(row["nsems"], _SEMAPHORES))}
-            if users.isdisjoint(pids):
-                continue
-            arguments = (number, 0, _REMOVE) if kind == "sem" else (number, _REMOVE, None)
-            removed += getattr(library, f"{kind}ctl")(*arguments) == 0
+            users |= {library.semctl(number, n, _LAST_USER) for n in semaphores}
+            if not users.isdisjoint(pids):
+                arguments = (number, 0, _REMOVE) if kind == "sem" else (number, _REMOVE, None)
+                removed += getattr(library, f"{kind}ctl")(*arguments) == 0
     return removed
 
 

@@ -76,30 +76,19 @@ def run_isolated(
 
     result, death = attempt(probe)
     if death is not None or result is None:
-        result = _after(death or Death(Outcome.CRASH, "the process ended without a result", ""), probe, result, attempt)
+        death = death or Death(Outcome.CRASH, "the process ended without a result", "")
+        rest = _not_tried(probe, result, death)
+        tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
+        result = process_ends.result_of(tried, result, death)
+        if rest:
+            remaining = replace(probe, exporters=rest)
+            second, death = attempt(remaining)
+            second = process_ends.result_of(remaining, second, death) if death is not None else second
+            result = result if second is None else _merge(result, second)
     if left:
         depends = result.depends and replace(result.depends, unseen=result.depends.unseen or STARTS_PROCESSES)
         result = replace(result, notices=(*result.notices, *dict.fromkeys(left)), depends=depends)
     return result
-
-
-def _after(
-    death: Death,
-    probe: Probe,
-    partial: ProbeResult | None,
-    attempt: Callable[[Probe], tuple[ProbeResult | None, Death | None]],
-) -> ProbeResult:
-    """The result of a probe whose process died: what is known of it, and what another one says of the rest."""
-    rest = _not_tried(probe, partial, death)
-    tried = replace(probe, exporters=tuple(name for name in probe.exporters if name not in rest))
-    result = process_ends.result_of(tried, partial, death)
-    if not rest:
-        return result
-    remaining = replace(probe, exporters=rest)
-    second, death_again = attempt(remaining)
-    if death_again is not None:
-        second = process_ends.result_of(remaining, second, death_again)
-    return result if second is None else _merge(result, second)
 
 
 def _not_tried(probe: Probe, partial: ProbeResult | None, death: Death) -> tuple[str, ...]:
@@ -112,16 +101,12 @@ def _not_tried(probe: Probe, partial: ProbeResult | None, death: Death) -> tuple
 
 def _merge(first: ProbeResult, second: ProbeResult) -> ProbeResult:
     """Return what both runs of one probe say; they are about different exporters."""
-    return ProbeResult(
-        replace(first.report, exporters={**second.report.exporters, **first.report.exporters}),
-        first.evidence + tuple(e for e in second.evidence if e not in first.evidence),
-        {
-            path: tuple(sorted({*first.reached.get(path, ()), *second.reached.get(path, ())}))
-            for path in {**first.reached, **second.reached}
-        },
-        {**second.versions, **first.versions},
-        tuple(dict.fromkeys(first.notices + second.notices)),
-    )
+    report = replace(first.report, exporters={**second.report.exporters, **first.report.exporters})
+    evidence = (*first.evidence, *(e for e in second.evidence if e not in first.evidence))
+    lines = {path: {*first.reached.get(path, ()), *lines} for path, lines in second.reached.items()}
+    reached = {**first.reached, **{path: tuple(sorted(both)) for path, both in lines.items()}}
+    notices = tuple(dict.fromkeys(first.notices + second.notices))
+    return ProbeResult(report, evidence, reached, {**second.versions, **first.versions}, notices)
 
 
 @dataclass(slots=True, eq=False)
@@ -164,15 +149,13 @@ class _Watch:
             scratch = os.path.join(tempfile.gettempdir(), f"onnxlint-{secrets.token_hex(8)}")
             stack.callback(supervisor.remove, scratch)  # the supervisor's, who may have been killed
             self.trace = stack.enter_context(tempfile.TemporaryFile())
-            self.channel, channel = socket.socketpair()
-            stack.enter_context(self.channel)
-            self.errors_read, errors = os.pipe()
+            self.channel, channel = map(stack.enter_context, socket.socketpair())
+            (self.errors_read, errors), (self.status_read, status) = os.pipe(), os.pipe()
             stack.callback(os.close, self.errors_read)
-            self.status_read, status = os.pipe()
             stack.callback(os.close, self.status_read)
             try:
-                asked = wire.pack({"pool": os.getpid(), "scratch": scratch})
-                self.server.fork(asked, (channel.fileno(), status, errors, self.trace.fileno()))
+                message = wire.pack({"pool": os.getpid(), "scratch": scratch})
+                self.server.fork(message, (channel.fileno(), status, errors, self.trace.fileno()))
             finally:
                 channel.close()
                 os.close(errors)
@@ -217,13 +200,13 @@ class _Watch:
             if time.monotonic() > deadline:
                 sentence = f"the process did not finish within {self.probe.timeout:g} s"
                 sentence += ": a signal had stopped it" if gauge.stopped else ""
-                return Death(Outcome.TIMEOUT, sentence, self.stage, self._ask_where())
+                return self._limit_broken(Outcome.TIMEOUT, sentence)
             ticks += 1
             if ticks % FAMILY_TICKS == 0:
                 gauge.find_descendants()
             if limit is not None and gauge.read() > limit:
                 sentence = f"the process exceeded the memory limit of {memory.human(limit)}"
-                return Death(Outcome.CRASH, sentence, self.stage, self._ask_where())
+                return self._limit_broken(Outcome.CRASH, sentence)
         return None
 
     def _pump(self, timeout: float) -> None:
@@ -281,8 +264,8 @@ class _Watch:
             self.left = int(message["left"])
             self.done = bool(message["done"])
 
-    def _ask_where(self) -> tuple[Location, ...]:
-        """Have faulthandler in the process write its stack, and return the user's frames of it."""
+    def _limit_broken(self, outcome: Outcome, sentence: str) -> Death:
+        """The death of a process that is still running: faulthandler in it writes where it is."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, child.TRACE_SIGNAL)
         patience = time.monotonic() + TRACE_PATIENCE
@@ -292,7 +275,7 @@ class _Watch:
             before, size = size, os.fstat(self.trace.fileno()).st_size
             if size and size == before:
                 break
-        return self._traced()
+        return Death(outcome, sentence, self.stage, self._traced())
 
     def _traced(self) -> tuple[Location, ...]:
         self.trace.seek(0)
@@ -331,30 +314,27 @@ class _Watch:
         return replace(death, sentence=f"the model {', '.join(self.altered)}, and then {what}", internal=False)
 
     def _ended(self) -> Death:
+        frames: tuple[Location, ...] = ()
+        internal = False
         if self.raised is not None:
-            trace = self.raised["frames"]
+            trace, text = self.raised["frames"], self.raised["text"]
             frames = process_ends.raised_frames(trace, self.probe.root)
-            if self.raised["kind"] == "exit":
-                return Death(Outcome.CRASH, f"the model called `sys.exit({self.raised['text']})`", self.stage, frames)
-            if not process_ends.is_internal(trace):
-                return Death(Outcome.CRASH, f"the model raised {self.raised['text']}", self.stage, frames)
-            sentence = f"onnxlint's own worker failed with {self.raised['text']}"
-            return Death(Outcome.CRASH, sentence, self.stage, frames, internal=True)
-        if self.status is None:
+            internal = self.raised["kind"] != "exit" and process_ends.is_internal(trace)
+            by_model = f"called `sys.exit({text})`" if self.raised["kind"] == "exit" else f"raised {text}"
+            sentence = f"onnxlint's own worker failed with {text}" if internal else f"the model {by_model}"
+        elif self.status is None:
             sentence = "the process was ended with onnxlint's supervisor of it, most likely by the model,"
-            return Death(Outcome.CRASH, sentence, self.stage)
-        if os.WIFSIGNALED(self.status):
-            number = os.WTERMSIG(self.status)
-            sentence = process_ends.by_signal(number)
-            said = self.errors.decode("utf-8", "replace").strip().splitlines()
-            if number == signal.SIGABRT and said:
-                sentence += f", saying `{said[-1].strip()[:300]}`,"
-            return Death(Outcome.CRASH, sentence, self.stage, self._traced())
-        code = os.WEXITSTATUS(self.status)
-        if code == child.CHANNEL_LOST:
+        elif os.WIFSIGNALED(self.status):
+            sentence, frames = process_ends.by_signal(os.WTERMSIG(self.status)), self._traced()
+            lines = self.errors.decode("utf-8", "replace").strip().splitlines()
+            if os.WTERMSIG(self.status) == signal.SIGABRT and lines:
+                sentence += f", saying `{lines[-1].strip()[:300]}`,"
+        elif os.WEXITSTATUS(self.status) == child.CHANNEL_LOST:
             closed = "the model closed the file descriptors of its process"
-            return Death(Outcome.CRASH, "no result could be sent" if self.filtered else closed, self.stage)
-        if self.malformed is not None:
-            return Death(Outcome.CRASH, f"the process wrote into our result pipe ({self.malformed})", self.stage)
-        sentence = f"the process ended itself with exit status {code}"
-        return Death(Outcome.CRASH, sentence, self.stage, self._traced())
+            sentence = "no result could be sent" if self.filtered else closed
+        elif self.malformed is not None:
+            sentence = f"the process wrote into our result pipe ({self.malformed})"
+        else:
+            code = os.WEXITSTATUS(self.status)
+            sentence, frames = f"the process ended itself with exit status {code}", self._traced()
+        return Death(Outcome.CRASH, sentence, self.stage, frames, internal)

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from onnxlint.base.records import (
-    SYNTHESISED,
-    Cause,
-    Diagnostic,
-    Evidence,
-    ExporterResult,
-    Location,
-    ModelReport,
-    ModelStatus,
-    Outcome,
-    Probe,
-    ProbeResult,
-)
+from onnxlint.base import records
+from onnxlint.base.records import Location, ModelReport, ModelStatus, Outcome, Probe, ProbeResult
 from onnxlint.probes.common import stages
 from onnxlint.probes.common.userspace import is_own, is_user_code, relative
 
-_SIGNALS = {
+_SIGNALS: dict[int, str] = {
     signal.SIGSEGV: "segmentation fault",
     signal.SIGABRT: "abort",
     signal.SIGFPE: "arithmetic fault",
@@ -49,20 +39,19 @@ class Death:
 
 def by_signal(number: int) -> str:
     """Say that a signal ended the process."""
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        return f"the process was killed by signal {number}"
-    said = _SIGNALS.get(signal.Signals(number))
-    return f"the process was killed by {name}" + (f" ({said})" if said else "")
+    names = {one.value: one.name for one in signal.Signals}
+    meaning = f" ({_SIGNALS[number]})" if number in _SIGNALS else ""
+    return f"the process was killed by {names.get(number, f'signal {number}')}{meaning}"
 
 
 def trace_frames(trace: str, root: str, limit: int = 8) -> tuple[Location, ...]:
     """Return the user's frames of what faulthandler wrote, innermost first: of the first thread that has any."""
-    for thread in _threads(trace):
-        user_frames = _user(((m["path"], int(m["line"]), m["function"]) for m in thread), root)
-        if user_frames:
-            return user_frames[:limit]
+    blocks = re.split(r"^(?=Thread 0x|Current thread 0x)", trace, flags=re.MULTILINE)
+    blocks.sort(key=lambda block: not block.startswith("Current thread"))  # which is last when a signal asks for it
+    for block in blocks:
+        lines = [m for m in map(_TRACE_LINE.match, block.splitlines()) if m]
+        if frames := raised_frames(((m["path"], int(m["line"]), m["function"]) for m in lines), root, limit):
+            return frames
     return ()
 
 
@@ -73,19 +62,8 @@ def is_internal(frames: Iterable[tuple[str, int, str]]) -> bool:
 
 def raised_frames(frames: Iterable[tuple[str, int, str]], root: str, limit: int = 8) -> tuple[Location, ...]:
     """Return the user's frames of a traceback that the child sent, innermost first."""
-    return _user(frames, root)[:limit]
-
-
-def _threads(trace: str) -> Iterator[list[re.Match[str]]]:
-    """Yield the frames of each thread, the current one first (faulthandler writes it last when asked by a signal)."""
-    blocks = re.split(r"^(?=Thread 0x|Current thread 0x)", trace, flags=re.MULTILINE)
-    blocks.sort(key=lambda block: not block.startswith("Current thread"))
-    for block in blocks:
-        yield [m for m in map(_TRACE_LINE.match, block.splitlines()) if m]
-
-
-def _user(frames: Iterable[tuple[str, int, str]], root: str) -> tuple[Location, ...]:
-    return tuple(Location(relative(path, root), line, name) for path, line, name in frames if is_user_code(path))
+    users = (frame for frame in frames if is_user_code(frame[0]))
+    return tuple(Location(relative(path, root), line, name) for path, line, name in itertools.islice(users, limit))
 
 
 def not_probed(probe: Probe, reason: str, remedy: str | None = None) -> ProbeResult:
@@ -104,21 +82,22 @@ def result_of(probe: Probe, partial: ProbeResult | None, death: Death) -> ProbeR
     if partial is None:
         at_model = probe.name, probe.path, probe.line
         partial = ProbeResult(ModelReport(*at_model, ModelStatus.PROBED, declared=probe.asked_for))
-    while_ = f" while {death.stage}" if death.stage else ""
     at = death.frames[0] if death.frames else None
-    detail = f"{death.sentence}{while_}"
+    detail = f"{death.sentence} while {death.stage}" if death.stage else death.sentence
     missing = [name for name in probe.exporters if name not in partial.report.exporters]
-    results = {name: ExporterResult(death.outcome, detail, at) for name in missing}
+    results = {name: records.ExporterResult(death.outcome, detail, at) for name in missing}
     report = replace(partial.report, exporters={**partial.report.exporters, **results})
-    ours = probe.source == SYNTHESISED and "export" not in death.stage  # inputs that we made up prove no hang
+    ours = probe.source == records.SYNTHESISED and "export" not in death.stage  # inputs that we made up prove no hang
     if death.stage in ("", stages.BUILD, stages.GUESS) or ours:
         reason = f"{detail} ({at.path}:{at.line})" if at else detail
         more_time = "give it more time, with `timeout` in its configuration or with --timeout"
         remedy = more_time if death.outcome is Outcome.TIMEOUT else None
         report = replace(report, status=ModelStatus.NOT_PROBED, reason=reason, remedy=remedy)
-    blamed = [name for name in missing if name in death.stage]
-    evidence = tuple(Evidence(probe.name, n, Cause.REFUSED, death.outcome, death.frames, detail) for n in blamed)
+    blame = records.Cause.REFUSED, death.outcome, death.frames, detail
+    blamed = [name for name in missing if name in death.stage and death.frames]
+    evidence = (*partial.evidence, *(records.Evidence(probe.name, name, *blame) for name in blamed))
+    notices = partial.notices
     if death.internal:
-        fault = Diagnostic("error", f"{probe.name}: {detail}; please report it", probe.path or None, probe.line or None)
-        partial = replace(partial, notices=(*partial.notices, fault))
-    return replace(partial, report=report, evidence=partial.evidence + (evidence if death.frames else ()))
+        place = probe.path or None, probe.line or None
+        notices += (records.Diagnostic("error", f"{probe.name}: {detail}; please report it", *place),)
+    return replace(partial, report=report, evidence=evidence, notices=notices)

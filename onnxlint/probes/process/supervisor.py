@@ -90,18 +90,20 @@ def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, b
 
     Return the wait status, whether it had set a filter for its system calls, and the processes that have ended here.
     """
+    import psutil  # here, because it comes with the `dynamic` extra
+
     gone = {pid}
     poll = select.poll()
     poll.register(status, 0)  # an error: nobody reads
-    awaited = [fd for fd in (pool, _open_process(pid)) if fd is not None]
-    for fd in awaited:
-        poll.register(fd, select.POLLIN)
+    for fd in (pool, _open_process(pid)):
+        if fd is not None:
+            poll.register(fd, select.POLLIN)
     while True:
         ready = {fd for fd, _ in poll.poll(_TICK)}
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             filtered = process_changes.filters(pid) != process_changes.filters(os.getpid())  # past its end nobody knows
             return os.waitpid(pid, 0)[1], filtered, gone
-        if status in ready or pool in ready or not _exists(pool_id):
+        if status in ready or pool in ready or not psutil.pid_exists(pool_id):
             return 0, False, gone | orphan_processes.end_descendants()[0]
         gone |= orphan_processes.reap((pid,))
 
@@ -112,13 +114,3 @@ def _open_process(pid: int) -> int | None:
         with contextlib.suppress(OSError):
             return os.pidfd_open(pid)
     return None
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gc
 import importlib.util
@@ -11,7 +10,7 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from typing import Any
 
 _COMPILER_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
@@ -23,25 +22,20 @@ def warm_up() -> None:
     Raises ImportError when a package of the `dynamic` extra is missing.
     """
     without_monitor()
-    with _without_compiler_cache():
+    ours = _COMPILER_CACHE not in os.environ
+    os.environ.setdefault(
+        _COMPILER_CACHE, tempfile.gettempdir()
+    )  # else the compiler makes a folder; probes have theirs
+    try:
         import torch
 
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
         rehearse()
-    gc.collect()
-
-
-@contextlib.contextmanager
-def _without_compiler_cache() -> Iterator[None]:
-    """Keep torch's compiler from making a folder when it is imported: each probe has its own, below its own TMPDIR."""
-    ours = _COMPILER_CACHE not in os.environ
-    os.environ.setdefault(_COMPILER_CACHE, tempfile.gettempdir())
-    try:
-        yield
     finally:
         if ours:
             del os.environ[_COMPILER_CACHE]
+    gc.collect()
 
 
 def without_monitor() -> None:
@@ -64,16 +58,12 @@ def rehearse() -> None:
     import torch
     from torch import nn
 
-    model = nn.Sequential(
-        nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
-    )
-    model.eval()
-    example = (torch.ones(2, 2, 4, 4),)
+    layers = nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
+    model, example = nn.Sequential(*layers).eval(), (torch.ones(2, 2, 4, 4),)
+    names: dict[str, Any] = {"input_names": ["x"], "dynamic_axes": {"x": {0: "batch"}}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(
-            model, example, io.BytesIO(), dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "batch"}}
-        )
+        torch.onnx.export(model, example, io.BytesIO(), dynamo=False, **names)
         exported = torch.export.export(model, example, dynamic_shapes=({0: torch.export.Dim("batch", min=2)},))
         logging.disable(logging.WARNING)  # which optional operator libraries are missing
         try:
@@ -84,9 +74,8 @@ def rehearse() -> None:
     onnx.checker.check_model(program.model_proto)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        program.model_proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    data, providers = program.model_proto.SerializeToString(), ["CPUExecutionProvider"]
+    session = onnxruntime.InferenceSession(data, options, providers=providers)
     session.run(None, {session.get_inputs()[0].name: np.ones((3, 2, 4, 4), np.float32)})
     if importlib.util.find_spec("onnxlint.probes.process.worker") is not None:
         importlib.import_module("onnxlint.probes.process.worker")

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib.metadata
 import importlib.util
+import itertools
 import os
 import signal
 import sys
@@ -66,9 +67,9 @@ class Witness:
             "os.scandir": self._list,
             "socket.connect": self._socket,
             "socket.bind": self._socket,
-            "socket.getaddrinfo": self._resolve,
+            "socket.getaddrinfo": lambda *_: self._doubt_user("it uses the network"),
             **dict.fromkeys(_CHANGES, self._change),
-            **dict.fromkeys(_PROCESSES, self._process),
+            **dict.fromkeys(_PROCESSES, lambda *_: self._doubt_user(STARTS_PROCESSES)),
             **dict.fromkeys(("os.kill", "os.killpg"), self._signal),
         }
 
@@ -96,13 +97,17 @@ class Witness:
 
     def _hear(self, event: str, args: Sequence[Any]) -> None:
         listener = self._events.get(event)
-        if listener is None or getattr(self._inside, "on", False) or _getpid() != self._pid:
+        if listener is None or self._silent or _getpid() != self._pid:
             return
         with self._silence():
             try:
                 listener(event, args)
             except (OSError, ValueError, TypeError) as error:  # a path that is none: the call itself will say so
                 self._doubt(f"a call could not be followed ({event}: {error})")
+
+    @property
+    def _silent(self) -> bool:
+        return getattr(self._inside, "on", False)
 
     @contextlib.contextmanager
     def _silence(self) -> Iterator[None]:
@@ -127,13 +132,13 @@ class Witness:
             self._read.setdefault(path)
 
     def _change(self, _: str, args: Sequence[Any]) -> None:
-        for path in map(_path, args[:2]):
-            if path is not None:
-                self._write(path)
+        for path in filter(None, map(_path, args[:2])):
+            self._write(path)
 
     def _write(self, path: str) -> None:
         real = os.path.realpath(path)
-        if path.startswith(self._own) or _is_device(path) or f"{real}/".startswith((self._home, *self._own)):
+        device = path.startswith(_DEVICES) and not path.startswith(_SHARED_MEMORY)  # which stays there, like any file
+        if device or path.startswith(self._own) or f"{real}/".startswith((self._home, *self._own)):
             return
         frame = None if _compiling() else _user()
         if frame is not None and not (is_installed(frame.f_code.co_filename) and real.startswith(self._homes)):
@@ -147,13 +152,9 @@ class Witness:
             self._doubt("it uses the network")
             self._note("opens a socket" if event == "socket.bind" else "opens a connection", where, frame)
 
-    def _resolve(self, _: str, args: Sequence[Any]) -> None:
+    def _doubt_user(self, reason: str) -> None:
         if _user() is not None:
-            self._doubt("it uses the network")
-
-    def _process(self, *_: object) -> None:
-        if _user() is not None:
-            self._doubt(STARTS_PROCESSES)
+            self._doubt(reason)
 
     def _signal(self, _: str, args: Sequence[Any]) -> None:
         target, number = args
@@ -195,8 +196,7 @@ class Witness:
             return get(environment, name)
 
         def iterate(environment: Any) -> Any:
-            if _user() is not None:
-                self._doubt("it reads all of the environment")
+            self._doubt_user("it reads all of the environment")
             return names(environment)
 
         kind.__getitem__ = getitem  # type: ignore[method-assign]  # os.getenv, get and `in` come through here as well
@@ -211,7 +211,7 @@ class Witness:
             try:
                 return stat(path, *args, **kwargs)
             except FileNotFoundError:
-                if not getattr(self._inside, "on", False):
+                if not self._silent:
                     with self._silence():
                         name = _path(path)
                         if name is not None and not name.startswith(self._own) and _user() is not None:
@@ -246,7 +246,7 @@ class Witness:
         @functools.wraps(native)
         def opened(name_or_buffer: Any) -> Any:
             path = _path(name_or_buffer) if isinstance(name_or_buffer, (str, os.PathLike)) else None
-            if path is not None and not getattr(self._inside, "on", False) and _getpid() == self._pid:
+            if path is not None and not self._silent and _getpid() == self._pid:
                 self._write(path)
             return native(name_or_buffer)
 
@@ -258,7 +258,7 @@ class Witness:
 
         @functools.wraps(start)
         def started(thread: threading.Thread) -> None:
-            if not getattr(self._inside, "on", False) and _user() is not None:
+            if not self._silent and _user() is not None:
                 self._begun.add(thread)
             start(thread)
 
@@ -297,11 +297,6 @@ class Witness:
                 yield from candidates
 
 
-def _is_device(path: str) -> bool:
-    """Whether a path is of the system's own; what is in shared memory stays there, like any file."""
-    return path.startswith(_DEVICES) and not path.startswith(_SHARED_MEMORY)
-
-
 def _path(argument: Any) -> str | None:
     """The absolute path that a call was given; None for a descriptor."""
     if not isinstance(argument, (str, bytes, os.PathLike)):
@@ -309,29 +304,29 @@ def _path(argument: Any) -> str | None:
     return os.path.abspath(os.fsdecode(argument))
 
 
-def _user() -> FrameType | None:
-    """The frame of user code that what happens now goes back to; None where it is the import of a module, or ours."""
+def _frames() -> Iterator[FrameType]:
+    """The frames of what happens now, from the caller's outwards."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _user() -> FrameType | None:
+    """The frame of user code that what happens now goes back to; None where it is the import of a module, or ours."""
+    for frame in _frames():
         path = frame.f_code.co_filename
-        if path.startswith(("<frozen importlib", _METADATA)):
-            return None
         if is_user_code(path):
             return frame
-        if is_own(path) and path != __file__:
+        if path.startswith(("<frozen importlib", _METADATA)) or (is_own(path) and path != __file__):
             return None
-        frame = frame.f_back
     return None
 
 
 def _compiling() -> bool:
     """Whether torch's compiler does it, which keeps a cache below the temporary folder for whoever captures a graph."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_user_code(frame.f_code.co_filename):
-        if _COMPILER in frame.f_code.co_filename:
-            return True
-        frame = frame.f_back
-    return False
+    paths = itertools.takewhile(lambda path: not is_user_code(path), (f.f_code.co_filename for f in _frames()))
+    return any(_COMPILER in path for path in paths)
 
 
 def _of_user(thread: threading.Thread) -> bool:

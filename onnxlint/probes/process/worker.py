@@ -6,6 +6,7 @@ import logging
 import math
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -15,20 +16,16 @@ import onnx
 import onnxruntime
 import torch
 
+from onnxlint.base import records
 from onnxlint.base.records import (
-    DECLARED,
-    OPENVINO,
-    SYNTHESISED,
     Assumed,
     Diagnostic,
     Evidence,
     ExporterResult,
-    ModelReport,
     ModelStatus,
     Outcome,
     Probe,
     ProbeResult,
-    Way,
 )
 from onnxlint.probes.common import disk_space, stages
 from onnxlint.probes.common.costs import Costs
@@ -70,14 +67,25 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = lambda _: N
         probe, eager = _observe(probe, sheet)
     except ProbeFailure as failure:
         return sheet.not_probed(failure)
-    if eager.fixed:
-        return _report_fixed_sizes(probe, eager, sheet)
+    if eager.fixed:  # eager PyTorch itself rejects sizes that are declared dynamic: nothing is exported
+        failed = ExporterResult(
+            Outcome.EAGER_ERROR, eager_error(eager), next(iter(eager.fixed[0].observation.error_frames), None)
+        )
+        sheet.results |= dict.fromkeys(probe.exporters, failed)
+        sheet.evidence += eager_evidence(probe, eager)
+        sheet.note_unkept(eager.costs)
+        return sheet.publish()
     sheet.publish()
     sheet.runtimes = _runtimes(probe, sheet)
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as folder:
         bench = _Bench(probe, eager, sheet.runtimes, Path(folder))
-        exports = _export_all(bench)
-        _search_branches(bench, exports, sheet)
+        exports = [_export(bench, name) for name in (probe.exporters if bench.runtimes else ())]
+        eager.costs.exported = True
+        for export in exports:
+            try_other_sides(probe, eager, export)
+        branches = search(probe, eager)
+        sheet.note_reached(eager)
+        sheet.evidence += searched_evidence(probe, branches)
         for export in exports:
             _confirm_and_explain(bench, export, sheet)
         if eager.random or any(result.outcome is Outcome.NONDETERMINISTIC for result in sheet.results.values()):
@@ -90,9 +98,6 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = lambda _: N
     return sheet.publish() if sheet.ways else result
 
 
-# Eager PyTorch -------------------------------------------------------------------------------------------------------
-
-
 def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
     """The probe with its inputs, and what eager PyTorch makes of these and of their variations.
 
@@ -100,7 +105,7 @@ def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
     """
     stages.stage(stages.BUILD)
     probe = unfed(probe)
-    if probe.source == SYNTHESISED:
+    if probe.source == records.SYNTHESISED:
         sheet.assumed = Assumed()
         probe, sheet.assumed = synthesise(probe)
     costs = Costs()
@@ -122,25 +127,9 @@ def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
 def _rejected_example(eager: Eager, probe: Probe) -> ProbeFailure:
     seen = eager.base.observation
     assert seen.error is not None
-    return ProbeFailure(
-        f"forward raised on the example inputs: {first_line(seen.error)}",
-        remedy_of(seen.error)
-        or ("correct the inputs that are declared for this model" if probe.source == DECLARED else None),
-        next(iter(seen.error_frames), None),
-    )
-
-
-def _report_fixed_sizes(probe: Probe, eager: Eager, sheet: _Sheet) -> ProbeResult:
-    """The result for a model that is not exported, since eager PyTorch itself rejects sizes declared dynamic."""
-    location = next(iter(eager.fixed[0].observation.error_frames), None)
-    for exporter in probe.exporters:
-        sheet.results[exporter] = ExporterResult(Outcome.EAGER_ERROR, eager_error(eager), location)
-    sheet.evidence += eager_evidence(probe, eager)
-    sheet.note_unkept(eager.costs)
-    return sheet.publish()
-
-
-# The exports ---------------------------------------------------------------------------------------------------------
+    declared = "correct the inputs that are declared for this model" if probe.source == records.DECLARED else None
+    reason = f"forward raised on the example inputs: {first_line(seen.error)}"
+    return ProbeFailure(reason, remedy_of(seen.error) or declared, next(iter(seen.error_frames), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,31 +151,13 @@ def _runtimes(probe: Probe, sheet: _Sheet) -> list[Engine]:
     return available
 
 
-def _export_all(bench: _Bench) -> list[Export]:
-    """What each exporter makes of the model; nothing where there is no runtime to run it in."""
-    exports = []
-    for name in bench.probe.exporters if bench.runtimes else ():
-        with bench.eager.costs.paying(name):
-            exports.append(_export(bench, name))
-    bench.eager.costs.exported = True
-    return exports
-
-
 def _export(bench: _Bench, exporter: str) -> Export:
     stages.stage(f"exporting with {exporter}")
-    seed_everything()
-    folder = bench.scratch / exporter
-    folder.mkdir(exist_ok=True)
-    return _EXPORT[exporter](bench.eager.fresh(), bench.eager.example, bench.probe.opset, folder, bench.probe.root)
-
-
-def _search_branches(bench: _Bench, exports: Sequence[Export], sheet: _Sheet) -> None:
-    """Add to `eager.runs` inputs that take branches which no variation takes."""
-    for export in exports:
-        try_other_sides(bench.probe, bench.eager, export)
-    branches = search(bench.probe, bench.eager)
-    sheet.note_reached(bench.eager)
-    sheet.evidence += searched_evidence(bench.probe, branches)
+    probe, eager, folder = bench.probe, bench.eager, bench.scratch / exporter
+    with eager.costs.paying(exporter) if not eager.costs.exported else nullcontext():
+        seed_everything()
+        folder.mkdir(exist_ok=True)
+        return _EXPORT[exporter](eager.fresh(), eager.example, probe.opset, folder, probe.root)
 
 
 def _confirm_and_explain(bench: _Bench, export: Export, sheet: _Sheet) -> None:
@@ -204,8 +175,11 @@ def _confirm_and_explain(bench: _Bench, export: Export, sheet: _Sheet) -> None:
     elif outcome is Outcome.CRASH:
         sheet.notice("error", f"{probe.name}: {detail}")
     sheet.publish()
-    if outcome is Outcome.OK:
-        sheet.evidence += _beside_the_outputs(bench, confirmation, made_up=sheet.assumed is not None)
+    if outcome is Outcome.OK:  # what the user has to know although the outputs are right
+        sheet.evidence += [*unrolled(probe, eager, confirmation), *copied(probe, confirmation)]
+        sheet.evidence += tables(probe, eager, confirmation)
+        if sheet.assumed is None:  # inputs that we made up may well be needless
+            sheet.evidence += unread(probe, eager, confirmation)
     if outcome in _UNEXPLAINED:
         return
     stages.stage(f"looking for the cause in the {exporter} export")
@@ -233,18 +207,6 @@ def _judged(bench: _Bench, export: Export) -> tuple[Confirmation, Outcome, str]:
     if full is not None:
         return confirmation, Outcome.CRASH, full
     return confirmation, *judge(eager, confirmation)
-
-
-def _beside_the_outputs(bench: _Bench, confirmation: Confirmation, *, made_up: bool) -> list[Evidence]:
-    """What the user of an export with the right outputs has to know. Inputs that we made up may well be needless."""
-    probe, eager = bench.probe, bench.eager
-    lost = unread(probe, eager, confirmation) if not made_up else []
-    return [
-        *unrolled(probe, eager, confirmation),
-        *copied(probe, confirmation),
-        *tables(probe, eager, confirmation),
-        *lost,
-    ]
 
 
 def _look_beneath_dropout(bench: _Bench, before: Sequence[Export], sheet: _Sheet) -> None:
@@ -278,7 +240,7 @@ def _look_beneath_dropout(bench: _Bench, before: Sequence[Export], sheet: _Sheet
             sheet.publish()
 
 
-def _further_ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:
+def _further_ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[records.Way, ...]:
     """Further ways to call the model, where these are asked for and an export came of the one that was tried."""
     wanted = (sheet.assumed is not None or probe.optional) and not probe.way
     exported = any(result.outcome not in _NO_FILE for result in sheet.results.values())
@@ -287,9 +249,6 @@ def _further_ways(probe: Probe, eager: Eager, sheet: _Sheet) -> tuple[Way, ...]:
     stages.stage(stages.WAYS)
     seconds = _WAYS_SHARE * sum(result.seconds for result in sheet.results.values())
     return find_ways(probe, eager.inference(), max(seconds, _WAYS_LEAST))
-
-
-# The result ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -303,7 +262,7 @@ class _Sheet:
     evidence: list[Evidence] = field(default_factory=list)
     reached: dict[str, tuple[int, ...]] = field(default_factory=dict)
     assumed: Assumed | None = None
-    ways: tuple[Way, ...] = ()
+    ways: tuple[records.Way, ...] = ()
     runtimes: list[Engine] = field(default_factory=list)
     unable: dict[str, str] = field(default_factory=dict)
 
@@ -333,19 +292,9 @@ class _Sheet:
         return self._send(ModelStatus.NOT_PROBED, reason, failure.remedy)
 
     def _send(self, status: ModelStatus, reason: str | None = None, remedy: str | None = None) -> ProbeResult:
-        probe = self.probe
-        report = ModelReport(
-            probe.name,
-            probe.path,
-            probe.line,
-            status,
-            reason,
-            remedy,
-            dict(self.results),
-            declared=probe.asked_for,
-            assumed=self.assumed,
-            way=probe.way,
-        )
+        probe, results = self.probe, dict(self.results)
+        at = probe.name, probe.path, probe.line
+        report = records.ModelReport(*at, status, reason, remedy, results, probe.asked_for, self.assumed, probe.way)
         conditions = ["on assumed inputs"] if self.assumed is not None else []
         conditions += [f"called {probe.way}"] if probe.way else []
         evidence = self.evidence
@@ -353,13 +302,8 @@ class _Sheet:
             evidence = [replace(e, detail=f"{e.detail} ({', '.join(conditions)})") for e in evidence]
         level = "error" if len(self.unable) == len(probe.exporters) else "warning"
         notices = (*self.notices, *(Diagnostic(level, reason) for reason in self.unable.values()))
-        result = ProbeResult(report, tuple(evidence), self.reached, _versions(self.runtimes), notices, ways=self.ways)
+        versions = {engine.name: engine.version for engine in self.runtimes if engine.name == records.OPENVINO}
+        versions |= {module.__name__: module.__version__ for module in (torch, onnx, onnxruntime, numpy)}
+        result = ProbeResult(report, tuple(evidence), self.reached, versions, notices, ways=self.ways)
         self.send(result)
         return result
-
-
-def _versions(runtimes: Sequence[Engine]) -> dict[str, str]:
-    return {
-        **{engine.name: engine.version for engine in runtimes if engine.name == OPENVINO},
-        **{module.__name__: module.__version__ for module in (torch, onnx, onnxruntime, numpy)},
-    }

@@ -9,8 +9,8 @@ from pathlib import Path
 CODE = """\
 import sys
 sys.path.insert(0, {folder!r})
-from onnxlint.probes.process.overlay import install
-install({{{path!r}: "VALUE = 2\\n"}})
+from onnxlint.probes.process.child import install_overlay
+install_overlay({{{path!r}: "VALUE = 2\\n"}})
 import mine, traceback, linecache
 print(mine.VALUE, linecache.getline({path!r}, 1).strip())
 """
