@@ -243,9 +243,8 @@ class _Keeper:
         """The same with a report to the makers of what is at fault, beside the script."""
         engine = shown.setup.engine if shown is not None and shown.setup is not None else None
         versions = {engine.name: engine.version} if engine is not None else {}
-        exporter, claim = self.confirmation.export.exporter, self._case(shown).claim
         try:
-            path = write_issue(self.probe, self.eager.model, exporter, claim, answer, script, versions)
+            path = write_issue(self.probe, self.eager.model, self._case(shown), answer, script, versions)
         except OSError as error:
             self.eager.costs.unkept.append(f"the report to ONNX's makers cannot be kept: {error.strerror}")
             return answer

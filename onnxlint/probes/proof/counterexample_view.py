@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy
 import torch
 
 from onnxlint.base.records import GraphDiff, GraphNode, GraphRow, Location
-from onnxlint.probes.exporters import Export, dynamo, graph, torchscript
+from onnxlint.probes.exporters import Export, dynamo, graph, line_of, torchscript
 from onnxlint.probes.observe.eager import Eager, Run
 
 _ODD = {"nan": numpy.isnan, "inf": numpy.isposinf, "-inf": numpy.isneginf}
@@ -112,42 +113,32 @@ def _unwrapped(node: graph.Node) -> graph.Node:
 def _rows(a: Sequence[graph.Node], b: Sequence[graph.Node], place: Location | None) -> tuple[tuple[GraphRow, ...], int]:
     """The rows around the first places that differ, the finding's own line before others, and how many come after."""
     pairs = graph.aligned(a, b)
-    differing = [k for k, pair in enumerate(pairs) if pair.differs]
-    if not differing:
-        return (), 0
 
-    def here(k: int) -> bool:
-        sides = ((a, pairs[k].left), (b, pairs[k].right))
-        locations = [nodes[index].location for nodes, index in sides if index is not None]
-        return place is not None and (place.path, place.line) in [
-            (at.path, at.line) for at in locations if at is not None
-        ]
+    def here(start: int) -> bool:
+        pair = pairs[start]
+        nodes = [side[index] for side, index in ((a, pair.left), (b, pair.right)) if index is not None]
+        return place is not None and (place.path, place.line) in map(line_of, nodes)
 
-    starts = [k for k in differing if not pairs[k - 1].differs or k == 0]
-    chosen = sorted(starts, key=lambda k: (not here(k), k))[:_PLACES]
+    starts = [k for k, pair in enumerate(pairs) if pair.differs and not (k and pairs[k - 1].differs)]
     kept: set[int] = set()
-    for start in chosen:
-        end = start
-        while end + 1 in differing and end - start + 1 < _TALLEST:
-            end += 1
-        kept |= set(range(max(0, start - _AROUND), min(len(pairs), end + 1 + _AROUND)))
+    for start in sorted(starts, key=lambda k: (not here(k), k))[:_PLACES]:
+        length = len(list(itertools.takewhile(lambda pair: pair.differs, pairs[start : start + _TALLEST])))
+        kept |= set(range(max(0, start - _AROUND), min(len(pairs), start + length + _AROUND)))
     order = sorted(kept)
-    rows_of = [
-        {index: row for row, index in enumerate(side) if index is not None}
-        for side in ([pairs[k].left for k in order], [pairs[k].right for k in order])
-    ]
+    left_rows = {pairs[k].left: row for row, k in enumerate(order)}
+    right_rows = {pairs[k].right: row for row, k in enumerate(order)}
     rows, before = [], 0
     for k in order:
-        left, right = (
-            None if index is None else _node(nodes[index], rows_of[side])
-            for side, (nodes, index) in enumerate(((a, pairs[k].left), (b, pairs[k].right)))
-        )
+        left, right = _node(a, pairs[k].left, left_rows), _node(b, pairs[k].right, right_rows)
         rows.append(GraphRow(left, right, pairs[k].differs, k - before))
         before = k + 1
     return tuple(rows), len(pairs) - before
 
 
-def _node(node: graph.Node, rows: Mapping[int, int]) -> GraphNode:
+def _node(nodes: Sequence[graph.Node], index: int | None, rows: Mapping[int | None, int]) -> GraphNode | None:
+    if index is None:
+        return None
+    node = nodes[index]
     constants = [i.text for i in node.inputs if i.kind in ("constant", "parameter") and i.text != "None"]
     detail = ", ".join([*constants, *(f"{name}={value}" for name, value in node.attributes)])
     sources = sorted({rows[i.producer] for i in node.inputs if i.kind == "value" and i.producer in rows})

@@ -13,6 +13,7 @@ import torch
 
 from onnxlint.base.records import Fault, Probe, Sides
 from onnxlint.probes.common.userspace import relative
+from onnxlint.probes.proof.counterexample import Counterexample
 from onnxlint.probes.proof.repro_script import ISSUE
 
 UPSTREAM = frozenset({Fault.EXPORTER, Fault.RUNTIME, Fault.OPTIMIZER})
@@ -44,26 +45,22 @@ Attach what is in this folder; `repro.py` there shows it:
 
 
 def write_issue(
-    probe: Probe,
-    model: torch.nn.Module,
-    exporter: str,
-    claim: str,
-    sides: Sides,
-    script: str,
-    versions: Mapping[str, str],
+    probe: Probe, model: torch.nn.Module, case: Counterexample, sides: Sides, script: str, versions: Mapping[str, str]
 ) -> str:
     """Write the report beside the script, and return its path as records hold it."""
     path = Path(probe.root, script).with_name(ISSUE)
     title = {
-        Fault.EXPORTER: f"The {exporter} ONNX exporter writes a graph that differs from the model",
+        Fault.EXPORTER: f"The {case.exporter} ONNX exporter writes a graph that differs from the model",
         Fault.OPTIMIZER: "Graph optimizations change the result of a model",
     }.get(sides.fault, "A valid ONNX model gives another result than ONNX's reference and PyTorch")
+    ours = {"torch": torch.__version__, "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, **versions}
+    ours |= {"Python": platform.python_version(), "on": platform.platform()}
     text = _TEXT.format(
         title=title,
-        claim=claim,
+        claim=case.claim,
         rows="\n".join(f"| {side} | {answer} |" for side, answer in _rows(sides)),
         advice=sides.advice[:1].upper() + sides.advice[1:],
-        versions="\n".join(f"- {name} {version}" for name, version in _versions(versions)),
+        versions="\n".join(f"- {name} {version}" for name, version in ours.items()),
         script=Path(probe.root, script).read_text(encoding="utf-8").rstrip(),
         model=_source(model),
     )
@@ -81,17 +78,10 @@ def _rows(sides: Sides) -> list[tuple[str, str]]:
     return [(side, answer.replace("|", "\\|")) for side, answer in rows]
 
 
-def _versions(others: Mapping[str, str]) -> list[tuple[str, str]]:
-    ours = {"torch": torch.__version__, "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, **others}
-    return [*ours.items(), ("Python", platform.python_version()), ("on", platform.platform())]
-
-
 def _source(model: torch.nn.Module) -> str:
     """The class of the model, where it is short enough to be read."""
     try:
-        lines, _ = inspect.getsourcelines(type(model))
+        source = inspect.getsource(type(model)).rstrip()
     except (OSError, TypeError):
         return ""
-    if len(lines) > _LONGEST:
-        return ""
-    return f"\nThe model:\n\n```python\n{''.join(lines).rstrip()}\n```\n"
+    return f"\nThe model:\n\n```python\n{source}\n```\n" if source.count("\n") < _LONGEST else ""

@@ -1,14 +1,12 @@
 """The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model.
 
-Of a live model, which no script can make again, the exported file is kept in its place: see `portable`; where there is
-none, the model: see `pickled`.
+Of a live model, which no script can make again, the exported file or the model is kept: see `live_proof`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +18,10 @@ from onnxlint.base.paths import make_untracked, remove_links
 from onnxlint.base.records import Probe
 from onnxlint.probes.common.containers import fields_of
 from onnxlint.probes.examples.factory_arguments import spell
-from onnxlint.probes.exporters import Example, axes_of
+from onnxlint.probes.exporters import Example
 from onnxlint.probes.exporters.dynamo import call_form, dynamic_shapes
-from onnxlint.probes.exporters.torchscript import arguments, is_input
-from onnxlint.probes.proof import pickled_model, portable_proof
+from onnxlint.probes.exporters.torchscript import arguments, inputs_and_axes
+from onnxlint.probes.proof import live_proof
 from onnxlint.probes.proof.counterexample import WHOLE, Counterexample, keep_script, session
 
 ISSUE = "issue.md"  # beside a script, where others are at fault: see `issue`
@@ -124,6 +122,9 @@ _OPENVINO = """\
     answers = [answer for output, answer in session(feeds).items()]"""
 
 
+_Arrays = dict[str, np.ndarray[Any, Any]]
+
+
 class _Unwritable(Exception):
     """A value that has no spelling in a script."""
 
@@ -133,11 +134,11 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
     folder = folder_of(probe, case.exporter, number)
     remove_links(folder)  # of the checked tree: they may lead anywhere
     (folder / ISSUE).unlink(missing_ok=True)  # of an earlier run, which may have found something else here
+    if probe.live is not None and case.answered is not None:
+        return live_proof.write_export(probe, case, case.answered, folder)
     if probe.live is not None:
-        if case.answered is None:
-            return _refused(probe, model, example, case, folder)
-        return portable_proof.write(probe, case, case.answered, folder)
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
+        return _refused(probe, model, example, case, folder)
+    arrays: _Arrays = {}
     try:
         text = _script(probe, model, example, case, arrays)
     except _Unwritable:
@@ -155,12 +156,11 @@ def write(probe: Probe, model: torch.nn.Module, example: Example, case: Countere
 
 def _refused(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, folder: Path) -> str | None:
     """The script for a live model of which there is no exported file."""
-    dynamo = case.exporter == "dynamo"
     try:
-        options = _dynamo_options(model, example) if dynamo else _torchscript_options(model, example)
+        call = _call(model, example, case.exporter == "dynamo")
     except (TypeError, _Unwritable):  # inputs that forward does not take, or whose containers have no spelling
         return None
-    return pickled_model.write(probe, model, example, case, (_packed(example, dynamo), options), folder)
+    return live_proof.write_model(probe, model, example, case, call, folder)
 
 
 def folder_of(probe: Probe, exporter: str, number: int) -> Path:
@@ -169,13 +169,7 @@ def folder_of(probe: Probe, exporter: str, number: int) -> Path:
     return Path(probe.repro_dir) / f"{name}-{exporter}-{number}"
 
 
-def _script(
-    probe: Probe,
-    model: torch.nn.Module,
-    example: Example,
-    case: Counterexample,
-    arrays: dict[str, np.ndarray[Any, Any]],
-) -> str:
+def _script(probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, arrays: _Arrays) -> str:
     module, _, attribute = probe.factory.partition(":")
     head = _HEAD.format(
         claim=case.docstring_claim,
@@ -195,11 +189,12 @@ def _script(
     if case.exporter == "eager":
         return head + 'print("PyTorch accepts the input")\n'
     dynamo = case.exporter == "dynamo"
+    packed, options = _call(model, example, dynamo)
     tail = _TAIL.format(
-        packed=_packed(example, dynamo),
+        packed=packed,
         dynamo=dynamo,
         opset=probe.opset,
-        options=_dynamo_options(model, example) if dynamo else _torchscript_options(model, example),
+        options=options,
         session=session(case.setup, _ONNX_RUNTIME, _OPENVINO),
         others=(_EXPORTED if dynamo else "" if example.kwargs else _TRACED) + _EVALUATED,
         runtime=case.setup.engine.title,
@@ -210,74 +205,52 @@ def _script(
     return head + tail
 
 
-def _packed(example: Example, dynamo: bool) -> str:
-    if dynamo:
-        positional = len(call_form(example).args)
-        return "example" if positional == len(example.args) else "example[:-1]"
-    ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
-    return "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
-
-
-def _torchscript_options(model: torch.nn.Module, example: Example) -> str:
-    formatted, names = arguments(model, example)
-    inputs = {".".join(path): leaf for path, leaf, _ in _walk(names, formatted) if is_input(leaf)}
-    axes = {
-        name: dict(axes_of(name, example.dynamic))
-        for name, leaf in inputs.items()
-        if isinstance(leaf, torch.Tensor) and axes_of(name, example.dynamic)
-    }
-    return f"input_names={list(inputs)!r}, dynamic_axes={axes!r}"
-
-
-def _dynamo_options(model: torch.nn.Module, example: Example) -> str:
+def _call(model: torch.nn.Module, example: Example, dynamo: bool) -> tuple[str, str]:
+    """How the exporter is passed the inputs, and its options."""
+    if not dynamo:
+        ends_in_dict = bool(example.args) and isinstance(example.args[-1], dict)
+        inputs, axes = inputs_and_axes(model, example)
+        packed = "(*example, example_kwargs)" if example.kwargs or ends_in_dict else "example"
+        return packed, f"input_names={list(inputs)!r}, dynamic_axes={axes!r}"
     called = call_form(example)
-    shapes = dynamic_shapes(model, called)
-    kwargs = "kwargs=example_kwargs, " if example.kwargs else ""
+    shapes = _spell(dynamic_shapes(model, called), "", {})
     if called is not example:
         kwargs = f"kwargs={{{example.parameters[len(called.args)]!r}: example[-1]}}, "
-    return f"{kwargs}dynamic_shapes={_spell(shapes, '', {})}"
+        return "example[:-1]", f"{kwargs}dynamic_shapes={shapes}"
+    return "example", f"{'kwargs=example_kwargs, ' if example.kwargs else ''}dynamic_shapes={shapes}"
 
 
 def _leaves(model: torch.nn.Module, example: Example, case: Counterexample, dynamo: bool) -> str:
     """A dict display: every graph input with the place of its value in `args` and `kwargs`, or its default."""
-    places = {".".join(path): place for path, _, place in _places(example, case)}
+    places: dict[str, str] = {}
+    for index, (name, value) in enumerate(example.called_with(case.args, case.kwargs).named()):
+        base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
+        places |= {label: base + place for label, _, place in _walk(name, value)}
     if not dynamo:
-        formatted, names = arguments(model, example)
-        for path, leaf, _ in _walk(names, formatted):
-            places.setdefault(".".join(path), repr(leaf))
+        values, names = arguments(model, example)
+        for name, value in zip(names, values, strict=True):
+            places = {**{label: repr(leaf) for label, leaf, _ in _walk(name, value)}, **places}
     items = [f"{graph!r}: {places[leaf]}" for graph, leaf in case.inputs.items() if leaf in places]
     return "{" + ", ".join(items) + "}"
 
 
-def _places(example: Example, case: Counterexample) -> list[tuple[list[str], Any, str]]:
-    named = example.called_with(case.args, case.kwargs).named()
-    places = []
-    for index, (name, value) in enumerate(named):
-        base = f"args[{index}]" if index < len(case.args) else f"kwargs[{name!r}]"
-        places += [(path, leaf, base + place) for path, leaf, place in _walk([name], [value])]
-    return places
-
-
-def _walk(names: Sequence[str], values: Sequence[Any]) -> list[tuple[list[str], Any, str]]:
-    """Every leaf with its path of names and its place below the argument, as Python spells it."""
+def _walk(name: str, value: Any) -> list[tuple[str, Any, str]]:
+    """Every leaf with its label and its place below the argument, as Python spells it."""
     leaves = []
-    for name, value in zip(names, values, strict=True):
-        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
-            steps, place = [name], ""
-            for key in path:
-                if isinstance(key, pytree.GetAttrKey):
-                    steps.append(key.name)
-                    place += f".{key.name}"
-                else:
-                    index = key.key if isinstance(key, pytree.MappingKey) else key.idx
-                    steps.append(str(index))
-                    place += f"[{index!r}]"
-            if leaf is not None:
-                leaves.append((steps, leaf, place))
+    for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+        label, place = name, ""
+        for key in path:
+            if isinstance(key, pytree.GetAttrKey):
+                label, place = f"{label}.{key.name}", f"{place}.{key.name}"
+            else:
+                index = key.key if isinstance(key, pytree.MappingKey) else key.idx
+                label, place = f"{label}.{index}", f"{place}[{index!r}]"
+        if leaf is not None:
+            leaves.append((label, leaf, place))
     return leaves
 
 
-def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
+def _spell(value: Any, name: str, arrays: _Arrays) -> str:
     """Python's spelling of a value; tensors go to `arrays`. Raises _Unwritable."""
     if isinstance(value, torch.Tensor):
         key = f"{name}_{len(arrays)}"
@@ -294,9 +267,7 @@ def _spell(value: Any, name: str, arrays: dict[str, np.ndarray[Any, Any]]) -> st
         return "{" + ", ".join(f"{k!r}: {_spell(v, name, arrays)}" for k, v in value.items()) + "}"
     if type(value) in (list, tuple):
         inner = ", ".join(_spell(v, name, arrays) for v in value)
-        if type(value) is list:
-            return f"[{inner}]"
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
+        return f"[{inner}]" if type(value) is list else f"({inner}{',' * (len(value) == 1)})"
     kind = type(value)
     if fields_of(kind) and "<" not in kind.__qualname__:
         fields = ", ".join(f"{field}={_spell(getattr(value, field), name, arrays)}" for field in fields_of(kind))

@@ -18,6 +18,7 @@ from onnxlint.probes.common.nested import word
 from onnxlint.probes.confirm.trials import Confirmation, Trial, trial
 from onnxlint.probes.examples.synthesis import LENGTHS
 from onnxlint.probes.examples.vary import Variation
+from onnxlint.probes.exporters import line_of
 from onnxlint.probes.observe.eager import Eager, Run, execute
 from onnxlint.probes.observe.observe import clone, divergences
 
@@ -25,7 +26,7 @@ _TRIES = 60  # runs of eager and of the export, for each counterexample
 _SECONDS = 2.0
 _SHARE = 0.3  # of the time that is left for all searches
 _CLEAR = 0.5  # of the relative error that was found, which a smaller counterexample has to show
-_DIGITS = (0, 1, 2)  # decimals that values are rounded to, the fewest first
+Change = Callable[[torch.Tensor], torch.Tensor]
 
 
 def shrink(
@@ -140,9 +141,11 @@ class _Shrinker:
     def _faint(self, smaller: Trial) -> bool:
         """Whether half of the error is gone, against the size of the answer: nobody is convinced by what is left."""
         before, after = self.whole.difference, smaller.difference
-        if before is not None and after is not None and math.inf in (after.max_abs, after.max_rel):
+        if before is None or after is None:
+            return False
+        if math.inf in (after.max_abs, after.max_rel):
             return math.inf not in (before.max_abs, before.max_rel)  # a graph that divides by 0 shows something else
-        if before is None or after is None or before.max_rel is None or after.max_rel is None:
+        if before.max_rel is None or after.max_rel is None:
             return False
         return after.max_rel < _CLEAR * before.max_rel
 
@@ -157,12 +160,8 @@ class _Shrinker:
 
     def _shows(self, run: Run) -> tuple[bool, bool]:
         """Whether the input goes another way than the example there, and whether it breaks a guard made there."""
-        places = {
-            (d.location.path, d.location.line) for d in divergences(self.eager.base.observation, [run.observation])
-        }
-        guards = [
-            g for g in self.confirmation.export.guards if g.frames and (g.frames[0].path, g.frames[0].line) == self.line
-        ]
+        places = set(map(line_of, divergences(self.eager.base.observation, [run.observation])))
+        guards = [guard for guard in self.confirmation.export.guards if line_of(guard) == self.line]
         return self.line in places, any(guard.holds(run.leaves) is False for guard in guards)
 
 
@@ -170,7 +169,7 @@ def _finite(run: Run) -> bool:
     return all(bool(t.isfinite().all()) for t in run.outputs if t.is_floating_point() or t.is_complex())
 
 
-def _only(wanted: str, make: Callable[[torch.Tensor], torch.Tensor], name: str, leaf: torch.Tensor) -> torch.Tensor:
+def _only(wanted: str, make: Change, name: str, leaf: torch.Tensor) -> torch.Tensor:
     return make(leaf) if name == wanted else leaf
 
 
@@ -187,12 +186,10 @@ def _leveled(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.flatten()[tensor.abs().argmax()].expand(tensor.shape).clone()
 
 
-def _rounded(digits: int, tensor: torch.Tensor) -> torch.Tensor:
-    return torch.round(tensor, decimals=digits) if tensor.is_floating_point() else tensor
-
-
-def _round(tensor: torch.Tensor) -> torch.Tensor:
-    """One digit of the largest value, and zeros."""
+def _rounded(digits: int | None, tensor: torch.Tensor) -> torch.Tensor:
+    """So many decimals; without a number, one digit of the largest value, and zeros."""
+    if digits is not None:
+        return torch.round(tensor, decimals=digits) if tensor.is_floating_point() else tensor
     largest = float(tensor.abs().max()) if tensor.numel() and tensor.is_floating_point() else 0.0
     if not 0.0 < largest < math.inf:
         return tensor
@@ -200,8 +197,5 @@ def _round(tensor: torch.Tensor) -> torch.Tensor:
 
 
 # The simplest first.
-_PLAIN: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (torch.zeros_like, torch.ones_like, _leveled)
-_ROUND: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
-    _round,
-    *(partial(_rounded, digits) for digits in _DIGITS),
-)
+_PLAIN: tuple[Change, ...] = (torch.zeros_like, torch.ones_like, _leveled)
+_ROUND: tuple[Change, ...] = tuple(partial(_rounded, digits) for digits in (None, 0, 1, 2))

@@ -1,12 +1,15 @@
-"""The proof for a live model: the exported file, the input, PyTorch's answer, and a script that compares without torch.
+"""The proof for a live model, which no script can make again.
 
-Who reads it needs neither the model nor the process that it lived in: it can go into a bug report as it is.
+Of an export: the exported file, the input, PyTorch's answer, and a script that compares without torch and without the
+model. Of a refused one: the model with its inputs, and a script that exports it.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +20,38 @@ import torch
 
 from onnxlint.base.paths import make_untracked
 from onnxlint.base.records import Probe
+from onnxlint.probes.exporters import Example
 from onnxlint.probes.proof.counterexample import WHOLE, Answered, Counterexample, keep_script, session
 
-MODEL = "model.onnx"
-_SCRIPT = '''\
+FILE = "model.onnx"
+_MODEL = "model.pt"
+_MOST = 2**29  # bytes of weights that are kept
+_EXPORT = '''\
+"""{claim}
+
+`{model}` holds {name} and its inputs as they were at the call. Needs torch, onnx and the model's code.
+Exits with 1 if the export is refused, else with 0.
+"""
+import pathlib, sys, tempfile
+
+import torch
+
+sys.path[:0] = {search_path}
+HERE = pathlib.Path(__file__).parent
+model, example, example_kwargs = torch.load(HERE / "{model}", weights_only=False)
+path = str(pathlib.Path(tempfile.mkdtemp()) / "model.onnx")
+try:
+    torch.onnx.export(
+        model, {packed}, path, dynamo={dynamo}, verbose=False, opset_version={opset},
+        {options},
+    )
+except Exception as error:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    sys.exit(f"{exporter} refused: {{type(error).__name__}}: {{' '.join(str(error).split())[:1000]}}")
+print("{exporter} exports it")
+'''
+_COMPARE = '''\
 """{claim}
 
 `{model}` is what {exporter} made of {name}{place} at opset {opset}.
@@ -54,8 +85,6 @@ for k, (a, b) in enumerate(zip(answers, expected)):
     print(f"       {runtime} {{a.shape}} {{a.flatten()[:4].tolist()}}")
 sys.exit(int(wrong))
 '''
-
-
 _ONNX_RUNTIME = """\
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
@@ -67,14 +96,15 @@ _OPENVINO = """\
     answers = list(session({{name: DATA[key] for name, key in INPUTS.items() if name in known}}).values())"""
 
 
-def write(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:
+def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:
     """Write file, inputs and script; return the script's path as records hold it.
 
     None where numpy has no type for a value, as for bfloat16, or where the weights are in files of their own.
     """
     whole = case.whole.answered if case.whole is not None else None
     kept = [small] if whole is None else [small, whole]
-    if _has_more_files(small.file) or not all(_is_plain(one) for one in kept):
+    files = [file for file in small.file.parent.iterdir() if file.name.startswith(small.file.name)]
+    if len(files) > 1 or not all(_is_plain(one) for one in kept):
         return None
     make_untracked(folder)
     (folder / WHOLE).unlink(missing_ok=True)
@@ -82,11 +112,11 @@ def write(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> 
         arrays = {f"input_{k}": value for k, value in enumerate(one.feeds.values())}
         arrays |= {f"output_{k}": _array(value) for k, value in enumerate(one.answers)}
         np.savez(folder / name, **arrays)
-    _copy(small.file, folder / MODEL)
+    _copy(small.file, folder / FILE)
     versions = (f"{module.__name__} {module.__version__}" for module in (torch, onnx, onnxruntime))
-    text = _SCRIPT.format(
+    text = _COMPARE.format(
         claim=case.docstring_claim,
-        model=MODEL,
+        model=FILE,
         exporter=case.exporter,
         name=probe.name,
         place=f", captured at {probe.path}:{probe.line}," if probe.path else "",
@@ -98,20 +128,15 @@ def write(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> 
         outputs=len(small.answers),
         runtime=case.setup.engine.title,
         needs=case.needs,
-        session=session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=MODEL),
+        session=session(case.setup, _ONNX_RUNTIME, _OPENVINO, model=FILE),
         limit=repr(case.limit),
     )
     return keep_script(probe, folder, text)
 
 
-def _has_more_files(file: Path) -> bool:
-    return any(other.name.startswith(file.name) and other != file for other in file.parent.iterdir())
-
-
 def _is_plain(one: Answered) -> bool:
-    if any(value.dtype == torch.bfloat16 for value in one.answers):
-        return False
-    return all(isinstance(value, np.ndarray) for value in one.feeds.values())
+    arrays = all(isinstance(value, np.ndarray) for value in one.feeds.values())
+    return arrays and all(value.dtype != torch.bfloat16 for value in one.answers)
 
 
 def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
@@ -125,8 +150,9 @@ def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
 def _copy(file: Path, place: Path) -> None:
     """Copy the exported file; where a counterexample of the same export has it already, share it."""
     place.unlink(missing_ok=True)
-    for other in sorted(place.parent.parent.glob(f"*/{MODEL}")):
-        if other != place and _same(other, file):
+    for other in sorted(place.parent.parent.glob(f"*/{FILE}")):
+        same_size = other != place and other.stat().st_size == file.stat().st_size
+        if same_size and other.read_bytes() == file.read_bytes():
             try:
                 os.link(other, place)
             except OSError:  # a file system without links
@@ -135,5 +161,33 @@ def _copy(file: Path, place: Path) -> None:
     shutil.copyfile(file, place)
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
+def write_model(
+    probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, call: tuple[str, str], folder: Path
+) -> str | None:
+    """Write model and script; return the script's path as records hold it. `call` is how to pass inputs and options.
+
+    None where the model cannot be kept: it is large, or no data, or its code is in the script that ran or in a cell.
+    """
+    weight = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
+    if example.options or weight > _MOST or any(type(part).__module__ == "__main__" for part in model.modules()):
+        return None
+    make_untracked(folder)
+    try:
+        torch.save((model, example.args, dict(example.kwargs)), folder / _MODEL)
+    except (pickle.PicklingError, AttributeError, TypeError, RuntimeError):
+        (folder / _MODEL).unlink(missing_ok=True)
+        return None
+    packed, options = call
+    folders = dict.fromkeys(map(os.path.abspath, sys.path))  # but for the environment's, which the script has anyway
+    text = _EXPORT.format(
+        claim=case.docstring_claim,
+        name=probe.name,
+        model=_MODEL,
+        search_path=[p for p in folders if os.path.isdir(p) and not p.startswith((sys.prefix, sys.base_prefix))],
+        packed=packed,
+        dynamo=case.exporter == "dynamo",
+        opset=probe.opset,
+        options=options,
+        exporter=case.exporter,
+    )
+    return keep_script(probe, folder, text)
