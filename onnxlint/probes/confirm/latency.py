@@ -30,10 +30,7 @@ _KERNEL = "_kernel_time"
 
 
 def latency(eager: Eager, confirmation: Confirmation, root: str) -> Latency | None:
-    """The ratio, and what dominates where the runtime is the slower one.
-
-    None where the export does not run, and where both are so quick that there is nothing to compare.
-    """
+    """The ratio, and what dominates where the runtime is slower; None where there is nothing to compare."""
     runtime = confirmation.runtime
     if runtime is None or not runtime.engines or not confirmation.trials:
         return None

@@ -75,10 +75,7 @@ def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str 
 
 
 def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
-    """What the search for other branches came to. None of it is a failure: what an export made of an input tells that.
-
-    An arm that no input took, and that would change the outputs, or nobody knows, was not tried: SKIPPED says so.
-    """
+    """What the search for other branches came to; SKIPPED marks an arm that may matter and that no input took."""
     untried = (Fate.DIFFERS, Fate.OPEN)
     outcomes = [Outcome.SKIPPED if branch.fate in untried else Outcome.OK for branch in branches]
     return [
@@ -257,10 +254,7 @@ class _Keeper:
         return setup.engine.title if setup is not None and setup.engine.name != ONNX_RUNTIME else ""
 
     def _script(self, e: Explanation) -> tuple[str | None, Trial | None]:
-        """The script for an explanation, and the trial that it shows: the record tells of that one.
-
-        None for what was seen in float32 alone: a script runs the file as it was exported.
-        """
+        """The script, and the trial that it shows; none for float32 alone: a script runs the file as exported."""
         if self.confirmation.in_float32:
             return None, e.trial
         label = e.trial.run.label if e.trial is not None else ""

@@ -36,10 +36,7 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One place that explains why an exporter went wrong, with the trial that shows it (None: the export itself).
-
-    `label` names the input on which eager went another way there, where there is no trial.
-    """
+    """A place that explains why an exporter went wrong; `label` is the input that shows it, if no `trial` does."""
 
     cause: Cause
     frames: Frames
@@ -72,10 +69,7 @@ def seen_in_eager(eager: Eager, runs: Sequence[Run]) -> list[Place]:
 
 
 def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
-    """What TorchScript kept from the example though a failing input needs another value: branches, reads, sizes.
-
-    A place that also changed on inputs where the export agreed explains a trial only if no other place does.
-    """
+    """What TorchScript kept from the example though a failing input needs another value: branches, reads, sizes."""
     failing = confirmation.failing_at_once
     passing = {t.run.label for t in confirmation.trials if not t.fails}
     places = {line_of(place): place for place in seen_in_eager(eager, eager.runs)}
@@ -83,7 +77,7 @@ def frozen(root: str, eager: Eager, confirmation: Confirmation) -> list[Explanat
     chosen: dict[Line, Explanation] = {}
     for trial in _worst_first(failing):
         candidates = [place for place in places.values() if trial.run.label in place.labels]
-        strong = [place for place in candidates if not place.labels & passing]
+        strong = [place for place in candidates if not place.labels & passing]  # not where the export agreed as well
         for place in strong or candidates:
             chosen.setdefault(line_of(place), Explanation(place.cause, place.frames, place.detail, trial))
     explained = {line: [t for t in failing if t.run.label in places[line].labels] for line in chosen}
@@ -133,10 +127,7 @@ def _function(location: Location) -> tuple[str, str]:
 def _shown_by_others(
     confirmation: Confirmation, trials: list[Trial], traced: list[Trial], others: Iterable[list[Trial]]
 ) -> bool:
-    """Whether another place explains these trials and more, some of which the runtime refuses at the same nodes.
-
-    What a place explains is known of the trials that were `traced`; of the rest it is enough that the node is the same.
-    """
+    """Whether another place explains the trials that were `traced` and more, refused at the same nodes."""
 
     def names(trials: list[Trial]) -> set[str | None]:
         return {node.name if node is not None else None for node in _refusing_nodes(confirmation, trials)}
@@ -179,10 +170,7 @@ def trace_differences(root: str, eager: Eager, run: Run) -> Sequence[graph.Diffe
 
 
 def changed(root: str, eager: Eager, export: Export, run: Run) -> list[Place]:
-    """The conversions that give another value when `run` is traced than they gave in the export.
-
-    Not those that ask for the bounds of slices which the graph computes.
-    """
+    """Conversions with another value in a trace of `run` than in the export, but for bounds that the graph computes."""
     made = trace(root, eager, run)
     if made is None:
         return []
@@ -274,10 +262,7 @@ def _worst_first(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def got_past(eager: Eager, export: Export, frames: Frames) -> bool:
-    """Whether dynamo was beyond this place when it refused: what eager does there was no obstacle to it.
-
-    Libraries ask `is_exporting()` before they read a tensor, so that the export never takes eager's path.
-    """
+    """Whether dynamo was beyond this place when it refused: `is_exporting()` may lead it around eager's path."""
     if export.capture is not None:
         return True
     steps = first_steps(eager.base.observation.path, eager.base.observation.root)

@@ -86,10 +86,7 @@ def wrong_before(
 
 
 def _first_unmatched(record: _Record, matched: list[bool], site: Site | None) -> list[int]:
-    """What eager does the first time that it is at a site and gets values that the graph has not.
-
-    The graph was cut off there: of what comes later, and of what goes elsewhere, it has nothing.
-    """
+    """What eager does the first time that it is at a site with values that the graph, which ends there, lacks."""
     there = [site is not None and _site(frames) == site for frames in record.frames]
     for here, group in itertools.groupby(range(len(there)), key=there.__getitem__):
         indices = list(group)
@@ -114,10 +111,7 @@ def _through_views(record: _Record, theirs: _Values, index: int) -> int:
 
 
 def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
-    """Whether the last value that the graph has from the line of an operator is none of those eager has there.
-
-    Else what eager does there in the end is part of a later node, such as one of two transpositions.
-    """
+    """Whether the last value that the graph has from an operator's line is none of those that eager has there."""
     last = theirs.last_at(record.frames[index], record.values[index].dtype.is_floating_point)
     return last is not None and not any(
         _alike(last, _wanted(value))
@@ -272,10 +266,7 @@ class _Values:
         return self._last.get((site[0], floating)) if site is not None else None
 
     def has(self, value: torch.Tensor, frames: Frames, *, only_here: bool = False) -> bool:
-        """Whether an array holds this value: one of the same site if any is known to come from there, or of its line.
-
-        Failing both, any array will do, unless `only_here`. Decorators may hide the caller from an exporter.
-        """
+        """Whether an array has this value: one of its site, else of its line, else any, unless `only_here`."""
         site = _site(frames)
         depth = next((n for n in (2, 1) if site is not None and site[:n] in self._sites), 0)
         wanted = _wanted(value)

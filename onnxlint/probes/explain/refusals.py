@@ -85,10 +85,7 @@ def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Bey
 
 
 def _pinned(eager: Eager, further: Beyond) -> list[Place]:
-    """Conditions on sizes that the capture took for granted and that an input which eager accepts breaks.
-
-    With real values along, whether a size is 1 gets asked at every copy, which the exporter itself does not do.
-    """
+    """Conditions on sizes that the capture took for granted and that an input which eager accepts breaks."""
     places = []
     for guard in further.guards:
         broken = {run.label for run in _without_ones(eager.runs) if guard.holds(run.leaves) is False}
@@ -99,10 +96,7 @@ def _pinned(eager: Eager, further: Beyond) -> list[Place]:
 
 
 def _traced_by(place: Place, export: Export) -> bool:
-    """Whether the whole trace read a tensor there, or in the same function before it: else it went another way.
-
-    Libraries ask `is_tracing()` before they read a tensor.
-    """
+    """Whether the trace read a tensor there, or above in the same function: `is_tracing()` may lead around it."""
     where = place.frames[0]
     return any(
         causes.is_above(conversion.frames[0], where)

@@ -123,10 +123,7 @@ def _grown(spec: pytree.TreeSpec, shapes: Iterator[Any]) -> Any:
 
 
 def _inputs(program: Any, example: Example, asked: bool) -> dict[str, str]:
-    """The graph's inputs by leaf: user inputs come in the order of the flattened arguments, None included.
-
-    `asked`: the call has given names of its own to them.
-    """
+    """The graph's inputs by leaf, in the order of the arguments; `asked`: the call has given them names of its own."""
     specs = [s.arg for s in program.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
     inputs = [
         (a.name, name)

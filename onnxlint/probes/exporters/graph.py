@@ -206,10 +206,7 @@ def jit_frames(node: Any, root: str | None = None) -> tuple[Location, ...]:
 
 
 def computed_bounds(graph: Any, root: str | None = None) -> Counter[tuple[str, int]]:
-    """How many bounds of slices a traced graph computes, by line: of these no value was kept for ever.
-
-    The tracer records such a bound and asks for its index as well, with the warning of a conversion.
-    """
+    """How many bounds of slices a traced graph computes, by line; the tracer records conversions of these as well."""
     counts: Counter[tuple[str, int]] = Counter()
     for node in graph.nodes():
         bounds = list(node.inputs())[2:4] if node.kind() == "aten::slice" else []

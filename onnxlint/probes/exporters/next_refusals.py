@@ -33,10 +33,7 @@ _ARRAYS = {"numpy": "becomes a numpy array", "__array__": "becomes a numpy array
 
 @dataclass(slots=True)
 class Beyond:
-    """What the carried capture met. `complete`: it came to the end, so that nothing else stops dynamo.
-
-    `cut`: it ran out of time.
-    """
+    """What the carried capture met. `complete`: nothing else stops dynamo. `cut`: it ran out of time."""
 
     refusals: list[Refusal] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
@@ -100,10 +97,7 @@ def _ending(until: float) -> Iterator[None]:
 
 
 class _Carrier:
-    """Lets a capture go on with the example's values wherever it needs data, and notes each such place.
-
-    `survived` are the places of `int(size)`: dynamo's second way of capturing carries those along as symbols.
-    """
+    """Lets a capture go on with the example's values, and notes where; `survived` are the places of `int(size)`."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -180,10 +174,7 @@ def _plain(env: Any, expression: Any) -> str:
 
 
 def translatable(program: torch.export.ExportedProgram, registry: Any) -> bool:
-    """Whether every operator of a captured graph, or all that it is made of, has a translation.
-
-    False where it has none, and where only the decomposed graph tells.
-    """
+    """Whether all operators of a captured graph have a translation; False where only the decomposed graph tells."""
     doubtful = first_of_each(
         (n for n in program.graph.nodes if is_operator(n) and _dispatching.dispatch(n, registry)[0] is None),
         key=lambda node: (node.target, len(node.args)),

@@ -44,10 +44,7 @@ def inputs_of(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]
 
 
 def dims_of(program: ExportedProgram, example: Example) -> tuple[dict[str, dict[int, str]], dict[str, tuple[int, int]]]:
-    """The dynamic axes of the inputs by leaf, and between which sizes the program lets each dim be.
-
-    An axis that is computed from others is none of them, nor are those that it is computed from.
-    """
+    """The dynamic axes of the inputs by leaf, but for those computed from others, and the limits of each dim."""
     dynamic: dict[str, dict[int, str]] = {}
     tied: set[str] = set()
     for leaf, value in zip(example.leaf_names(), _values(program), strict=False):

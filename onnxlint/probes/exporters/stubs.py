@@ -19,10 +19,7 @@ _STUB = "onnxlint::Refused"
 
 
 def refused_operators(model: torch.nn.Module, example: Example, opset: int, root: str) -> list[Refusal] | None:
-    """Each operator that has no lowering, or one that fails, at each of its lines. `model` may be changed by it.
-
-    Costs about one export. None where the model cannot even be traced.
-    """
+    """Each operator that has no lowering, or one that fails, at each line; None where the model cannot be traced."""
     traced = False
     refusals: dict[tuple[str, Frames], Refusal] = {}
     lower = internals._run_symbolic_function

@@ -74,10 +74,7 @@ def trace(model: torch.nn.Module, example: Example, root: str) -> tuple[Any, lis
 
 
 class TensorsOnly(torch.nn.Module):  # type: ignore[misc]
-    """A model whose tracer takes what the exporter takes.
-
-    None and a text are given already, most often by a default; a Python number becomes a tensor of no dimensions.
-    """
+    """A model that takes what the tracer takes: None and text are fixed, and a Python number becomes a tensor."""
 
     def __init__(self, model: torch.nn.Module, arguments: Sequence[Any]) -> None:
         super().__init__()

@@ -47,10 +47,7 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
 
 
 def overload(error: Exception, again: Callable[[], None], root: str) -> list[Refusal]:
-    """The lines of an operator that the trace has for arguments which it has not; none where that is not the error.
-
-    `again` is the export, which is traced once more: sizes are tensors in it alone.
-    """
+    """The calls with operands that TorchScript has no overload for, if the error is about one; `again` exports anew."""
     match = _NONE_FITS.search(text_of(error))
     if match is None:
         return []
@@ -81,10 +78,7 @@ def lowered(graphs: list[Any]) -> Iterator[None]:
 
 
 def unwritable(error: Exception, graphs: list[Any], root: str) -> list[Refusal]:
-    """The places of what cannot be written, if that is what the exporter failed of.
-
-    The lowering of an operator may have made such a constant itself: it takes bfloat16 for a complex type.
-    """
+    """The places of complex values, if the error is about one; a lowering may take bfloat16 for a complex type."""
     if _MESSAGE not in text_of(error):
         return []
     message = f"the TorchScript exporter writes a complex number here, which ONNX has no type for: {error}"

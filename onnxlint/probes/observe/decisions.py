@@ -59,10 +59,7 @@ class Decision:
 
 @dataclass(slots=True)
 class Decided:
-    """What one run decided, in order, and what came out; `error` is what it raised.
-
-    `constants` are the numbers that tensors were compared with.
-    """
+    """What one run decided, in order, and what came out; `constants` are numbers that tensors were compared with."""
 
     decisions: list[Decision] = field(default_factory=list)
     constants: dict[float, None] = field(default_factory=dict)  # in the order of the run

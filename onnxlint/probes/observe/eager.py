@@ -166,10 +166,7 @@ def _repeat(eager: Eager, root: str) -> None:
 
 
 def _settle(eager: Eager, seen: Observation) -> None:
-    """Let the second run of the example stand for it: the first may have filled caches that outlive the model.
-
-    All further runs find these filled, so a way past them tells nothing of the input.
-    """
+    """Let the second run stand for the example: the first may have filled caches that all further runs find."""
     first = eager.base.observation.reached
     reached = {path: first.get(path, set()) | seen.reached.get(path, set()) for path in {*first, *seen.reached}}
     eager.base = replace(eager.base, observation=replace(seen, reached=reached))

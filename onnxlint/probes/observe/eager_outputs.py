@@ -17,10 +17,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6  # a sum in another order is no change
 
 
 def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> ProbeResult:
-    """Keep eager's outputs in the file `probe.compare`, or compare with those that it holds.
-
-    The evidence: every input on which eager now returns something else, or raises where it did not.
-    """
+    """Keep eager's outputs in the file `probe.compare`, or report every input on which they differ from those."""
     assert probe.compare is not None
     kept = Path(probe.compare)
     evidence: tuple[Evidence, ...] = ()

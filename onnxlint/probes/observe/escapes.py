@@ -113,10 +113,7 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
 
 
 def _picks(inner: FrameType) -> bool:
-    """Whether this happens at `x[t]` or `x[t] = y`: eager reads the number, both exporters keep the tensor as index.
-
-    What is no tensor asks `t.__index__` for it, which is seen there.
-    """
+    """Whether this is `x[t]` or `x[t] = y` of a tensor x, where both exporters keep the index a tensor."""
     frame: FrameType | None = inner
     while frame is not None and (frame.f_code.co_filename == __file__ or _TORCH in frame.f_code.co_filename):
         frame = frame.f_back
@@ -236,10 +233,7 @@ def _watched_draws(records: Records) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _user_modules(loaded: int) -> tuple[ModuleType, ...]:
-    """The loaded modules that a user wrote; looked for again when the number of `loaded` modules has changed.
-
-    Installed libraries import `random` itself, not its functions.
-    """
+    """The loaded modules that a user wrote; looked for again when the number of `loaded` modules has changed."""
     return tuple(
         module
         for module in list(sys.modules.values())

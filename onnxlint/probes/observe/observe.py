@@ -57,10 +57,7 @@ def observe(
     root: str | None = None,
     seed: int = 0,
 ) -> Observation:
-    """Run the model, seeded, without gradients, on copies of its inputs. What it raises is part of the observation.
-
-    Raises ProbeFailure where it returns tensors that cannot be read.
-    """
+    """Run a model on copies, seeded, without gradients. Raises ProbeFailure where its tensors cannot be read."""
     args, kwargs = clone((args, dict(kwargs or {})))
     outputs: Any = None
     error: Exception | None = None
@@ -98,10 +95,7 @@ def _require_readable(outputs: Any) -> None:
 
 
 def clone(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
-    """A copy that in-place writes cannot reach: tensors cloned, containers rebuilt, the rest shared.
-
-    One tensor passed twice stays one tensor: models ask `query is key`. `copies` are the clones made so far, by id.
-    """
+    """A copy that in-place writes cannot reach; a tensor that is passed twice stays one: models ask `query is key`."""
     copies = {} if copies is None else copies
     if isinstance(value, torch.Tensor):
         if id(value) not in copies:

@@ -64,10 +64,7 @@ class Forking:
         os.set_blocking(self.wake_write, False)
 
     def run(self) -> None:
-        """Fork this process as it is for each request, until the other end of `control` is closed, or `pool` has ended.
-
-        `pool` is the process that has started this one.
-        """
+        """Fork this process for each request, until the other end of `control` is closed, or `pool` has ended."""
         importlib.import_module("psutil")  # once, for all supervisors
         adopt_orphans()  # of supervisors that are killed
         signal.signal(signal.SIGCHLD, lambda _signum, _frame: None)  # a handler, so that the wake-up pipe is written

@@ -39,10 +39,7 @@ def note_made(folder: str) -> None:
 
 
 def remove_left(pids: Collection[int], folder: str) -> int:
-    """Remove what processes, which have ended, made or were the last to use; return how many objects there were.
-
-    `folder` is the one in which they noted what they made.
-    """
+    """Remove what ended processes made, used last or noted in `folder`; return how many objects there were."""
     removed, names = 0, list[str]()
     with contextlib.suppress(OSError, ValueError):
         names = files.read_bytes(os.path.join(folder, _NOTES), _LONGEST).decode().splitlines()

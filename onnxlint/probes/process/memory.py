@@ -50,10 +50,7 @@ class Gauge:
                 self._others = [p for p in self._root.children(recursive=True) if p != self._leader]
 
     def read(self) -> int:
-        """Return the resident memory of the leader, and of the others what they share with nobody.
-
-        A fork shares nearly all of its memory with its parent, and must not count twice.
-        """
+        """Return the resident memory of the leader, and of the others, which are forks, what they share with nobody."""
         total = 0
         with contextlib.suppress(psutil.Error):
             total += int(self._leader.memory_info().rss) if self._leader is not None else 0

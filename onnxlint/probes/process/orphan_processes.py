@@ -17,10 +17,7 @@ _STOPS = 3  # looks that find new processes and only stop them, before all are k
 
 
 def end_descendants(spared: Collection[int] = ()) -> tuple[set[int], int]:
-    """Kill all descendants, but for the children `spared` and theirs; return which there were, and how many stay.
-
-    They are stopped first, so that none starts another when it sees one die.
-    """
+    """Stop and kill all descendants but the children `spared` and theirs; return which, and how many stay."""
     seen: set[psutil.Process] = set()
     deadline = time.monotonic() + _PATIENCE
     looks = 0

@@ -73,10 +73,7 @@ def not_probed(probe: Probe, reason: str, remedy: str | None = None) -> ProbeRes
 
 
 def result_of(probe: Probe, partial: ProbeResult | None, death: Death) -> ProbeResult:
-    """Return what was published before the end, with `death` told for every exporter that has no result.
-
-    A model that died before it was built has not been probed; its exporters still say how it ended.
-    """
+    """Return what was published before the end, with `death` for every exporter that has no result."""
     if partial is not None and death.stage == stages.WAYS:  # the probe itself was done
         return partial
     if partial is None:

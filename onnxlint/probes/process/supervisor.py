@@ -86,10 +86,7 @@ def remove(folder: str) -> None:
 
 
 def _wait(pid: int, pool_id: int, pool: int | None, status: int) -> tuple[int, bool, set[int]]:
-    """Wait until the probe's process has ended; end it where nobody waits for it.
-
-    Return the wait status, whether it had set a filter for its system calls, and the processes that have ended here.
-    """
+    """Wait for the end of a probe, or end it; return its wait status, whether it set a filter, and who ended here."""
     import psutil  # here, because it comes with the `dynamic` extra
 
     gone = {pid}

@@ -48,10 +48,7 @@ def without_monitor() -> None:
 
 @functools.cache
 def rehearse() -> None:
-    """Import what a probe needs and export one small module through both exporters, once in this process.
-
-    Raises ImportError when a package of the `dynamic` extra is missing.
-    """
+    """Import what a probe needs and export one small module through both exporters, once. Raises ImportError."""
     import numpy as np
     import onnx
     import onnxruntime

@@ -42,10 +42,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def read_message(fd: int, begun: bytes = b"") -> dict[str, Any]:
-    """Read one message from a blocking descriptor. Raises WireError if it ends early or is malformed.
-
-    `begun` is what was read of it before. Nothing behind it is read.
-    """
+    """Read one message from a blocking descriptor, of which `begun` was read before. Raises WireError."""
     decoder = Decoder()
     decoder.feed(begun)
     while True:

@@ -99,10 +99,7 @@ def run_probe(probe: Probe, publish: Callable[[ProbeResult], None] = lambda _: N
 
 
 def _observe(probe: Probe, sheet: _Sheet) -> tuple[Probe, Eager]:
-    """The probe with its inputs, and what eager PyTorch makes of these and of their variations.
-
-    Raises ProbeFailure where the model cannot be built, or does not take the example.
-    """
+    """The probe with its inputs, and what eager makes of these and of their variations. Raises ProbeFailure."""
     stages.stage(stages.BUILD)
     probe = unfed(probe)
     if probe.source == records.SYNTHESISED:

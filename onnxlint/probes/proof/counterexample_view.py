@@ -73,15 +73,12 @@ def graphs(eager: Eager, export: Export, run: Run, place: Location | None, root:
 
 
 def _captured(eager: Eager, export: Export, run: Run, root: str) -> tuple[tuple[graph.Node, ...], ...]:
-    """The nodes that the export captured, and those of the same capture of another input, where there is time for it.
-
-    A dynamic size of 1 says nothing: the capture takes it for a constant where it takes no other size for one.
-    """
+    """The nodes that the export captured, and those of the same capture of another input, where there is time."""
     first = export.capture
     if first is None or (first.seconds > _QUICKLY and first.seconds > eager.costs.left(math.inf)):
         return (), ()
     if any(size == 1 and eager.base.sizes.get(dim) != 1 for dim, size in run.sizes.items()):
-        return (), ()
+        return (), ()  # the capture takes a 1 for a constant where it takes no other size for one
     try:
         second = dynamo.captured(eager.fresh(), eager.call(run), first.strategy)
     except Exception:  # noqa: BLE001 - what cannot be captured is not drawn

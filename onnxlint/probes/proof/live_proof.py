@@ -97,10 +97,7 @@ _OPENVINO = """\
 
 
 def write_export(probe: Probe, case: Counterexample, small: Answered, folder: Path) -> str | None:
-    """Write file, inputs and script; return the script's path as records hold it.
-
-    None where numpy has no type for a value, as for bfloat16, or where the weights are in files of their own.
-    """
+    """Write file, inputs and script; return the script's path, or None where numpy or one file cannot hold it all."""
     whole = case.whole.answered if case.whole is not None else None
     kept = [small] if whole is None else [small, whole]
     files = [file for file in small.file.parent.iterdir() if file.name.startswith(small.file.name)]
