@@ -151,7 +151,9 @@ class OpenVino(Engine):
 
     def arrays(self, session: Any, outputs: Any) -> list[Any]:
         """Numpy's, or torch's of what numpy has no type for."""
-        return [self._out(value, outputs[value]) for value in session.outputs]
+        arrays = ((value.element_type, outputs[value]) for value in session.outputs)
+        half = self._openvino.Type.bf16  # its bits come as float16
+        return [torch.from_numpy(a.view(np.int16)).view(torch.bfloat16) if kind == half else a for kind, a in arrays]
 
     def message(self, error: BaseException) -> str:
         """OpenVINO's message without the lines that name places in its own source."""
@@ -163,11 +165,6 @@ class OpenVino(Engine):
         wanted = {name for value in session.inputs for name in value.get_names()}
         values = {name: self._in(value) for name, value in feeds.items() if name in wanted}
         return lambda: session(values)
-
-    def _out(self, value: Any, array: Any) -> Any:
-        if value.element_type != self._openvino.Type.bf16:
-            return array
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)  # its bits come as float16
 
     def _in(self, value: Any) -> Any:
         if not isinstance(value, onnxruntime.OrtValue):

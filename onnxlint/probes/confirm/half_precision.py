@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +44,11 @@ def second_try(probe: Probe, eager: Eager, confirmation: Confirmation, engines: 
         return replace(confirmation, refusal=words)
     kinds = _kinds(confirmation.runtime.model.graph)
     rounded = replace(eager, coarse=max((eps for kind, eps in _EPS.items() if kind in kinds), default=0.0))
-    return _settled(confirmation, confirm(probe, rounded, replace(confirmation.export, path=wide), engines), words)
+    again = confirm(probe, rounded, replace(confirmation.export, path=wide), engines)
+    if again.failing or again.random:
+        return replace(again, in_float32=words)
+    agrees = f"; with float32 in its place, the file agrees with eager on {len(again.trials)} inputs"
+    return replace(confirmation, refusal=words if again.refusal else f"{words}{agrees}")
 
 
 def missing_kernel(refusal: str, model: onnx.ModelProto) -> str:
@@ -64,10 +68,19 @@ def widen(path: Path) -> Path | None:
     model = onnx.load(str(path))
     if not any(kind in _HALVES for kind in _kinds(model.graph)):
         return None
-    for graph in _graphs(model.graph):
-        _widen(graph)
-    for function in model.functions:
-        _attributes(function.node)
+    graphs = _graphs(model.graph)
+    attributes = [a for holder in (*graphs, *model.functions) for node in holder.node for a in node.attribute]
+    tensors = [tensor for graph in graphs for tensor in graph.initializer]
+    for tensor in (*tensors, *(a.t for a in attributes if a.type == onnx.AttributeProto.TENSOR)):
+        if tensor.data_type in _HALVES:
+            array = onnx.numpy_helper.to_array(tensor).astype(np.float32)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    for attribute in attributes:
+        if attribute.name in _KINDS and attribute.i in _HALVES:
+            attribute.i = TensorProto.FLOAT
+    for kind in (value.type.tensor_type for graph in graphs for value in _typed(graph)):
+        if kind.elem_type in _HALVES:
+            kind.elem_type = TensorProto.FLOAT
     wide = path.with_name(f"{path.stem}-float32.onnx")
     try:
         onnx.save(model, str(wide))
@@ -76,49 +89,16 @@ def widen(path: Path) -> Path | None:
     return wide
 
 
-def _settled(confirmation: Confirmation, again: Confirmation, words: str) -> Confirmation:
-    """What is known of a file without kernels, once it was tried in float32: it is wrong, or right as far as that."""
-    if again.failing or again.random:
-        return replace(again, in_float32=words)
-    if again.refusal:
-        return replace(confirmation, refusal=words)
-    agrees = f"with float32 in its place, the file agrees with eager on {len(again.trials)} inputs"
-    return replace(confirmation, refusal=f"{words}; {agrees}")
-
-
-def _widen(graph: onnx.GraphProto) -> None:
-    for tensor in graph.initializer:
-        _tensor(tensor)
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        kind = value.type.tensor_type
-        if kind.elem_type in _HALVES:
-            kind.elem_type = TensorProto.FLOAT
-    _attributes(graph.node)
-
-
-def _attributes(nodes: Iterable[onnx.NodeProto]) -> None:
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.TENSOR:
-                _tensor(attribute.t)
-            elif attribute.name in _KINDS and attribute.i in _HALVES:
-                attribute.i = TensorProto.FLOAT
-
-
-def _tensor(tensor: onnx.TensorProto) -> None:
-    if tensor.data_type in _HALVES:
-        array = onnx.numpy_helper.to_array(tensor).astype(np.float32)
-        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
-
-
 def _graphs(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
     return [graph, *(inner for node in graph.node for inner in subgraphs(node))]
 
 
 def _kinds(graph: onnx.GraphProto) -> set[int]:
     """The element types of the tensors in a graph and those in it, as far as they are written down."""
-    kinds: set[int] = set()
-    for each in _graphs(graph):
-        kinds |= {tensor.data_type for tensor in each.initializer}
-        kinds |= {value.type.tensor_type.elem_type for value in (*each.input, *each.output, *each.value_info)}
-    return kinds
+    graphs = _graphs(graph)
+    kinds = {tensor.data_type for each in graphs for tensor in each.initializer}
+    return kinds | {value.type.tensor_type.elem_type for each in graphs for value in _typed(each)}
+
+
+def _typed(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    return [*graph.input, *graph.output, *graph.value_info]

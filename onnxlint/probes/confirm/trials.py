@@ -197,9 +197,8 @@ def _first_run(
             confirmation.refusal, confirmation.refusing = str(refused), last
         runtime.engines.remove(engine)
         return None
-    confirmation.random |= not numerics.plainly_equal(
-        answers, [torch.as_tensor(v) for v in again], bounds_of(probe, eager)
-    )
+    second = [torch.as_tensor(value) for value in again]
+    confirmation.random |= not numerics.plainly_equal(answers, second, bounds_of(probe, eager))
     return answers
 
 
@@ -209,12 +208,8 @@ def bounds_of(probe: Probe, eager: Eager) -> numerics.Bounds:
 
 
 def _look_at_inputs(eager: Eager, confirmation: Confirmation, runtime: Runtime) -> None:
-    inputs = confirmation.inputs
-    confirmation.vanished = [
-        name
-        for name, leaf in eager.base.leaves.items()
-        if isinstance(leaf, (torch.Tensor, bool, int, float)) and name not in inputs
-    ]
+    tensors = {name for name, leaf in eager.base.leaves.items() if isinstance(leaf, (torch.Tensor, bool, int, float))}
+    confirmation.vanished = [name for name in eager.base.leaves if name in tensors - confirmation.inputs]
     confirmation.constant = [
         (name, axis, dim)
         for name, axes in eager.example.dynamic.items()
@@ -287,9 +282,7 @@ class OtherTies(TorchDispatchMode):  # type: ignore[misc]
     it, and so must a runtime.
     """
 
-    def __torch_dispatch__(
-        self, operator: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
+    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         options = dict(kwargs or {})
         if operator not in _CHOOSING or options.get("stable") or not args[0].dim():
             return operator(*args, **options)
@@ -303,9 +296,8 @@ def _vanished_trials(probe: Probe, eager: Eager, confirmation: Confirmation) -> 
     """For every input that the graph lost: does eager's answer depend on it? Then the export is wrong there."""
     trials = []
     for name in confirmation.vanished:
-        other = next(
-            (r for r in eager.runs if r.kind == "values" and differs(r.leaves.get(name), eager.base.leaves[name])), None
-        )
+        values = (run for run in eager.runs if run.kind == "values")
+        other = next((run for run in values if differs(run.leaves.get(name), eager.base.leaves[name])), None)
         if other is None:
             continue
         args, kwargs = with_leaf(eager, name, other.leaves[name])

@@ -15,6 +15,7 @@ from onnxlint.probes.explain import causes
 from onnxlint.probes.explain.causes import Explanation
 from onnxlint.probes.explain.disagreement import sides
 from onnxlint.probes.explain.refusals import refused
+from onnxlint.probes.exporters import line_of
 from onnxlint.probes.observe.eager import Eager, Run
 from onnxlint.probes.observe.observe import divergences
 from onnxlint.probes.proof.counterexample import Answered, Counterexample
@@ -35,12 +36,12 @@ def attribute(probe: Probe, eager: Eager, confirmation: Confirmation, outcome: O
     """Every place that explains why this exporter's outcome is not ok, with its counterexample."""
     if outcome is Outcome.EXPORT_ERROR:
         explanations = refused(probe, eager, confirmation)
-        explanations = explanations or _somewhere(eager, probe, confirmation.export.error, Cause.REFUSED)
+        explanations = explanations or [_somewhere(eager, probe, confirmation.export.error, Cause.REFUSED)]
     elif outcome is Outcome.RUNTIME_ERROR:
         explanations = _not_loaded(probe, eager, confirmation)
     elif outcome is Outcome.NONDETERMINISTIC:
         explanations = causes.drawn(eager, confirmation, probe.root)
-        explanations = explanations or _somewhere(eager, probe, "its answer changes by chance")
+        explanations = explanations or [_somewhere(eager, probe, "its answer changes by chance")]
     else:
         explanations = _disagreeing(probe, eager, confirmation)
         explanations += _not_loaded(probe, eager, confirmation) if confirmation.refusing is not None else []
@@ -57,9 +58,8 @@ def eager_evidence(probe: Probe, eager: Eager) -> list[Evidence]:
         claim = f"eager PyTorch rejects {run.label}: {_brief(str(seen.error))}"
         case = Counterexample("eager", run.label, claim, run.args, run.kwargs)
         script = _kept(probe, eager, case, len(evidence) + 1)
-        evidence[seen.error_frames[0]] = Evidence(
-            probe.name, "eager", Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label, repro=script
-        )
+        what = Cause.EAGER, Outcome.EAGER_ERROR, seen.error_frames, claim, run.label
+        evidence[seen.error_frames[0]] = Evidence(probe.name, "eager", *what, repro=script)
     return list(evidence.values())
 
 
@@ -76,8 +76,7 @@ def _kept(probe: Probe, eager: Eager, case: Counterexample, number: int) -> str 
 
 def searched_evidence(probe: Probe, branches: Sequence[Branch]) -> list[Evidence]:
     """What the search for other branches came to; SKIPPED marks an arm that may matter and that no input took."""
-    untried = (Fate.DIFFERS, Fate.OPEN)
-    outcomes = [Outcome.SKIPPED if branch.fate in untried else Outcome.OK for branch in branches]
+    outcomes = [Outcome.SKIPPED if branch.fate in (Fate.DIFFERS, Fate.OPEN) else Outcome.OK for branch in branches]
     return [
         Evidence(probe.name, "eager", Cause.BRANCH, outcome, branch.frames, branch.detail, branch.variation)
         for branch, outcome in zip(branches, outcomes, strict=True)
@@ -89,12 +88,11 @@ def _not_loaded(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[
     explanations = causes.drawn(eager, None, probe.root) if eager.random else []
     confirmation = causes.of_a_plain_node(eager, confirmation)
     places = confirmation.runtime.places(confirmation.refusal, probe.root) if confirmation.runtime is not None else []
-    lines = {(frames[0].path, frames[0].line) for frames in places if frames}
-    wrong = causes.wrong_before_it_fails(probe.root, eager, confirmation) if lines else []
-    explanations += [e for e in wrong if (e.frames[0].path, e.frames[0].line) not in lines]
-    if not explanations:
-        explanations = [Explanation(Cause.RUNTIME, frames, confirmation.refusal) for frames in places if frames]
-    return explanations or _somewhere(eager, probe, confirmation.refusal, Cause.RUNTIME)
+    refusing = [Explanation(Cause.RUNTIME, frames, confirmation.refusal) for frames in places if frames]
+    wrong = causes.wrong_before_it_fails(probe.root, eager, confirmation) if refusing else []
+    explanations += [e for e in wrong if line_of(e) not in map(line_of, refusing)]
+    explanations = explanations or refusing
+    return explanations or [_somewhere(eager, probe, confirmation.refusal, Cause.RUNTIME)]
 
 
 def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Explanation]:
@@ -104,7 +102,9 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
         mine = causes.computed_wrong(probe.root, eager, confirmation, alone[0]) or [_unplaced(eager, probe, alone[0])]
         rest = confirmation.of_the_graph()
         return mine + (_disagreeing(probe, eager, rest) if rest.failing else [])
-    example = _on_the_example(eager, confirmation)
+    # Nothing that was frozen explains what is wrong on the example, and it comes first.
+    at_once = () if eager.stateful else confirmation.failing_at_once
+    example = next((trial for trial in at_once if trial.run is eager.base), None)
     first: list[Explanation] = []
     if example is not None:
         computed = causes.computed_wrong(probe.root, eager, confirmation, example)
@@ -127,28 +127,20 @@ def _disagreeing(probe: Probe, eager: Eager, confirmation: Confirmation) -> list
         explanations = explanations or causes.computed_wrong(probe.root, eager, confirmation, trial)
     if not explanations and confirmation.failing:
         explanations = [_unplaced(eager, probe, confirmation.failing[0])]
-    return explanations or [
-        Explanation(Cause.CONSTANT, causes.forward(eager.model, probe.root), f"`{dim}` is a constant in the graph")
-        for _, _, dim in confirmation.constant
-    ]
+    fixed = (f"`{dim}` is a constant in the graph" for _, _, dim in confirmation.constant)
+    return explanations or [_somewhere(eager, probe, detail, Cause.CONSTANT) for detail in fixed]
 
 
 def _unplaced(eager: Eager, probe: Probe, trial: Trial) -> Explanation:
     cause = Cause.RUNTIME if trial.result is Result.REFUSED else Cause.MISMATCH
-    return _somewhere(eager, probe, trial.message, cause, trial)[0]
-
-
-def _on_the_example(eager: Eager, confirmation: Confirmation) -> Trial | None:
-    """The trial of the example where that fails: nothing that was frozen explains it, and it comes first."""
-    failing = () if eager.stateful else confirmation.failing_at_once
-    return next((trial for trial in failing if trial.run is eager.base), None)
+    return _somewhere(eager, probe, trial.message, cause, trial)
 
 
 def _somewhere(
     eager: Eager, probe: Probe, detail: str, cause: Cause = Cause.MISMATCH, trial: Trial | None = None
-) -> list[Explanation]:
+) -> Explanation:
     """The model itself, where no line of it can be told."""
-    return [Explanation(cause, causes.forward(eager.model, probe.root), detail, trial)]
+    return Explanation(cause, causes.forward(eager.model, probe.root), detail, trial)
 
 
 def _brief(text: str) -> str:
@@ -175,9 +167,10 @@ class _Keeper:
         records: dict[object, Evidence] = {}
         for e in explanations:
             inner = tuple(frame for frame in e.frames if frame not in outer)
-            key = (e.cause, inner[0].path, inner[0].line) if inner else (e.cause, "", 0)
+            placed = replace(e, frames=inner)
+            key = e.cause, line_of(placed)
             if key not in records and (inner or not e.frames):
-                records[key] = self._record(replace(e, frames=inner))
+                records[key] = self._record(placed)
         return list(records.values())
 
     def _record(self, e: Explanation) -> Evidence:
@@ -271,8 +264,7 @@ class _Keeper:
         whole = self._case(e.trial)
         small = whole
         if e.trial is not None and e.trial.run is not self.eager.base:
-            place = (e.frames[0].path, e.frames[0].line) if e.frames else None
-            shown = shrink(self.probe, self.eager, self.confirmation, e.trial, place)
+            shown = shrink(self.probe, self.eager, self.confirmation, e.trial, line_of(e) if e.frames else None)
             if shown is not e.trial:
                 small = replace(self._case(shown), whole=whole)
         return _kept(self.probe, self.eager, small, number), shown

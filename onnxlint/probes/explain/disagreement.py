@@ -65,34 +65,21 @@ def sides(
     _captured(eager, confirmation.export, run, answers)
     setups = _runtimes(confirmation, feeds, answers)
     _reference(runtime, feeds, answers, eager.costs.left(_SECONDS, _SHARE))
-    groups = _groups(answers, run, _same_as(probe, eager, run))
-    mine = groups[0]
-    if not any(setup.title not in mine for setup in setups):
-        return None
-    case = _Case(
-        confirmation.export.exporter,
-        on_example=run is eager.base,
-        mutates=bool(eager.mutated),
-        branches=branches,
-        fixed=confirmation.fixed(eager.base, run),
-        loads=trial is not None,
-    )
-    fault, advice = _judge(case, answers, mine, setups)
-    return Sides(groups, answers.refused, answers.unknown, fault, advice)
-
-
-Same = Callable[[Sequence[Any], Sequence[torch.Tensor]], bool]
-
-
-def _same_as(probe: Probe, eager: Eager, run: Run) -> Same:
-    """Whether two answers to the input are the same, as everywhere else in a probe."""
-    bounds = bounds_of(probe, eager)
-    wide = numerics.reference(eager.inference(), run.args, run.kwargs)
+    bounds, wide = bounds_of(probe, eager), numerics.reference(eager.inference(), run.args, run.kwargs)
 
     def same(answer: Sequence[Any], other: Sequence[torch.Tensor]) -> bool:
         return numerics.difference(answer, other, wide if other is run.outputs else None, bounds) is None
 
-    return same
+    groups = _groups(answers, run, same)
+    mine = groups[0]
+    if not any(setup.title not in mine for setup in setups):
+        return None
+    state = run is eager.base, bool(eager.mutated), branches, confirmation.fixed(eager.base, run), trial is not None
+    fault, advice = _judge(_Case(confirmation.export.exporter, *state), answers, mine, setups)
+    return Sides(groups, answers.refused, answers.unknown, fault, advice)
+
+
+Same = Callable[[Sequence[Any], Sequence[torch.Tensor]], bool]
 
 
 def _groups(answers: _Answers, run: Run, same: Same) -> tuple[tuple[str, ...], ...]:

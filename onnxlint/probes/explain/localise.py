@@ -98,16 +98,12 @@ def _first_unmatched(record: _Record, matched: list[bool], site: Site | None) ->
 def _through_views(record: _Record, theirs: _Values, index: int) -> int:
     """From a wrong value back to the first view on its way that is not in the graph where it is made: a window."""
     while True:
-        views = [
-            i
-            for i in record.inputs[index]
-            if record.view[i]
-            and not theirs.has(record.values[i], record.frames[i])
-            and _leaves_wrong(record, theirs, i)
-        ]
-        if not views:
+        views = (i for i in record.inputs[index] if record.view[i])
+        missing = (i for i in views if not theirs.has(record.values[i], record.frames[i]))
+        view = next((i for i in missing if _leaves_wrong(record, theirs, i)), None)
+        if view is None:
             return index
-        index = views[0]
+        index = view
 
 
 def _leaves_wrong(record: _Record, theirs: _Values, index: int) -> bool:
@@ -173,10 +169,8 @@ def _first_wrong(record: _Record, matched: list[bool], start: list[int]) -> list
 def _wrong_answers(record: _Record, theirs: _Values, outputs: Any) -> list[int]:
     """The operators that make an output in whose place the graph has another value."""
     made = [leaf for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
-    if len(made) != len(theirs.answers):
-        return []
-    wrong = [value for value, answer in zip(made, theirs.answers, strict=True) if not _alike(answer, _wanted(value))]
-    return record.producers(wrong)
+    pairs = zip(made, theirs.answers, strict=True) if len(made) == len(theirs.answers) else ()
+    return record.producers([value for value, answer in pairs if not _alike(answer, _wanted(value))])
 
 
 def _places(record: _Record, indices: list[int]) -> list[Frames]:
@@ -206,9 +200,7 @@ class _Record(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped here
         self._writers: dict[int, int] = {}  # by storage: the last operator that wrote into it
         self._alive: list[Any] = []  # an id means nothing once its tensor is gone
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         writes = func._schema.is_mutable and isinstance(args[0] if args else None, torch.Tensor)
         result = func(*args, **(kwargs or {}))
         tensors = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]

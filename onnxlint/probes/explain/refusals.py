@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
 from dataclasses import replace
 
 from onnxlint.base.records import Cause, Probe
@@ -29,7 +28,10 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
     stages.stage(f"looking for what else stops the {export.exporter} export")
     if export.exporter == "dynamo":
         seconds = min(max(eager.costs.left(math.inf), _LEAST), _SHARE * probe.timeout)
-        further = Beyond() if export.capture is not None else _beyond(probe, eager, seconds)
+        further = Beyond()
+        if export.capture is None:
+            call = eager.call(next(iter(_without_ones(eager.accepted)), eager.base))
+            further = next_refusals.carry_on(eager.fresh(), call, probe.opset, probe.root, seconds)
         if further.cut:
             eager.costs.tell("what else stops the dynamo export was looked for no longer than the exports allow")
         reasons = [*export.refusals, *further.refusals]
@@ -44,7 +46,9 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
         places += _frozen_sizes(probe, eager, confirmation)
     placed = (reason for reason in reasons if reason.frames)  # the first of each line is the exporter's own
     explanations = [Explanation(Cause.REFUSED, r.frames, r.message) for r in first_of_each(placed, key=line_of)]
-    explanations += [Explanation(p.cause, p.frames, p.detail, label=_first(eager, p.labels)) for p in places]
+    for place in places:
+        first = next((run.label for run in eager.runs if run.label in place.labels), "")
+        explanations.append(Explanation(place.cause, place.frames, place.detail, label=first))
     if eager.random:
         drawn = causes.drawn(eager, confirmation, probe.root)
         explanations += [replace(e, detail=f"{e.detail}; another line stops the export before that") for e in drawn]
@@ -54,10 +58,6 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
     return explanations
 
 
-def _first(eager: Eager, labels: Collection[str]) -> str:
-    return next((run.label for run in eager.runs if run.label in labels), "")
-
-
 def _by_values(eager: Eager) -> list[Place]:
     return causes.seen_in_eager(eager, [run for run in eager.runs if run.kind == "values"])
 
@@ -65,11 +65,6 @@ def _by_values(eager: Eager) -> list[Place]:
 def _without_ones(runs: list[Run]) -> list[Run]:
     """Those without a size of 1, which dynamo takes for a number."""
     return [run for run in runs if all(size > 1 for size in run.sizes.values())]
-
-
-def _beyond(probe: Probe, eager: Eager, seconds: float) -> Beyond:
-    call = eager.call(next(iter(_without_ones(eager.accepted)), eager.base))
-    return next_refusals.carry_on(eager.fresh(), call, probe.opset, probe.root, seconds)
 
 
 def _in_the_way_of_dynamo(eager: Eager, confirmation: Confirmation, further: Beyond) -> list[Place]:

@@ -118,9 +118,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]  # torch is untyped here
         self._numbers: dict[int, torch.Tensor] = {}  # of numbers that were counted out of truth values
         self._alive: list[Any] = []  # an id means its tensor only as long as that lives
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")

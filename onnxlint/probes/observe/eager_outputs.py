@@ -31,18 +31,15 @@ def compare_outputs(probe: Probe, publish: Callable[[ProbeResult], None]) -> Pro
         if kept.exists():
             evidence = tuple(_differences(probe, eager, torch.load(kept, weights_only=True)))
         else:
-            torch.save(_outputs(eager), kept)
+            runs = [run for run in eager.accepted if run.observation.error is None]
+            outputs = {run.label: (_inputs(run), list(run.outputs)) for run in runs}
+            torch.save({"random": eager.random, "runs": outputs}, kept)
     except ProbeFailure as failure:
         status, reason = ModelStatus.NOT_PROBED, failure.reason
     report = ModelReport(probe.name, probe.path, probe.line, status, reason)
     result = ProbeResult(report, evidence, reached)
     publish(result)
     return result
-
-
-def _outputs(eager: Eager) -> dict[str, Any]:
-    runs = [run for run in eager.accepted if run.observation.error is None]
-    return {"random": eager.random, "runs": {run.label: (_inputs(run), list(run.outputs)) for run in runs}}
 
 
 def _inputs(run: Run) -> list[torch.Tensor]:
@@ -62,9 +59,8 @@ def _differences(probe: Probe, eager: Eager, before: dict[str, Any]) -> list[Evi
         error = run.observation.error
         if error is None and _same(run.outputs, outputs, exactly=False):
             continue
-        detail = (
-            "eager gives another output" if error is None else f"eager raises {type(error).__name__} where it did not"
-        )
+        raises = f"eager raises {type(error).__name__} where it did not"
+        detail = "eager gives another output" if error is None else raises
         evidence.append(Evidence(probe.name, "eager", Cause.MISMATCH, Outcome.WRONG_VALUES, (), detail, label))
     return evidence
 

@@ -63,6 +63,7 @@ _RANDOM = {"betavariate", "choice", "choices", "expovariate", "gauss", "getrandb
 _RANDOM |= {"randint", "random", "randrange", "sample", "shuffle", "triangular", "uniform"}
 _NUMPY_RANDOM = {"beta", "binomial", "choice", "exponential", "normal", "permutation", "poisson", "rand", "randint"}
 _NUMPY_RANDOM |= {"randn", "random", "random_sample", "shuffle", "standard_normal", "uniform"}
+_GENERATOR = "numpy.random.default_rng"
 _TORCH = str(Path(torch.__file__).parent)
 _SUBSCRIPT = 26  # the argument of BINARY_OP for `x[y]`, from Python 3.14 on
 _SHORT = 80  # characters of a value that are kept as they are
@@ -93,16 +94,16 @@ class _Dispatch(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped he
         super().__init__()
         self.records = records
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         reads, draws = _nature(func)
-        before = torch.default_generator.get_state() if draws else None
+        generator = torch.default_generator
+        before = generator.get_state() if draws else None
         result = func(*args, **kwargs)
         if self.records.busy:
             return result
-        if before is not None and _drew(before, kwargs):
+        # Dropout with p=0 and attention without dropout carry the tag of a draw too.
+        if draws and (kwargs.get("generator") is not None or not torch.equal(before, generator.get_state())):
             self.records.draw(_name(func))
         if reads is Reads.DATA and not (func is torch.ops.aten._local_scalar_dense.default and _picks(sys._getframe())):
             self.records.escape(_name(func), _text(result), reads)
@@ -138,11 +139,6 @@ def _name(func: Any) -> str:
     """What a user would call the operator: `item` where torch itself reads an element, `nonzero`, `equal` …"""
     name = str(func._schema.name).partition("::")[2]
     return "item" if name == "_local_scalar_dense" else name
-
-
-def _drew(before: torch.Tensor, kwargs: dict[str, Any]) -> bool:
-    """Whether the operator really drew: dropout with p=0 and attention without dropout carry the tag too."""
-    return kwargs.get("generator") is not None or not torch.equal(before, torch.default_generator.get_state())
 
 
 def _boolean_index(args: tuple[Any, ...]) -> bool:
@@ -191,19 +187,13 @@ def _watch_method(name: str, method: Callable[..., Any], records: Records) -> Ca
 def _watch_draw(name: str, function: Callable[..., Any], records: Records) -> Callable[..., Any]:
     @functools.wraps(function)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if not records.busy and user_frames(sys._getframe(1), limit=1):
+        if name == _GENERATOR:
+            draws = (args[0] if args else kwargs.get("seed")) is None  # seeded, it gives the same numbers in every call
+        else:
+            draws = not records.busy and bool(user_frames(sys._getframe(1), limit=1))
+        if draws:
             records.draw(name)
         return function(*args, **kwargs)
-
-    return watched
-
-
-def _watch_generator(function: Callable[..., Any], records: Records) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def watched(seed: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if seed is None:  # seeded, it gives the same numbers in every call
-            records.draw("numpy.random.default_rng")
-        return function(seed, *args, **kwargs)
 
     return watched
 
@@ -212,12 +202,10 @@ def _watch_generator(function: Callable[..., Any], records: Records) -> Callable
 def _watched_draws(records: Records) -> Iterator[None]:
     """Patch the functions of `random` and `numpy.random`, also where user code imported them by name."""
     replaced: dict[int, Any] = {}  # by the id of a function, which its module keeps alive
-    for module, names in ((random, _RANDOM), (numpy.random, _NUMPY_RANDOM)):
+    for module, names in ((random, _RANDOM), (numpy.random, _NUMPY_RANDOM | {"default_rng"})):
         for name in names:
             function = getattr(module, name)
             replaced[id(function)] = _watch_draw(f"{module.__name__}.{name}", function, records)
-    maker = numpy.random.default_rng
-    replaced[id(maker)] = _watch_generator(maker, records)
     changed: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for module in (random, numpy.random, *_user_modules(len(sys.modules))):

@@ -9,7 +9,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any
 
 from onnxlint.base.records import Location
@@ -62,9 +62,7 @@ class PathTracer:
         sys.settrace(self._call)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         sys.settrace(self._previous)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any] | None:
@@ -207,7 +205,7 @@ def _align(left: Activation, right: Activation) -> tuple[list[tuple[int, int]], 
 def _rejoin(a: list[int], b: list[int], i: int, j: int, path: str) -> tuple[int, int] | None:
     """Where both go on together after parting: behind the statement, at the next turn of a loop, or behind the loop."""
     line = a[i - 1]
-    for block in _enclosing(path, line):
+    for block in [block for block in reversed(_blocks(path)) if block.start <= line <= block.end]:  # innermost first
         in_header = line <= block.header_end
         for whole in (True,) if in_header or not block.loop else (False, True):
             k, m = _leave(a, i, block, whole), _leave(b, j, block, whole)
@@ -233,11 +231,6 @@ class Block:
     header_end: int
     end: int
     loop: bool
-
-
-def _enclosing(path: str, line: int) -> list[Block]:
-    """The compound statements around a line, innermost first."""
-    return [block for block in reversed(_blocks(path)) if block.start <= line <= block.end]
 
 
 @functools.lru_cache(maxsize=256)

@@ -69,16 +69,8 @@ def observe(
         except Exception as raised:  # noqa: BLE001 - user code raises anything, and it is the result
             error = raised
     _require_readable(outputs)
-    return Observation(
-        outputs,
-        error,
-        error_frames(error, root),
-        tuple(records.escapes),
-        tuple(records.draws),
-        tracer.root,
-        reached(tracer.root, root),
-        root,
-    )
+    seen = tuple(records.escapes), tuple(records.draws), tracer.root, reached(tracer.root, root)
+    return Observation(outputs, error, error_frames(error, root), *seen, root)
 
 
 def _require_readable(outputs: Any) -> None:
@@ -144,14 +136,9 @@ def _describe(parting: Parting) -> str:
     """Which way each of the two runs went."""
     assert parting.one.code is not None
     text = linecache.getline(parting.one.code.co_filename, parting.one.lines[parting.first]).strip()
-    one, other = _next(parting.one, parting.first), _next(parting.other, parting.second)
+    after = parting.one.lines[parting.first + 1 :][:1], parting.other.lines[parting.second + 1 :][:1]
+    one, other = (f"goes to line {line[0]}" if line else "leaves the function" for line in after)
     return f"after `{text}` the example {one}, this input {other}"
-
-
-def _next(activation: Activation, index: int) -> str:
-    if index + 1 >= len(activation.lines):
-        return "leaves the function"
-    return f"goes to line {activation.lines[index + 1]}"
 
 
 def _reads(base: Observation, other: Observation, index: int) -> list[Divergence]:
