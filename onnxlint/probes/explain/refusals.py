@@ -11,7 +11,7 @@ from onnxlint.probes.common import stages
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.explain import causes
 from onnxlint.probes.explain.causes import Explanation, Place
-from onnxlint.probes.exporters import Export, first_of_each, line_of, next_refusals, stubs
+from onnxlint.probes.exporters import Export, first_of_each, line_of, next_refusals, torchscript
 from onnxlint.probes.exporters.next_refusals import Beyond
 from onnxlint.probes.observe.eager import Eager, Run
 
@@ -38,7 +38,7 @@ def refused(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Expl
         places = _in_the_way_of_dynamo(eager, confirmation, further)
         places += _pinned(eager, further)
     else:
-        stubbed = stubs.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
+        stubbed = torchscript.refused_operators(eager.fresh(), eager.example, probe.opset, probe.root)
         # A lowering that fails blames the value that it was fed, which stands elsewhere: in the end `def forward`.
         mine = [r for r in export.refusals if not any(r.message.startswith(s.message) for s in stubbed or ())]
         reasons = [*mine, *(stubbed or ())]

@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import onnx_ir
 import sympy
 import torch
 from torch.export.graph_signature import ConstantArgument
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, uninteresting_files
 from torch.fx.proxy import TracerBase
 from torch.onnx._internal.exporter import _capture_strategies, _core, _dispatching, _registration
-from torch.onnx._internal.exporter._errors import DispatchError
+from torch.onnx._internal.exporter._errors import ConversionError, DispatchError
 from torch.utils import _pytree as pytree
 
 from onnxlint.probes import exporters
 from onnxlint.probes.common.userspace import error_frames, python_frames, user_frames
 from onnxlint.probes.exporters import Capture, Example, Export, Frames, Guard, Refusal, first_line, first_of_each
-from onnxlint.probes.exporters.failed_translations import Lowerings, worked_on
+from onnxlint.probes.exporters.graph import STACK_KEY
 
 _SOURCE = re.compile(r"L\['(?P<name>\w+)'\](?P<steps>(?:\[[^\]]+\]|\.\w+)*)\.size\(\)\[(?P<axis>\d+)\]")
 _STEP = re.compile(r"\['?(?P<index>[^'\]]+)'?\]|\.(?P<attribute>\w+)")
@@ -252,7 +253,7 @@ class Log:
             error_frames(link, self.root)
             or python_frames(str(link), self.root)
             or self._of_node(str(link))
-            or worked_on(link, self.root)
+            or _worked_on(link, self.root)
             for link in reversed(chain)
         )
         return next(filter(None, places), ())
@@ -309,3 +310,60 @@ def _root(error: BaseException) -> BaseException:
     while error.__cause__ is not None:
         error = error.__cause__
     return error
+
+
+def _worked_on(error: BaseException, root: str) -> Frames:
+    """Where the node was made that a function of the exporter held when it raised, the innermost such function's."""
+    stacks = []
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        for value in frame.f_locals.values():
+            if isinstance(value, torch.fx.Node):
+                stacks.append(value.meta.get("stack_trace"))
+            elif isinstance(value, onnx_ir.Node):
+                stacks.append(value.metadata_props.get(STACK_KEY))
+    return next(filter(None, (python_frames(stack, root) for stack in reversed(stacks))), ())
+
+
+class Lowerings:
+    """Notes the nodes whose translation raised, and what it raised, without those that only a stub led to."""
+
+    def __init__(self) -> None:
+        self.failed: list[tuple[torch.fx.Node, Exception]] = []
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Patch the translation for as long as the export takes; it still fails where a node does."""
+        lower = _core._handle_call_function_node_with_lowering
+        translate = _core._translate_fx_graph
+        stubs: set[torch.fx.Node] = set()
+        depth = 0
+
+        def lowered(model: Any, node: torch.fx.Node, values: Any, *, graph_like: Any, **more: Any) -> None:
+            try:
+                lower(model, node, values, graph_like=graph_like, **more)
+            except Exception as error:  # noqa: BLE001 - whatever a translation raises is what we look for
+                if stubs.isdisjoint(node.all_input_nodes):
+                    self.failed.append((node, error))
+                try:
+                    _core._handle_call_function_node(graph_like, node, values)
+                except Exception:  # noqa: BLE001 - what cannot even be stood in for ends the export, as it would have
+                    raise error from error.__cause__
+                stubs.add(node)
+
+        def translated(*args: Any, **kwargs: Any) -> Any:
+            nonlocal depth
+            depth += 1
+            try:
+                values = translate(*args, **kwargs)
+            finally:
+                depth -= 1
+            if self.failed and not depth:
+                node, error = self.failed[0]
+                raise ConversionError(f"Error when translating node {node.format_node()}.") from error
+            return values
+
+        with (
+            mock.patch.object(_core, "_handle_call_function_node_with_lowering", lowered),
+            mock.patch.object(_core, "_translate_fx_graph", translated),
+        ):
+            yield

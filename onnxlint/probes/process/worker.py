@@ -38,8 +38,7 @@ from onnxlint.probes.confirm.trials import Confirmation, confirm
 from onnxlint.probes.confirm.weights import copied, too_large
 from onnxlint.probes.examples.examples import ProbeFailure, remedy_of, seed_everything
 from onnxlint.probes.explain.attribution import attribute, eager_evidence, searched_evidence
-from onnxlint.probes.explain.lost_inputs import tables, unread
-from onnxlint.probes.explain.unrolled_loops import unrolled
+from onnxlint.probes.explain.frozen_inputs import tables, unread, unrolled
 from onnxlint.probes.exporters import Export, dynamo, first_line, torchscript
 from onnxlint.probes.guess.call_variants import find_ways
 from onnxlint.probes.guess.synthesise import synthesise, unfed

@@ -58,33 +58,21 @@ def around(model: onnx.ModelProto, nodes: Collection[str], steps: int = _STEPS) 
     near = {id(node): node for node in graph.node if node.name in nodes}
     for _ in range(steps):
         for node in list(near.values()):
-            for other in (
-                *(made[name] for name in _read(node) if name in made),
-                *(user for name in node.output for user in users[name]),
-            ):
+            before = [made[name] for name in _read(node) if name in made]
+            for other in (*before, *(user for name in node.output for user in users[name])):
                 near.setdefault(id(other), other)
     kept = [node for node in graph.node if id(node) in near]
     inside = {name for node in kept for name in node.output}
     read = dict.fromkeys(name for node in kept for name in _read(node) if name in made or name in sources)
-    initializers = [tensor for tensor in graph.initializer if tensor.name in read]
-    weights = {tensor.name for tensor in initializers}
-    outside = {user for name in inside for user in map(id, users[name])} - near.keys()
+    initializers = {tensor.name: tensor for tensor in graph.initializer if tensor.name in read}
     ends = {value.name for value in graph.output}
-    left = [
-        name
-        for node in kept
-        for name in node.output
-        if name in ends or any(id(user) in outside for user in users[name])
-    ]
+    made_here = (name for node in kept for name in node.output)
+    left = [name for name in made_here if name in ends or any(id(user) not in near for user in users[name])]
     types = {value.name: value for value in (*graph.input, *graph.output, *graph.value_info)}
-    part = onnx.helper.make_graph(
-        kept,
-        graph.name or "part",
-        [_value(name, types) for name in read if name not in inside and name not in weights],
-        [_value(name, types) for name in left],
-        initializers,
-        value_info=[types[name] for name in inside if name in types],
-    )
+    inputs = [_value(name, types) for name in read if name not in inside and name not in initializers]
+    outputs, inner_types = [_value(name, types) for name in left], [types[name] for name in inside if name in types]
+    weights = list(initializers.values())
+    part = onnx.helper.make_graph(kept, graph.name or "part", inputs, outputs, weights, value_info=inner_types)
     model.graph.Clear()  # no copy of weights that are not shown
     model.graph.CopyFrom(part)
     return model

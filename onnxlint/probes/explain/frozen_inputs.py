@@ -1,9 +1,11 @@
-"""What a right export has swallowed of its inputs: tables that a fixed size of one decided, and whole inputs."""
+"""What an export with the right outputs has frozen of its inputs: whole ones, and tables and loops of fixed sizes."""
 
 from __future__ import annotations
 
+import ast
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,15 @@ from onnxlint.probes.common.userspace import user_frames
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.confirm.weights import SHARE, human, weight_bytes
 from onnxlint.probes.explain import causes
-from onnxlint.probes.exporters import Frames
+from onnxlint.probes.exporters import Frames, graph, torchscript
 from onnxlint.probes.observe.eager import Eager
-from onnxlint.probes.observe.observe import clone
+from onnxlint.probes.observe.observe import clone, observe
 
 _LEAST = 2**18  # bytes of a table that is worth a word: exporters fold none of more than a few times that
 _AXES = 6  # that are tried at half their size
+_TIMES = 16  # that a stretch of nodes occurs
+_NODES = 100  # in all of them: fewer cost nothing
+_SCOPES = "pkg.torch.onnx.name_scopes"
 
 _Array = np.ndarray[Any, Any]
 Place = tuple[str, int, str, int]  # path, line, operator, how often it had run there
@@ -136,26 +141,26 @@ def _deciding(probe: Probe, eager: Eager, place: Place, made: _Array) -> str:
 
 def _halved(eager: Eager) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """The example with half of an axis that is not dynamic, in all inputs that have an axis of that size."""
-    fixed = [axis for axis in long_axes(eager) if axis[1] not in eager.example.dynamic.get(axis[0], {})]
+    fixed = [axis for axis in _long_axes(eager) if axis[1] not in eager.example.dynamic.get(axis[0], {})]
     fixed.sort(key=lambda item: -item[2])
     for name, axis, size in fixed[:_AXES]:
         words = f"axis {axis} of `{name}`, which is fixed at {size}"
-        yield words, *narrowed(eager, {name: {axis}}, size)
+        yield words, *_narrowed(eager, {name: {axis}}, size)
         alike: dict[str, set[int]] = defaultdict(set)
         for other, its, length in fixed:
             if length == size:
                 alike[other].add(its)
         if sum(map(len, alike.values())) > 1:
-            yield words, *narrowed(eager, alike, size)
+            yield words, *_narrowed(eager, alike, size)
 
 
-def long_axes(eager: Eager) -> list[tuple[str, int, int]]:
+def _long_axes(eager: Eager) -> list[tuple[str, int, int]]:
     """The axes of the example's tensors that can be halved: name, axis and size."""
     shapes = {name: leaf.shape for name, leaf in eager.base.leaves.items() if isinstance(leaf, torch.Tensor)}
     return [(name, axis, size) for name, shape in shapes.items() for axis, size in enumerate(shape) if size > 3]
 
 
-def narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The example with half of some axes, which are all of this size."""
 
     def half(name: str, leaf: Any) -> Any:
@@ -165,3 +170,88 @@ def narrowed(eager: Eager, axes: Mapping[str, Collection[int]], size: int) -> tu
 
     args, kwargs = eager.example.mapped(half)
     return clone(args), clone(kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one line of the source became: `times` copies, `nodes` in all."""
+
+    frames: Frames
+    times: int
+    nodes: int
+
+
+def unrolled(probe: Probe, eager: Eager, confirmation: Confirmation) -> list[Evidence]:
+    """The lines whose nodes grow in number with a size of the input; cheap where nothing is repeated."""
+    if confirmation.runtime is None:
+        return []
+    model = confirmation.runtime.model
+    evidence = []
+    for stretch in _repeated(model, probe.root):
+        if grown := _grows(probe, eager, stretch):
+            detail = (
+                f"the graph has {stretch.times} copies of what this line does, {stretch.nodes} of its "
+                f"{len(model.graph.node)} nodes: one for each element of {grown}, as half of that axis shows"
+            )
+            evidence.append(confirmation.remark(probe, Cause.UNROLLED, stretch.frames, detail))
+    return evidence
+
+
+def _repeated(model: onnx.ModelProto, root: str) -> list[Stretch]:
+    """The stretches that occur often enough, the largest first; the layers of a list are modules of their own."""
+    lines: dict[Frames, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for node in model.graph.node:
+        frames = graph.onnx_frames(node, root)
+        if frames:
+            lines[frames][_scope(node), node.op_type] += 1
+    stretches = []
+    for frames, kinds in lines.items():
+        often = [count for count in kinds.values() if count >= _TIMES]
+        if often and sum(often) >= _NODES:
+            stretches.append(Stretch(frames, Counter(often).most_common(1)[0][0], sum(often)))
+    return sorted(stretches, key=lambda stretch: -stretch.nodes)
+
+
+def _scope(node: onnx.NodeProto) -> str:
+    """The module that a node belongs to."""
+    scopes = next((entry.value for entry in node.metadata_props if entry.key == _SCOPES), None)
+    if scopes is None:
+        return str(node.name).rpartition("/")[0]
+    try:
+        return str(ast.literal_eval(scopes)[:-1])
+    except (ValueError, SyntaxError):
+        return str(scopes)
+
+
+def _grows(probe: Probe, eager: Eager, stretch: Stretch) -> str:
+    """The axis of an input with which the stretch grows, in words; empty where there is none."""
+    whole = _traced(probe, eager, eager.base.args, eager.base.kwargs, stretch)
+    for words, args, kwargs in _halved_alike(eager, stretch.times) if whole else ():
+        if observe(eager.inference(), args, kwargs).error is not None:
+            continue
+        half = _traced(probe, eager, args, kwargs, stretch)
+        if 0 < half <= 0.75 * whole:
+            return words
+    return ""
+
+
+def _halved_alike(eager: Eager, times: int) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """The example with half of an axis that is as long as the stretch occurs: of one input, then of all that fit."""
+    fitting = [(name, axis, size) for name, axis, size in _long_axes(eager) if abs(size - times) <= 1]
+    for name, axis, size in fitting:
+        words = f"axis {axis} of `{name}`"
+        yield words, *_narrowed(eager, {name: [axis]}, size)
+        others = {other: [its] for other, its, length in fitting if length == size and other != name}
+        if others:
+            yield words, *_narrowed(eager, {**others, name: [axis]}, size)
+
+
+def _traced(probe: Probe, eager: Eager, args: Sequence[Any], kwargs: dict[str, Any], stretch: Stretch) -> int:
+    """How many nodes the line has when this input is traced; 0 where it cannot be traced."""
+    try:
+        traced, _ = torchscript.trace(eager.fresh().eval(), eager.example.called_with(tuple(args), kwargs), probe.root)
+    except Exception:  # noqa: BLE001 - what cannot be traced is not measured, and nothing is said of it
+        return 0
+    frames = [graph.jit_frames(node, probe.root) for node in graph.jit_nodes(traced)]
+    place = stretch.frames[0]
+    return sum((at[0].path, at[0].line) == (place.path, place.line) for at in frames if at)

@@ -1,4 +1,4 @@
-"""Right exports with a table that a fixed size decided, or without an input; and their neighbours."""
+"""Right exports with a table or a loop that a fixed size decided, or without an input; and their neighbours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from probing import BATCH, hazard, lines, named, outcomes
+from probing import BATCH, FOLDER, hazard, lines, named, outcomes, probed
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import SYNTHESISED, Cause, Outcome, ProbeResult, Severity, VerdictKind
@@ -59,3 +59,27 @@ def test_an_input_that_is_used_or_that_we_made_up_is_none(tmp_path: Path) -> Non
     assert run_probe(hazard("Using", tmp_path, inputs="both", dynamic=TWO, module=MODULE)).evidence == ()
     probe = hazard("Ignoring", tmp_path, dynamic={}, module=MODULE)
     assert run_probe(replace(probe, source=SYNTHESISED, inputs=None)).evidence == ()
+
+
+def test_a_loop_over_a_fixed_axis_is_told_with_its_line_and_axis(tmp_path: Path) -> None:
+    result = probed("Unrolled", "long", "x", tmp_path)
+    assert outcomes(result) == {"torchscript": "ok", "dynamo": "ok"}
+    text = (FOLDER / "runtimes.py").read_text().splitlines()
+    here = next(n for n, line in enumerate(text, 1) if "self.inner(x[:, step])" in line)
+    assert {e.exporter for e in result.evidence} == {"torchscript", "dynamo"}
+    for evidence in result.evidence:
+        assert (evidence.cause, evidence.symptom) == (Cause.UNROLLED, Outcome.OK)
+        assert (evidence.frames[0].path, evidence.frames[0].line) == ("runtimes.py", here)
+        assert "24 copies" in evidence.detail
+        assert "axis 1 of `x`" in evidence.detail
+
+
+@pytest.mark.parametrize("factory", ["Stack", "Again"])
+def test_layers_and_repetitions_that_no_input_lengthens_are_none(factory: str, tmp_path: Path) -> None:
+    result = probed(factory, "long", "x", tmp_path)
+    assert outcomes(result) == {"torchscript": "ok", "dynamo": "ok"}
+    assert result.evidence == ()
+
+
+def test_a_short_loop_is_none(tmp_path: Path) -> None:
+    assert run_probe(hazard("Linear", tmp_path)).evidence == ()
