@@ -74,12 +74,12 @@ def test_a_graph_that_is_wrong_everywhere_is_told_of_once_at_its_cause(tmp_path:
 
 @pytest.mark.slow
 def test_a_provider_is_taken_by_name_and_one_that_is_not_there_is_told(tmp_path: Path) -> None:
-    given = {"exporters": ("torchscript",)}
-    azure = probed("Gate", "x24", "x", tmp_path, runtimes=("AzureExecutionProvider",), **given)
+    argument = {"exporters": ("torchscript",)}
+    azure = probed("Gate", "x24", "x", tmp_path, runtimes=("AzureExecutionProvider",), **argument)
     assert outcomes(azure) == {"torchscript": "wrong-values"}
     assert {e.runtime for e in azure.evidence} == {"ONNX Runtime (AzureExecutionProvider)"}
-    assert {e.runtime for e in probed("Gate", "x24", "x", tmp_path, **given).evidence} == {""}
-    missing = probed("Gate", "x24", "x", tmp_path, runtimes=("NoSuchExecutionProvider",), **given)
+    assert {e.runtime for e in probed("Gate", "x24", "x", tmp_path, **argument).evidence} == {""}
+    missing = probed("Gate", "x24", "x", tmp_path, runtimes=("NoSuchExecutionProvider",), **argument)
     assert outcomes(missing) == {"torchscript": "skipped"}
     (notice,) = missing.notices
     assert notice.level == "error"
@@ -97,8 +97,8 @@ def test_a_provider_that_falls_back_to_the_cpu_is_not_taken_for_itself(monkeypat
         "InferenceSession",
         lambda model, options, providers: native(model, session_options(True), providers=providers[-1:]),
     )
-    found, faults = engines(["CUDAExecutionProvider"])
-    assert found == []
+    results, faults = engines(["CUDAExecutionProvider"])
+    assert results == []
     assert "falls back to CPUExecutionProvider" in faults[0]
     assert Unavailable.__doc__
 
@@ -146,8 +146,8 @@ def test_what_onnx_runtime_says_comes_without_the_places_in_its_source() -> None
     with pytest.raises(Exception, match="Reshape node") as raised:
         session.run(None, {"x": np.zeros((2, 4), np.float32)})
     assert ".h:" in str(raised.value)
-    told = short(raised.value)
-    assert "Name:'node' Status Message: " in told
-    assert told.endswith("Input shape:{2,4}, requested shape:{3,5}")
-    assert ".h:" not in told
-    assert "onnxruntime::" not in told
+    line_ = short(raised.value)
+    assert "Name:'node' Status Message: " in line_
+    assert line_.endswith("Input shape:{2,4}, requested shape:{3,5}")
+    assert ".h:" not in line_
+    assert "onnxruntime::" not in line_

@@ -93,9 +93,9 @@ def model(kind: int) -> onnx.ModelProto:
 def test_a_widened_file_holds_float32_alone_and_the_same_values(kind: int, tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(model(kind), str(path))
-    found = widen(path)
-    assert found is not None
-    wide = onnx.load(str(found))
+    results = widen(path)
+    assert results is not None
+    wide = onnx.load(str(results))
     onnx.checker.check_model(wide, full_check=True)
     assert wide.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
     assert onnx.numpy_helper.to_array(wide.graph.initializer[0]).tolist() == [0.5, 4.0]

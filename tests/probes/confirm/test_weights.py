@@ -42,9 +42,9 @@ def test_copies_are_found_by_content_and_only_large_ones() -> None:
     near = one.copy()
     near[300, 300] += 1  # begins and ends alike
     named = {"onnx::MatMul_3": one.T.copy(), "a": one, "b": one.copy(), "near": near, "s": small, "t": small.copy()}
-    found = list(copies_of(model(*(numpy_helper.from_array(v, k) for k, v in named.items())), Path()))
+    results = list(copies_of(model(*(numpy_helper.from_array(v, k) for k, v in named.items())), Path()))
     size = one.nbytes
-    assert found == [Copy("onnx::MatMul_3", "a", size, True), Copy("onnx::MatMul_3", "b", size, True)]
+    assert results == [Copy("onnx::MatMul_3", "a", size, True), Copy("onnx::MatMul_3", "b", size, True)]
 
 
 def test_weights_beyond_what_one_file_holds_are_told(tmp_path: Path) -> None:
@@ -54,12 +54,12 @@ def test_weights_beyond_what_one_file_holds_are_told(tmp_path: Path) -> None:
         tensor.external_data.add(key="location", value="weights.data")
         return tensor
 
-    def told(*rows: int) -> str:
+    def message(*rows: int) -> str:
         path = tmp_path / "m.onnx"
         path.write_bytes(model(*(outside(f"w{k}", n) for k, n in enumerate(rows))).SerializeToString())
         return too_large(Confirmation(Export("dynamo", path), Runtime(path)), "m:M")
 
-    assert told(500) == ""
-    assert "m:M, dynamo: 2.0 GiB of weights" in told(300, 220)
-    assert "1 file beside it" in told(300, 220)
+    assert message(500) == ""
+    assert "m:M, dynamo: 2.0 GiB of weights" in message(300, 220)
+    assert "1 file beside it" in message(300, 220)
     assert too_large(Confirmation(Export("dynamo")), "m:M") == ""

@@ -41,8 +41,8 @@ class Halved(nn.Module):
 
 def wrong(name: str, folder: Path, inputs: str = "made") -> dict[str, Evidence]:
     """The one cause of each exporter that is wrong."""
-    given = "def made():\n    return (torch.linspace(-3.5, 4.0, 16).reshape(2, 8),)\n"
-    (folder / "parted_models.py").write_text(f"{MODELS}\n{given}")
+    argument = "def made():\n    return (torch.linspace(-3.5, 4.0, 16).reshape(2, 8),)\n"
+    (folder / "parted_models.py").write_text(f"{MODELS}\n{argument}")
     result = run_probe(
         Probe(
             name,
@@ -61,12 +61,12 @@ def wrong(name: str, folder: Path, inputs: str = "made") -> dict[str, Evidence]:
             str(folder / "repro"),
         )
     )
-    found: dict[str, Evidence] = {}
+    results: dict[str, Evidence] = {}
     for e in result.evidence:
         if e.symptom is Outcome.WRONG_VALUES:
-            assert e.exporter not in found, result.evidence
-            found[e.exporter] = e
-    return found
+            assert e.exporter not in results, result.evidence
+            results[e.exporter] = e
+    return results
 
 
 def line(mark: str) -> int:
@@ -74,9 +74,9 @@ def line(mark: str) -> int:
 
 
 def test_the_branch_is_named_in_both_exporters(tmp_path: Path) -> None:
-    found = wrong("Typed", tmp_path)
-    assert found.keys() == set(EXPORTERS)
-    for evidence in found.values():
+    results = wrong("Typed", tmp_path)
+    assert results.keys() == set(EXPORTERS)
+    for evidence in results.values():
         assert (evidence.cause, evidence.frames[0].line) == (Cause.BRANCH, line("# here"))
         assert "PyTorch goes to line" in evidence.detail
         assert evidence.sides is not None
@@ -85,12 +85,15 @@ def test_the_branch_is_named_in_both_exporters(tmp_path: Path) -> None:
 
 
 def test_the_branch_of_a_number_by_default_is_named(tmp_path: Path) -> None:
-    found = wrong("Scaled", tmp_path)
-    assert found.keys() == {"torchscript"}
-    assert (found["torchscript"].cause, found["torchscript"].frames[0].line) == (Cause.BRANCH, line("# by a default"))
+    results = wrong("Scaled", tmp_path)
+    assert results.keys() == {"torchscript"}
+    assert (results["torchscript"].cause, results["torchscript"].frames[0].line) == (
+        Cause.BRANCH,
+        line("# by a default"),
+    )
 
 
 def test_a_branch_that_is_meant_for_exports_is_not_blamed_for_what_is_computed_elsewhere(tmp_path: Path) -> None:
-    found = wrong("Halved", tmp_path)
-    assert found["torchscript"].frames[0].line == line("# there")
-    assert found["torchscript"].cause is not Cause.BRANCH
+    results = wrong("Halved", tmp_path)
+    assert results["torchscript"].frames[0].line == line("# there")
+    assert results["torchscript"].cause is not Cause.BRANCH

@@ -22,10 +22,10 @@ PLAIN = "ONNX Runtime without optimizations"
 FILE = {"ONNX Runtime", PLAIN, REFERENCE}
 
 
-def told(result: ProbeResult, exporter: str) -> Sides:
-    found = [e.sides for e in result.evidence if e.exporter == exporter and e.sides is not None]
-    assert found, [e.exporter for e in result.evidence]
-    return found[0]
+def message(result: ProbeResult, exporter: str) -> Sides:
+    results = [e.sides for e in result.evidence if e.exporter == exporter and e.sides is not None]
+    assert results, [e.exporter for e in result.evidence]
+    return results[0]
 
 
 @pytest.mark.slow
@@ -44,19 +44,19 @@ def test_the_first_side_that_leaves_pytorch_is_at_fault(
     factory: str, exporter: str, options: Mapping[str, Any], with_pytorch: set[str], fault: Fault, tmp_path: Path
 ) -> None:
     result = run_probe(hazard(factory, tmp_path, exporters=(exporter,), **options))
-    found = told(result, exporter)
-    assert set(found.groups[0]) == {PYTORCH} | with_pytorch
-    others = {side for group in found.groups[1:] for side in group} | set(found.refused)
+    results = message(result, exporter)
+    assert set(results.groups[0]) == {PYTORCH} | with_pytorch
+    others = {side for group in results.groups[1:] for side in group} | set(results.refused)
     assert others == FILE | ({CAPTURED[exporter]} - with_pytorch)
-    assert found.fault is fault
-    assert found.advice
+    assert results.fault is fault
+    assert results.advice
     assert from_json(ProbeResult, to_json(result)) == result
     upstream = fault is Fault.EXPORTER
-    assert (found.issue is not None) is upstream, "a report to paste is there for what others have to mend, only"
-    if found.issue is not None:
-        text = Path(found.issue).read_text()
+    assert (results.issue is not None) is upstream, "a report to paste is there for what others have to mend, only"
+    if results.issue is not None:
+        text = Path(results.issue).read_text()
         assert all(
-            words in text for words in ("| PyTorch |", "torch 2", "```python", f"class {factory}", found.advice[1:])
+            words in text for words in ("| PyTorch |", "torch 2", "```python", f"class {factory}", results.advice[1:])
         )
         script = Path(str(result.evidence[0].repro)).read_text().rstrip()
         assert script in text
@@ -76,7 +76,7 @@ def test_the_report_of_an_earlier_run_does_not_stay_where_it_no_longer_holds(tmp
     stale.parent.mkdir()
     stale.write_text("the exporter is at fault")
     result = run_probe(hazard("Branch", tmp_path, exporters=("torchscript",)))
-    assert told(result, "torchscript").issue is None
+    assert message(result, "torchscript").issue is None
     assert Path(str(result.evidence[0].repro)).parent == stale.parent
     assert not stale.exists()
 
@@ -85,28 +85,28 @@ def test_the_report_of_an_earlier_run_does_not_stay_where_it_no_longer_holds(tmp
 def test_a_runtime_that_is_alone_is_at_fault(tmp_path: Path) -> None:
     pytest.importorskip("openvino")
     for exporter, captured in CAPTURED.items():
-        found = told(
+        results = message(
             probed("Wide", "ids", "ids", tmp_path, runtimes=(ONNX_RUNTIME, OPENVINO), exporters=(exporter,)), exporter
         )
-        assert (set(found.groups[0]), found.groups[1:]) == ({PYTORCH, captured, *FILE}, (("OpenVINO",),))
-        assert found.fault is Fault.RUNTIME
-        assert "openvinotoolkit/openvino" in found.advice
+        assert (set(results.groups[0]), results.groups[1:]) == ({PYTORCH, captured, *FILE}, (("OpenVINO",),))
+        assert results.fault is Fault.RUNTIME
+        assert "openvinotoolkit/openvino" in results.advice
 
 
 @pytest.mark.slow
 def test_a_side_that_cannot_be_asked_is_not_known_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = told(probed("Brain", "brain", "x", tmp_path, exporters=("torchscript",)), "torchscript")
-    assert found.unknown == {REFERENCE: "numpy has no bfloat16"}
-    assert set(found.refused) == {"ONNX Runtime", PLAIN}
-    assert found.fault is Fault.RUNTIME
+    results = message(probed("Brain", "brain", "x", tmp_path, exporters=("torchscript",)), "torchscript")
+    assert results.unknown == {REFERENCE: "numpy has no bfloat16"}
+    assert set(results.refused) == {"ONNX Runtime", PLAIN}
+    assert results.fault is Fault.RUNTIME
     monkeypatch.setattr(module, "_SECONDS", 0.2)
     monkeypatch.setattr(onnx.reference.ReferenceEvaluator, "run", endless)
-    found = told(run_probe(hazard("RepeatedIndex", tmp_path, exporters=("torchscript",))), "torchscript")
-    assert "more than" in found.unknown[REFERENCE]
-    assert found.fault is Fault.UNKNOWN, "the exporter or the runtime: nobody could tell"
-    assert "nobody else could be asked" in found.advice
+    results = message(run_probe(hazard("RepeatedIndex", tmp_path, exporters=("torchscript",))), "torchscript")
+    assert "more than" in results.unknown[REFERENCE]
+    assert results.fault is Fault.UNKNOWN, "the exporter or the runtime: nobody could tell"
+    assert "nobody else could be asked" in results.advice
 
 
 def endless(*_: object) -> None:
@@ -114,8 +114,8 @@ def endless(*_: object) -> None:
         pass
 
 
-def judged(given: tuple[str, ...], mine: tuple[str, ...], setups: list[Setup]) -> Fault:
-    answers = module._Answers({side: [] for side in given})
+def judged(argument: tuple[str, ...], mine: tuple[str, ...], setups: list[Setup]) -> Fault:
+    answers = module._Answers({side: [] for side in argument})
     case = module._Case("dynamo", on_example=False, mutates=False, branches=False, fixed=(), loads=True)
     return module._judge(case, answers, mine, setups)[0]
 

@@ -28,9 +28,9 @@ def test_a_table_is_told_with_the_line_that_computes_it_and_the_axis_that_decide
     result = run_probe(hazard("Grid", tmp_path, inputs="pixels", dynamic=BATCH, module=MODULE))
     assert outcomes(result) == {"torchscript": "ok", "dynamo": "ok"}
     assert not named(result, "torchscript", MODULE)  # it computes the table anew with every run
-    found = named(result, "dynamo", MODULE)
-    assert list(found) == lines("Grid", "# here", MODULE)
-    for evidence in found.popitem()[1]:
+    results = named(result, "dynamo", MODULE)
+    assert list(results) == lines("Grid", "# here", MODULE)
+    for evidence in results.popitem()[1]:
         assert (evidence.cause, evidence.symptom) == (Cause.TABLE, Outcome.OK)
         assert "420 × 440 numbers" in evidence.detail
         assert "axis 3 of `x`, which is fixed at 440" in evidence.detail
@@ -47,10 +47,10 @@ def test_a_table_of_the_models_own_is_none(factory: str, tmp_path: Path) -> None
 def test_an_input_that_the_graph_refuses_is_told(tmp_path: Path) -> None:
     result = run_probe(hazard("Ignoring", tmp_path, inputs="both", dynamic={"x": {0: "batch"}}, module=MODULE))
     assert outcomes(result) == {"torchscript": "ok", "dynamo": "ok"}
-    found = named(result, "torchscript", MODULE)
-    assert list(found) == lines("Ignoring", "# here", MODULE)
+    results = named(result, "torchscript", MODULE)
+    assert list(results) == lines("Ignoring", "# here", MODULE)
     assert not named(result, "dynamo", MODULE)  # which keeps what it does not need
-    ((evidence,),) = found.values()
+    ((evidence,),) = results.values()
     assert evidence.detail.startswith("`weight` is not an input of the graph")
     assert codes(result) == {"ONX708"}
 

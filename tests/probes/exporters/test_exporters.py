@@ -11,9 +11,9 @@ from onnxlint.probes.exporters import Guard, leaves
 
 def test_leaves_are_named_after_parameters_and_keys() -> None:
     one, two = torch.ones(1), torch.ones(2)
-    found = leaves(("x", "batch"), (one, {"user": two, "none": None, "more": [3]}), {"scale": 2.0})
-    assert list(found) == ["x", "batch.user", "batch.more.0", "scale"]
-    assert found["batch.user"] is two
+    results = leaves(("x", "batch"), (one, {"user": two, "none": None, "more": [3]}), {"scale": 2.0})
+    assert list(results) == ["x", "batch.user", "batch.more.0", "scale"]
+    assert results["batch.user"] is two
 
 
 def test_a_guard_is_tested_on_an_input() -> None:

@@ -38,8 +38,8 @@ def lines(model: torch.nn.Module, *args: torch.Tensor, dynamo: bool) -> set[int]
     return {frames[0].line for node in proto.graph.node if (frames := onnx_frames(node))}
 
 
-def told(found: Sequence[Difference]) -> list[tuple[Any, ...]]:
-    return [(d.kind, d.location and d.location.line) for d in found]
+def message(results: Sequence[Difference]) -> list[tuple[Any, ...]]:
+    return [(d.kind, d.location and d.location.line) for d in results]
 
 
 UP, DOWN = torch.ones(2, 4), -torch.ones(2, 4)
@@ -52,16 +52,16 @@ def test_two_traces_of_one_path_are_the_same_graph(model: torch.nn.Module) -> No
 
 def test_a_baked_size_is_one_constant_at_the_line_of_the_reshape() -> None:
     model = Reshape()
-    (found,) = diff(traced(model, torch.ones(2, 4)), traced(model, torch.ones(3, 4)))
-    assert told([found]) == [("constant", line("reshape"))]
-    assert "[4, 2] against [6, 2]" in found.detail
-    assert found.frames[0].path == HERE
+    (results,) = diff(traced(model, torch.ones(2, 4)), traced(model, torch.ones(3, 4)))
+    assert message([results]) == [("constant", line("reshape"))]
+    assert "[4, 2] against [6, 2]" in results.detail
+    assert results.frames[0].path == HERE
 
 
 def test_the_other_arm_of_a_branch_is_a_difference_in_topology_at_its_line() -> None:
-    found = diff(traced(Branchy(), UP), traced(Branchy(), DOWN))
-    assert told(found) == [("topology", line("tanh"))]
-    assert found[0].detail == "aten::tanh against aten::sigmoid"
+    results = diff(traced(Branchy(), UP), traced(Branchy(), DOWN))
+    assert message(results) == [("topology", line("tanh"))]
+    assert results[0].detail == "aten::tanh against aten::sigmoid"
 
 
 class Scaled(torch.nn.Module):
@@ -87,9 +87,9 @@ def test_constants_of_every_type_are_compared(kind: str) -> None:
 def test_a_constant_that_numpy_has_no_type_for_ends_no_comparison() -> None:
     x = torch.ones(2, dtype=torch.bfloat16)
     one, other = (traced(Scaled(torch.tensor([1.5, v], dtype=torch.bfloat16)), x) for v in (2.0, 3.0))
-    (found,) = diff(one, other)
-    assert found.kind == "constant"
-    assert "bfloat16 2 [1.5, 2.0] against bfloat16 2 [1.5, 3.0]" in found.detail
+    (results,) = diff(one, other)
+    assert results.kind == "constant"
+    assert "bfloat16 2 [1.5, 2.0] against bfloat16 2 [1.5, 3.0]" in results.detail
 
 
 def test_an_unrolled_loop_is_a_difference_in_topology() -> None:
@@ -120,11 +120,11 @@ def test_the_body_of_a_scripted_branch_is_part_of_the_graph() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.arm(x, self.factor)
 
-    (found,) = diff(traced(Scripted(2), UP), traced(Scripted(3), UP))
-    assert found.kind == "constant"
-    assert "2 against 3" in found.detail
-    assert found.location is not None
-    assert found.location.line == line("scaled")
+    (results,) = diff(traced(Scripted(2), UP), traced(Scripted(3), UP))
+    assert results.kind == "constant"
+    assert "2 against 3" in results.detail
+    assert results.location is not None
+    assert results.location.line == line("scaled")
 
 
 @st.composite

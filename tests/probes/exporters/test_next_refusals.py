@@ -25,7 +25,7 @@ class Foreign(torch.nn.Module):
         return torch.linalg.inv(x)
 
 
-@pytest.mark.parametrize(("model", "known"), [(Parts(), True), (Foreign(), False)])
-def test_operators_are_known_by_what_they_are_made_of(model: torch.nn.Module, known: bool) -> None:
+@pytest.mark.parametrize(("model", "expected"), [(Parts(), True), (Foreign(), False)])
+def test_operators_are_known_by_what_they_are_made_of(model: torch.nn.Module, expected: bool) -> None:
     program = torch.export.export(model, (torch.ones(2, 3, 3),))
-    assert translatable(program, _registration.ONNXRegistry.from_torchlib(opset_version=18)) is known
+    assert translatable(program, _registration.ONNXRegistry.from_torchlib(opset_version=18)) is expected

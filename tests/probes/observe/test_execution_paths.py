@@ -22,18 +22,18 @@ _SIMPLE = st.sampled_from(["step()", "continue", "break", "return"])
 @st.composite
 def blocks(draw: st.DrawFn, depth: int = 3, loop: bool = False) -> list[Any]:
     """Nested lists: ("if", body, else) and ("for", body) around simple statements."""
-    found: list[Any] = []
+    results: list[Any] = []
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.sampled_from(["if", "for", "simple"])) if depth else "simple"
         if kind == "if":
             other = draw(st.none() | blocks(depth - 1, loop))
-            found.append(("if", draw(blocks(depth - 1, loop)), other))
+            results.append(("if", draw(blocks(depth - 1, loop)), other))
         elif kind == "for":
-            found.append(("for", draw(blocks(depth - 1, True))))
+            results.append(("for", draw(blocks(depth - 1, True))))
         else:
             statement = draw(_SIMPLE)
-            found.append("step()" if statement in ("continue", "break") and not loop else statement)
-    return found
+            results.append("step()" if statement in ("continue", "break") and not loop else statement)
+    return results
 
 
 def source(program: list[Any]) -> tuple[str, dict[int, int]]:
@@ -87,8 +87,8 @@ def test_only_tests_that_were_decided_otherwise_are_named(
         other = run(path, text, lambda k: decisions[k % 40] ^ (k in flipped))
         again = run(path, text, lambda k: decisions[k % 40])
         assert partings(one.root, again.root) == []
-        found = partings(one.root, other.root)
-        mine = [p for p in found if p.one.code is not None and p.one.code.co_filename == str(path)]
+        results = partings(one.root, other.root)
+        mine = [p for p in results if p.one.code is not None and p.one.code.co_filename == str(path)]
         named = {p.one.lines[p.first] for p in mine}
         assert named <= {tests[k] for k in flipped if k in tests}
         assert bool(named) == (lines_of(one, path) != lines_of(other, path))

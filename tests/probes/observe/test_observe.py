@@ -18,9 +18,9 @@ from onnxlint.probes.observe.observe import Divergence, divergences, observe
 UP, DOWN = torch.ones(2, 3), -torch.ones(2, 3)
 
 
-def places(found: list[Divergence], kind: str) -> list[int]:
-    assert all(divergence.location.path == HERE for divergence in found)
-    return sorted(divergence.location.line for divergence in found if divergence.kind == kind)
+def places(results: list[Divergence], kind: str) -> list[int]:
+    assert all(divergence.location.path == HERE for divergence in results)
+    return sorted(divergence.location.line for divergence in results if divergence.kind == kind)
 
 
 def test_runs_on_the_same_path_with_the_same_reads_do_not_diverge() -> None:
@@ -30,36 +30,36 @@ def test_runs_on_the_same_path_with_the_same_reads_do_not_diverge() -> None:
 
 def test_a_branch_is_named_by_its_own_line_and_the_reads_in_it_too() -> None:
     base = observe(Gate(), (UP,))
-    found = divergences(base, [observe(Gate(), (UP * 2,)), observe(Gate(), (DOWN,))])
-    assert places(found, "branch") == [line("gate")]
-    assert places(found, "escape") == [line("gate")]
-    assert [divergence.variation for divergence in found] == [1, 1]
-    assert [divergence.read for divergence in found] == ["", "bool"]
-    branch = next(d for d in found if d.kind == "branch")
+    results = divergences(base, [observe(Gate(), (UP * 2,)), observe(Gate(), (DOWN,))])
+    assert places(results, "branch") == [line("gate")]
+    assert places(results, "escape") == [line("gate")]
+    assert [divergence.variation for divergence in results] == [1, 1]
+    assert [divergence.read for divergence in results] == ["", "bool"]
+    branch = next(d for d in results if d.kind == "branch")
     assert "if x.sum() > 0" in branch.detail
     assert branch.frames[0].function == "Gate.forward"
 
 
 def test_a_branch_on_a_size_has_no_read_but_a_path() -> None:
-    found = divergences(observe(Gate(), (UP,)), [observe(Gate(), (torch.ones(6, 3),))])
-    assert places(found, "branch") == [line("gate-size")]
-    assert places(found, "escape") == []
+    results = divergences(observe(Gate(), (UP,)), [observe(Gate(), (torch.ones(6, 3),))])
+    assert places(results, "branch") == [line("gate-size")]
+    assert places(results, "escape") == []
 
 
 def test_both_branches_are_found_where_the_paths_meet_between_them() -> None:
-    found = divergences(observe(Gate(), (UP,)), [observe(Gate(), (-torch.ones(6, 3),))])
-    assert places(found, "branch") == [line("gate"), line("gate-size")]
+    results = divergences(observe(Gate(), (UP,)), [observe(Gate(), (-torch.ones(6, 3),))])
+    assert places(results, "branch") == [line("gate"), line("gate-size")]
 
 
 def test_a_break_names_the_test_in_the_loop_and_not_the_loop() -> None:
-    found = divergences(observe(EarlyExit(), (UP * 3,)), [observe(EarlyExit(), (UP * 30,))])
-    assert places(found, "branch") == [line("exit")]
+    results = divergences(observe(EarlyExit(), (UP * 3,)), [observe(EarlyExit(), (UP * 30,))])
+    assert places(results, "branch") == [line("exit")]
 
 
 def test_a_skipped_turn_of_a_loop_does_not_set_later_turns_against_each_other() -> None:
     base = observe(Skipping(), (torch.tensor([1.0, 1, 1, 1, 1, 1]),))
-    found = divergences(base, [observe(Skipping(), (torch.tensor([1.0, -1, 1, 1, -1, 1]),))])
-    assert places(found, "branch") == [line("skip")]
+    results = divergences(base, [observe(Skipping(), (torch.tensor([1.0, -1, 1, 1, -1, 1]),))])
+    assert places(results, "branch") == [line("skip")]
 
 
 def test_a_loop_that_runs_more_often_is_named_by_its_header() -> None:
@@ -70,17 +70,17 @@ def test_a_loop_that_runs_more_often_is_named_by_its_header() -> None:
 
 def test_a_branch_in_a_helper_is_found_in_its_own_activation_with_its_caller() -> None:
     base = observe(Counted(), (UP * 2, torch.tensor(3)))
-    found = divergences(base, [observe(Counted(), (UP * 5, torch.tensor(3)))])
-    assert places(found, "branch") == [line("step")]
-    branch = next(d for d in found if d.kind == "branch")
+    results = divergences(base, [observe(Counted(), (UP * 5, torch.tensor(3)))])
+    assert places(results, "branch") == [line("step")]
+    branch = next(d for d in results if d.kind == "branch")
     assert branch.frames[1].line == line("counted") + 1
     assert branch.frames[1].function == "Counted.forward"
 
 
 def test_several_variations_that_show_one_place_make_one_divergence() -> None:
     base = observe(Gate(), (UP,))
-    found = divergences(base, [observe(Gate(), (DOWN * k,)) for k in (1, 2)])
-    assert [d.variations for d in found if d.kind == "branch"] == [(0, 1)]
+    results = divergences(base, [observe(Gate(), (DOWN * k,)) for k in (1, 2)])
+    assert [d.variations for d in results if d.kind == "branch"] == [(0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -227,6 +227,6 @@ class Picks(torch.nn.Module):
 
 def test_an_element_that_a_tensor_picks_is_not_read_from_it() -> None:
     one, other = (observe(Picks(), (torch.ones(4, 4), torch.tensor(k))) for k in (1, 2))
-    found = divergences(one, [other])
+    results = divergences(one, [other])
     lines = Path(__file__).read_text().splitlines()
-    assert {lines[d.location.line - 1].strip()[:6] for d in found} == {"return"}
+    assert {lines[d.location.line - 1].strip()[:6] for d in results} == {"return"}

@@ -71,9 +71,9 @@ def reports(root):
     before = os.getcwd()
     probes = [make_probe(root, name, **LIMITS.get(name, {})) for name in sorted(declared())]
     with ProbePool() as pool:
-        found = {result.report.name.partition(":")[0]: result for result in pool.run(probes, jobs=2)}
+        results = {result.report.name.partition(":")[0]: result for result in pool.run(probes, jobs=2)}
     assert os.getcwd() == before
-    return found
+    return results
 
 
 def test_every_fault_is_told_and_expected(reports):
@@ -94,15 +94,15 @@ def test_a_model_that_is_right_in_the_end_is_reported_in_full(reports, name):
 @pytest.mark.parametrize("name", sorted(NOTICES))
 def test_what_a_model_does_to_the_machine_is_told_in_a_line(reports, root, name):
     words, line = NOTICES[name]
-    told = [n for n in reports[name].notices if words.format(root.parent.resolve()) in n.message]
-    assert [(n.level, n.path, n.line) for n in told] == [("warning", f"{name}.py", line)], reports[name].notices
-    assert told[0].message.startswith(f"{name}:build ")
-    assert "\n" not in told[0].message
+    text = [n for n in reports[name].notices if words.format(root.parent.resolve()) in n.message]
+    assert [(n.level, n.path, n.line) for n in text] == [("warning", f"{name}.py", line)], reports[name].notices
+    assert text[0].message.startswith(f"{name}:build ")
+    assert "\n" not in text[0].message
 
 
 def test_nothing_is_told_of_the_others(reports):
-    found = {name for name, result in reports.items() if result.notices}
-    assert found - {"signals_its_parent"} == NOTICES.keys()  # that one may not live to tell
+    results = {name for name, result in reports.items() if result.notices}
+    assert results - {"signals_its_parent"} == NOTICES.keys()  # that one may not live to tell
 
 
 def test_no_process_that_a_model_has_started_is_left(reports, root):
@@ -279,7 +279,7 @@ def build():
 
 @pytest.mark.skipif(not os.path.exists("/proc/sysvipc/shm"), reason="the system has no such objects")
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "text"),
     [
         ("by_system_v", "3 IPC objects"),
         ("by_system_v_in_a_child", "an IPC object"),
@@ -287,7 +287,7 @@ def build():
         ("in_shared_memory_and_dies", "an IPC object"),
     ],
 )
-def test_ipc_objects_that_a_model_leaves_are_removed_and_reported(root, how, told):
+def test_ipc_objects_that_a_model_leaves_are_removed_and_reported(root, how, text):
     def objects() -> list[str]:
         return [*Path("/dev/shm").iterdir(), *(Path(f"/proc/sysvipc/{k}").read_text() for k in ("shm", "msg", "sem"))]
 
@@ -296,7 +296,7 @@ def test_ipc_objects_that_a_model_leaves_are_removed_and_reported(root, how, tol
     with ProbePool("stub:run_probe") as pool:
         (result,) = pool.run([replace(make_probe(root, "healthy"), factory=f"{how}:build")], jobs=1)
     assert objects() == before
-    said = f"leaves {told} (shared memory, semaphores or message queues), which onnxlint removed"
+    said = f"leaves {text} (shared memory, semaphores or message queues), which onnxlint removed"
     assert said in [n.message.partition(" ")[2] for n in result.notices]
 
 

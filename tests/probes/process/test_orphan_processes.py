@@ -130,11 +130,11 @@ def without_landlock(tmp_path, monkeypatch):
 @pytest.mark.parametrize("deed", DEEDS)
 def test_what_a_model_leaves_running_is_ended_and_counted(deed, pool, root):
     functions, count = DEEDS[deed]
-    found = run(pool, [probe_of(root, "leaves", functions), make_probe(root, "healthy")])
+    results = run(pool, [probe_of(root, "leaves", functions), make_probe(root, "healthy")])
     assert inhabitants(root) == []
-    assert outcomes(found["leaves"]) == outcomes(found["healthy"]) == {Outcome.OK}
-    assert found["healthy"].notices == ()
-    (notice,) = found["leaves"].notices
+    assert outcomes(results["leaves"]) == outcomes(results["healthy"]) == {Outcome.OK}
+    assert results["healthy"].notices == ()
+    (notice,) = results["leaves"].notices
     some = {None: "", 1: "a process running, which onnxlint ended"}.get(count, f"{count} processes running")
     assert (notice.level, notice.path, notice.line) == ("warning", "leaves.py", 1)
     assert notice.message.startswith(f"leaves:build leaves {some}"), notice
@@ -153,8 +153,8 @@ def test_what_a_model_leaves_running_is_counted_where_the_model_does_not_come_to
 def test_the_daemon_of_one_model_is_not_the_other_ones(pool, root):
     functions = f"{DAEMON}\ndef deed():\n    if detach():\n        {SLEEP}\n    time.sleep(1)\n"
     quick = "def deed():\n    time.sleep(0.1)\n"
-    found = run(pool, [probe_of(root, "leaves", functions), *(probe_of(root, f"quick{n}", quick) for n in range(3))])
-    assert [name for name, result in found.items() if result.notices] == ["leaves"]
+    results = run(pool, [probe_of(root, "leaves", functions), *(probe_of(root, f"quick{n}", quick) for n in range(3))])
+    assert [name for name, result in results.items() if result.notices] == ["leaves"]
 
 
 def test_a_daemon_counts_towards_the_limit_of_memory(pool, root):
@@ -180,9 +180,9 @@ confined = pytest.mark.skipif(not confines_signals(), reason="no Landlock of Lin
 @pytest.mark.parametrize("target", KILLS)
 def test_a_model_cannot_signal_what_it_did_not_start(target, pool, root):
     kills = probe_of(root, "kills", f"import psutil\ndef deed():\n    {KILLS[target]}\n")
-    found = run(pool, [kills, make_probe(root, "healthy")])
-    assert outcomes(found["healthy"]) == {Outcome.OK}
-    (cell, _) = found["kills"].report.exporters.values()
+    results = run(pool, [kills, make_probe(root, "healthy")])
+    assert outcomes(results["healthy"]) == {Outcome.OK}
+    (cell, _) = results["kills"].report.exporters.values()
     assert "the model raised PermissionError: [Errno 1] Operation not permitted" in cell.detail
     assert (cell.location.path, cell.location.line) == ("kills.py", 7)
 
@@ -206,9 +206,9 @@ def test_a_model_that_kills_our_processes_costs_the_others_nothing_and_is_report
     others = [probe_of(root, f"slow{n}", "def deed():\n    time.sleep(1.5)\n") for n in range(3)]
     kills = probe_of(root, "kills", f"import psutil\ndef deed():\n    {KILLS[target]}\n", timeout=20)
     with ProbePool("stub:run_probe") as pool:
-        found = run(pool, [others[0], kills, *others[1:]])
-    result = found.pop("kills")
-    assert {cell for other in found.values() for cell in outcomes(other)} == {Outcome.OK}
+        results = run(pool, [others[0], kills, *others[1:]])
+    result = results.pop("kills")
+    assert {cell for other in results.values() for cell in outcomes(other)} == {Outcome.OK}
     if target == "what started that":  # it is not missed
         (notice,) = result.notices
         assert notice.message == "kills:build signals processes that it did not start: SIGKILL"

@@ -98,8 +98,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ProbeResult]:
         (root / f"m{number}.py").write_text(MODEL.format(body=body + SPIN * ("_CPU" in body)))
         probes.append(probe(root, f"m{number}"))
     with ProbePool() as pool:
-        found = {result.report.name: result for result in pool.run(probes, jobs=2)}
-    return {body: found[f"m{number}:M"] for number, body in enumerate(SAID)}
+        actual = {result.report.name: result for result in pool.run(probes, jobs=2)}
+    return {body: actual[f"m{number}:M"] for number, body in enumerate(SAID)}
 
 
 def probe(root: Path, name: str) -> Probe:
@@ -130,11 +130,11 @@ def test_it_is_said_what_the_model_did(results: dict[str, ProbeResult], body: st
     if body == ROOT and os.geteuid() != 0:
         pytest.skip("only root may change it")
     result = results[body]
-    told = [result.report.reason or "", *(cell.detail for cell in result.report.exporters.values())]
+    text = [result.report.reason or "", *(cell.detail for cell in result.report.exporters.values())]
     assert not [notice for notice in result.notices if "please report it" in notice.message]
-    assert not any("onnxlint's own worker" in part or "exit status" in part for part in told)
+    assert not any("onnxlint's own worker" in part or "exit status" in part for part in text)
     if SAID[body]:
-        assert any(part.startswith(SAID[body]) for part in told), told
+        assert any(part.startswith(SAID[body]) for part in text), text
     else:
         assert result.report.status is ModelStatus.PROBED
         assert [cell.outcome for cell in result.report.exporters.values()] == ["ok"]

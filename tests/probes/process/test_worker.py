@@ -62,9 +62,9 @@ def test_outcome_and_line(
     assert outcomes(result) == expected
     assert {e.exporter for e in result.evidence} == set(causes), "an exporter that is right has no evidence"
     for exporter, cause in causes.items():
-        found = named(result, exporter)
-        assert set(found) == set(lines(factory)), "the marked line, and no other"
-        evidence = found[lines(factory)[0]]
+        results = named(result, exporter)
+        assert set(results) == set(lines(factory)), "the marked line, and no other"
+        evidence = results[lines(factory)[0]]
         assert cause in [e.cause for e in evidence]
         assert all(e.symptom.value == expected[exporter] and e.detail for e in evidence)
         assert result.report.exporters[exporter].location == evidence[0].frames[0]

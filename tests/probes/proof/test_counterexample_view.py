@@ -78,10 +78,10 @@ def shown(eager: Eager, label: str, place: Location | None = None, export: Expor
 
 
 def test_the_graph_of_the_other_branch_stands_beside_that_of_the_example(tmp_path: Path) -> None:
-    found = shown(explored("Branch", tmp_path), "values[negative")
-    assert found is not None
-    assert (found.left, found.right.partition("#")[0]) == ("example", "values[negative")
-    mul, end = found.rows
+    results = shown(explored("Branch", tmp_path), "values[negative")
+    assert results is not None
+    assert (results.left, results.right.partition("#")[0]) == ("example", "values[negative")
+    mul, end = results.rows
     assert mul.differs
     assert mul.left is not None
     assert mul.right is not None
@@ -91,13 +91,13 @@ def test_the_graph_of_the_other_branch_stands_beside_that_of_the_example(tmp_pat
     assert end.left == end.right
     assert end.left is not None
     assert end.left.sources == (0,), "the return takes the row above"
-    assert from_json(GraphDiff, to_json(found)) == found
+    assert from_json(GraphDiff, to_json(results)) == results
 
 
 def test_a_size_that_was_frozen_is_a_constant_that_differs(tmp_path: Path) -> None:
-    found = shown(explored("IntBatch", tmp_path), "batch=3")
-    assert found is not None
-    sides = [(row.left, row.right) for row in found.rows if row.differs]
+    results = shown(explored("IntBatch", tmp_path), "batch=3")
+    assert results is not None
+    sides = [(row.left, row.right) for row in results.rows if row.differs]
     assert any(
         left and right and left.operator == right.operator and left.detail != right.detail for left, right in sides
     )
@@ -127,9 +127,9 @@ def captured(eager: Eager) -> Export:
 
 def test_what_dynamo_captures_of_another_size_stands_beside_what_it_captured(tmp_path: Path) -> None:
     eager = explored("DimBranch", tmp_path)
-    found = shown(eager, "batch=5", export=captured(eager))
-    assert found is not None
-    mul, end = found.rows
+    results = shown(eager, "batch=5", export=captured(eager))
+    assert results is not None
+    mul, end = results.rows
     assert mul.left is not None
     assert mul.right is not None
     assert (mul.left.operator, mul.left.detail, mul.right.detail) == ("aten::mul", "3", "2")

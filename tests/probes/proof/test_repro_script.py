@@ -19,12 +19,12 @@ pytestmark = pytest.mark.slow
 def scripts(factory: str, folder: Path, **options: Any) -> dict[str, Path]:
     """The first script of each exporter."""
     result = run_probe(hazard(factory, folder, **options))
-    found: dict[str, Path] = {}
+    results: dict[str, Path] = {}
     for evidence in result.evidence:
         assert evidence.repro is not None
-        found.setdefault(evidence.exporter, Path(evidence.repro))
-    assert found
-    return found
+        results.setdefault(evidence.exporter, Path(evidence.repro))
+    assert results
+    return results
 
 
 def run(script: Path) -> subprocess.CompletedProcess[str]:
