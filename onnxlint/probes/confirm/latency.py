@@ -16,6 +16,7 @@ import torch
 
 from onnxlint.base.records import ONNX_RUNTIME, OPENVINO, Latency, Location, SlowNodes
 from onnxlint.probes.confirm.engines import OnnxRuntime, RuntimeRefused, session_options
+from onnxlint.probes.confirm.runtime import Runtime
 from onnxlint.probes.confirm.trials import Confirmation
 from onnxlint.probes.exporters.graph import onnx_frames
 from onnxlint.probes.observe.eager import Eager
@@ -53,7 +54,7 @@ def latency(eager: Eager, confirmation: Confirmation, root: str) -> Latency | No
     ratio = its / max(ours, 1e-9)
     slow: tuple[SlowNodes, ...] = ()
     if ratio >= _SLOWER and isinstance(setup.engine, OnnxRuntime):
-        slow = _dominating(confirmation, setup.engine, feeds, root)
+        slow = _dominating(runtime, setup.engine, feeds, root)
     return Latency(round(ratio, 3), len(mine), slow)
 
 
@@ -63,12 +64,8 @@ def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
     return clock() - began
 
 
-def _dominating(
-    confirmation: Confirmation, engine: OnnxRuntime, feeds: dict[str, Any], root: str
-) -> tuple[SlowNodes, ...]:
+def _dominating(runtime: Runtime, engine: OnnxRuntime, feeds: dict[str, Any], root: str) -> tuple[SlowNodes, ...]:
     """The operators that take the most time, those of one line together."""
-    runtime = confirmation.runtime
-    assert runtime is not None
     places = {node.name: onnx_frames(node, root)[:1] for node in runtime.model.graph.node if node.name}
     with tempfile.TemporaryDirectory(prefix="onnxlint-") as folder:
         options = session_options(optimized=True)

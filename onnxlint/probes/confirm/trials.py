@@ -42,10 +42,7 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One input in the runtimes. `setup` is the one that failed, None if all agree; `calls` is how often eager ran.
-
-    `noise` is the largest difference where they agree; None where nobody knows.
-    """
+    """One input in the runtimes: `setup` is the one that failed, `noise` the largest difference that is agreement."""
 
     run: Run
     result: Result

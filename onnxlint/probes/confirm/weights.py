@@ -43,9 +43,8 @@ def copied(probe: Probe, confirmation: Confirmation) -> list[Evidence]:
     evidence = []
     for copy in copies:
         how = "once more, transposed," if copy.transposed else "once more"
-        detail = (
-            f"the file holds `{copy.original}` {how} as `{copy.name}`: {human(copy.size)} of {human(total)} of weights"
-        )
+        sizes = f"{human(copy.size)} of {human(total)} of weights"
+        detail = f"the file holds `{copy.original}` {how} as `{copy.name}`: {sizes}"
         users = (node for node in model.graph.node if copy.name in node.input)
         frames = next((frames for node in users if (frames := onnx_frames(node, probe.root))), ())
         evidence.append(confirmation.remark(probe, Cause.WEIGHTS, frames, detail))

@@ -1,7 +1,4 @@
-"""Which side is wrong: every stage from eager PyTorch to the runtimes answers one input; who agrees is told.
-
-Only where something is confirmed wrong. What a stage cannot tell, or not in time, is not known, with the reason.
-"""
+"""Which side is wrong: every stage from eager PyTorch to the runtimes answers one input; who agrees with whom."""
 
 from __future__ import annotations
 
@@ -167,11 +164,7 @@ def _reference(runtime: Runtime, feeds: Mapping[str, Any], answers: _Answers, se
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What else decides who is at fault.
-
-    `branches` tells that the export takes another branch than PyTorch, as `sides` is told; `fixed` are Python numbers
-    that the graph does not take and that are not the example's; `loads` tells whether every runtime took the file.
-    """
+    """What else decides who is at fault; `fixed` are Python numbers that the graph keeps from the example."""
 
     exporter: str
     on_example: bool

@@ -17,11 +17,7 @@ _STEPS = 60  # values that the search may ask for, each in two sessions
 
 
 def spoilt(exported: Exported) -> tuple[Location, ...]:
-    """The user's frames of the first node whose value differs between a run with optimizations and one without.
-
-    Every value is asked for alone, in a graph that ends there: what is looked at in the middle is not fused.
-    Empty where no value differs.
-    """
+    """The user's frames of the first node whose value optimizations change; each value is asked for alone."""
     try:
         node = _Search(exported).first()
     except RuntimeRefused:

@@ -226,7 +226,8 @@ def refused_operators(model: torch.nn.Module, example: Example, opset: int, root
         except Exception as error:  # noqa: BLE001 - whatever a lowering raises is what we look for
             frames = jit_frames(node, root)
             unsupported = isinstance(error, torch.onnx.errors.UnsupportedOperatorError)
-            if frames and (unsupported or not _fed_by_stub(inputs)):
+            stubbed = any(value is not None and value.node().kind() == _STUB for value in inputs)  # it may fail of that
+            if frames and (unsupported or not stubbed):
                 reason = first_line(error).partition("  [Caused by")[0]  # without the dump of the graph that follows
                 message = f"`{node.kind()}` cannot be exported at opset {opset}" if unsupported else reason
                 refusals.setdefault((node.kind(), frames[:1]), Refusal(message, frames))
@@ -250,8 +251,3 @@ def _stub(context: Any, node: Any, inputs: Any) -> Any:
             original.setType(kind)
         value.setType(kind)
     return made
-
-
-def _fed_by_stub(inputs: Any) -> bool:
-    """Whether an input is a stub's: a lowering that fails then may fail because of that."""
-    return any(value is not None and value.node().kind() == _STUB for value in inputs)

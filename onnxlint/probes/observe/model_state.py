@@ -53,10 +53,7 @@ def changed(before: dict[str, Hashable], after: dict[str, Hashable]) -> list[str
 
 
 def blame(run: Callable[[], object], watched: Callable[[], object], root: str) -> list[Frames]:
-    """The user's frames, innermost first, of every line during which `watched()` changed while `run()` ran.
-
-    What happens inside a library counts for the user's line that called it. Errors of `run` are raised.
-    """
+    """The user's frames, innermost first, of every line or call during which `watched()` changed while `run()` ran."""
     blamed: dict[Location, Frames] = {}
     last = watched()
     current: Frames = ()

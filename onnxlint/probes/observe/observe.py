@@ -35,10 +35,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two runs that did not do the same. `variation` is the index of the first run that shows it, `variations` all.
-
-    `read` is the kind of an escape (`bool`, `item`, `len` …), empty for a branch.
-    """
+    """Where runs differ: `variation` is the first that shows it, `read` the kind of an escape (`len`, `item` …)."""
 
     location: Location
     frames: tuple[Location, ...]
@@ -108,10 +105,7 @@ def _copy(value: torch.Tensor) -> torch.Tensor:
 
 
 def divergences(base: Observation, others: Sequence[Observation]) -> list[Divergence]:
-    """The branches that another run took differently and the reads that gave it another value, each place once.
-
-    Runs that raised are compared as far as they came. A branch's location is the last line that both runs shared.
-    """
+    """The branches that other runs took and the reads that gave them other values, each place once."""
     by_place: dict[tuple[str, str, int], list[Divergence]] = defaultdict(list)
     for index, other in enumerate(others):
         for divergence in (*_branches(base, other, index), *_reads(base, other, index)):

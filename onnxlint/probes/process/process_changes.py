@@ -35,7 +35,7 @@ class Process:
 
     def altered(self, *, functions: bool = False) -> list[str]:
         """What is different now, as predicates of the model; `functions` of other modules too, which takes longer."""
-        changes = []
+        changes, root = [], None
         for name, number in _LIMITS.items():
             soft, hard = _getrlimit(number)
             if (soft, hard) != self._limits[name]:
@@ -43,11 +43,9 @@ class Process:
                 changes.append(f"set {name} of its process to {value}")
         if (_getuid(), _getgid()) != self._owner:
             changes.append(f"changed the user of its process to {_getuid()}:{_getgid()}")
-        try:
-            changed = not os.path.samestat(_stat("/"), self._root)
-        except OSError:
-            changed = True
-        if changed:
+        with contextlib.suppress(OSError):
+            root = _stat("/")
+        if root is None or not os.path.samestat(root, self._root):
             changes.append("changed the root folder of its process")
         if functions and "torch" in sys.modules:
             torch = sys.modules["torch"]

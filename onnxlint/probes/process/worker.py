@@ -187,10 +187,7 @@ def _confirm_and_explain(bench: _Bench, export: Export, sheet: _Sheet) -> None:
 
 
 def _judged(bench: _Bench, export: Export) -> tuple[Confirmation, Outcome, str]:
-    """An export, run on every input that eager accepts.
-
-    SKIPPED where the exporter cannot write the opset, CRASH where the disk had no room for the file.
-    """
+    """An export on every input that eager accepts; SKIPPED if it cannot write the opset, CRASH without disk space."""
     probe, eager, runtimes = bench.probe, bench.eager, bench.runtimes
     cannot = other_opset(export, probe.opset)
     if cannot:

@@ -161,10 +161,7 @@ def _copy(file: Path, place: Path) -> None:
 def write_model(
     probe: Probe, model: torch.nn.Module, example: Example, case: Counterexample, call: tuple[str, str], folder: Path
 ) -> str | None:
-    """Write model and script; return the script's path as records hold it. `call` is how to pass inputs and options.
-
-    None where the model cannot be kept: it is large, or no data, or its code is in the script that ran or in a cell.
-    """
+    """Write model and script; return the script's path, None where the model cannot be kept."""
     weight = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
     if example.options or weight > _MOST or any(type(part).__module__ == "__main__" for part in model.modules()):
         return None

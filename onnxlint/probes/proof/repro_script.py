@@ -1,7 +1,4 @@
-"""The proof: a counterexample as `inputs.npz` and a short script that needs only torch, ONNX Runtime and the model.
-
-Of a live model, which no script can make again, the exported file or the model is kept: see `live_proof`.
-"""
+"""The proof: a counterexample as `inputs.npz` and a short script; of a live model, see `live_proof`."""
 
 from __future__ import annotations
 
