@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+from multiprocessing import forkserver
+
 from onnxlint.base.records import Finding, Fix, Safety, Severity, Span, Step
+from onnxlint.integrations.server import forking
 from onnxlint.integrations.server.document_state import View, carried, lines_of, merged
 
 TEXT = "a\nb\nc\nd\ne\n"
@@ -61,3 +65,11 @@ def test_without_a_pair_of_one_text_a_file_speaks_for_itself() -> None:
     assert merged(now, None, View(TEXT, ()), TEXT) == now
     assert merged(now, View(TEXT, now), None, TEXT) == now
     assert merged(now, View(TEXT, now), View("other", ()), TEXT) == now
+
+
+def test_what_analyses_are_forked_from_imports_what_they_need() -> None:
+    assert forking.context().get_start_method() == "forkserver"
+    modules = forkserver._forkserver._preload_modules  # type: ignore[attr-defined]
+    assert modules
+    for module in modules:  # one that is missing is passed over in silence there
+        importlib.import_module(module)

@@ -11,5 +11,5 @@ def context() -> BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload([f"{__package__}.warm"])
+    found.set_forkserver_preload([f"{__package__}.preload"])
     return found
