@@ -156,19 +156,25 @@ def grow(path: Path) -> None:
 class Table:
     """What is printed, and which limits do not hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: dict[str, float]) -> None:
+        self.limits = limits
         self.broken: list[str] = []
 
     def row(self, name: str, value: str, ratio: float | None = None, of: str = "", limit: str = "") -> None:
         """Print one line; `limit` names the limit that the ratio has."""
         verdict = ""
         if ratio is not None and limit:
-            verdict = f"limit {LIMITS[limit]:g}"
-            if ratio > LIMITS[limit]:
+            verdict = f"limit {self.limits[limit]:g}"
+            if ratio > self.limits[limit]:
                 verdict += ", broken"
                 self.broken.append(name)
         told = f"{ratio:8.3f} {of}" if ratio is not None else ""
-        print(f"  {name:22} {value:34} {told:26} {verdict}", flush=True)
+        print(f"  {name:22} {value:34} {told:26} {verdict}".rstrip(), flush=True)
+
+    def conclude(self) -> int:
+        """Print which limits do not hold; return 1 if there are any."""
+        print(f"limits that do not hold: {', '.join(self.broken)}" if self.broken else "every limit holds")
+        return int(bool(self.broken))
 
 
 def code_of(revision: str, folder: Path) -> Path:
@@ -252,14 +258,13 @@ def main() -> int:
     parser.add_argument("--rival-files", type=int, default=RIVAL_FILES, help="0 leaves the rivals out")
     options = parser.parse_args()
     folders = options.folders or [path for name in ("transformers",) if (path := installed(name))]
-    table = Table()
+    table = Table(LIMITS)
     for folder in folders:
         with tempfile.TemporaryDirectory() as scratch:
             measure(folder.resolve(), Path(scratch), table, options.against)
             if options.rival_files:
                 compare(folder.resolve(), options.rival_files, Path(scratch))
-    print(f"limits that do not hold: {', '.join(table.broken)}" if table.broken else "every limit holds")
-    return int(bool(table.broken))
+    return table.conclude()
 
 
 if __name__ == "__main__":
