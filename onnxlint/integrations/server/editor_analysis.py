@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Diagnostic, Finding, Report
@@ -45,12 +46,12 @@ class Answer:
     fault: str = ""
 
 
-def analyse(job: Job) -> Answer:
+def analyse(job: Job, **settings: Any) -> Answer:
     """Run one job in this process, whose working directory becomes the job's. Nothing of what is there is run."""
     os.chdir(job.root)
     rules = {rule.code: rule.name for rule in load_catalogue().values()}
     # One process: this one can be ended at any moment, and its children could not.
-    request = Request(overrides={"jobs": 1}, rules=rules)
+    request = Request(overrides={"jobs": 1, **settings}, rules=rules)
     overlay = _overlay(job.unsaved or {})
     parts = _scopes(job, request)
     report = session.run(parts, overlay=overlay, recall=True, shown=_shown).report if parts else Report()
@@ -62,12 +63,12 @@ def analyse(job: Job) -> Answer:
     )
 
 
-def answer_of(job: Job) -> Answer:
-    """Run one job; what goes wrong is told in a line."""
+def answer_of(job: Job, **settings: Any) -> Answer:
+    """Run one job, with settings on top of those of its files; what goes wrong is told in a line."""
     if not os.path.isdir(job.root):
         return Answer(fault=f"there is no folder {job.root} any more")
     try:
-        return analyse(job)
+        return analyse(job, **settings)
     except Exception as error:  # noqa: BLE001 - the next text may be no trouble, and the editor shows no traceback
         frames = traceback.extract_tb(error.__traceback__)
         place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
