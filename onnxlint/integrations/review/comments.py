@@ -164,9 +164,9 @@ class Summary:
 
 def summary(report: Report, told: Summary, *, show_all: bool) -> str:
     """The text of the review itself."""
-    line = words.summary(report, show_all=show_all, timed=False)
+    line = words.capitalized(words.summary(report, show_all=show_all, timed=False))
     head = f"### onnxlint: {code(words.cut(told.part, _SENTENCE))}" if told.part else "### onnxlint"
-    parts = [head, text(line[:1].upper() + line[1:]), *_models(report)]
+    parts = [head, text(line), *_models(report)]
     if told.commented:
         parts.append(f"{told.commented} {'is' if told.commented == 1 else 'are'} commented on in the code.")
     if told.earlier:

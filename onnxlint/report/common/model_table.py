@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 
 from rich import box
 from rich.table import Table
@@ -40,17 +39,9 @@ def slower(models: Sequence[ModelReport]) -> Iterator[Text]:
     """Each export that is slower than eager PyTorch, and what takes the time."""
     for model in _probed(models)[0]:
         for exporter, result in model.exporters.items():
-            if result.latency is None or not result.latency.slowest:
-                continue
-            parts = []
-            for nodes in result.latency.slowest:
-                at = nodes.location
-                place = f" ({words.clean(PurePath(at.path).name)}:{at.line})" if at is not None and at.path else ""
-                parts.append(f"{words.clean(nodes.operator)} {nodes.share:.0%}{place}")
-            line = Text(words.model_name(model), "bold").append(f", {words.exporter_name(exporter)}: ", "none")
-            yield line.append(
-                f"takes {result.latency.ratio:.2g} times as long as eager PyTorch: {', '.join(parts)}", "none"
-            )
+            if slowness := words.slowness(result):
+                line = Text(words.model_name(model), "bold").append(f", {words.exporter_name(exporter)}: ", "none")
+                yield line.append(words.clean(slowness), "none")
 
 
 def _ratio(model: ModelReport, exporter: str) -> str:
@@ -90,7 +81,7 @@ def unprobed(models: Sequence[ModelReport]) -> Iterator[Text]:
         if model.path:
             head.append(f"  {words.visible(model.path)}:{model.line}", style="cyan")
         yield head
-        yield Text("    " + words.clean(model.reason or "no reason was recorded"))
+        yield Text("    " + words.clean(model.reason or words.NO_REASON))
         if model.remedy:
             yield Text.styled("    to probe it:", "dim")
             for line in model.remedy.splitlines():
@@ -112,13 +103,10 @@ def assumptions(models: Sequence[ModelReport]) -> Iterator[Text]:
         return
     yield Text.styled("Assumed inputs", "bold").append(" (`onnxlint init` writes them as configuration)", style="dim")
     for model in guessed:
-        assert model.assumed is not None
-        given = {**model.assumed.inputs, **{name: repr(value) for name, value in model.assumed.values.items()}}
-        line = Text("  ").append(words.model_name(model), style="bold")
-        yield line.append("  " + words.clean(", ".join(f"{name}: {spec}" for name, spec in given.items())))
-        if model.assumed.sizes:
-            sizes = (f"{dim} {', '.join(map(str, values))}" for dim, values in model.assumed.sizes.items())
-            yield Text.styled("    PyTorch takes also " + words.clean("; ".join(sizes)), "dim")
+        inputs = ", ".join(f"{name}: {spec}" for name, spec in words.assumed_inputs(model).items())
+        yield Text("  ").append(words.model_name(model), style="bold").append("  " + words.clean(inputs), "none")
+        if sizes := words.assumed_sizes(model):
+            yield Text.styled("    PyTorch takes also " + words.clean(sizes), "dim")
     yield Text("")
 
 
@@ -140,9 +128,5 @@ def _cell(model: ModelReport, exporter: str, seconds: bool = True) -> Text:
 
 
 def _where(result: ExporterResult, seconds: bool) -> str:
-    parts = []
-    if result.location is not None and result.location.path:
-        parts.append(f"{words.clean(PurePath(result.location.path).name)}:{result.location.line}")
-    if seconds and result.seconds:
-        parts.append(words.seconds(result.seconds))
-    return "".join(f" · {part}" for part in parts)
+    took = words.seconds(result.seconds) if seconds and result.seconds else ""
+    return "".join(f" · {part}" for part in (words.clean(words.short_place(result.location)), took) if part)

@@ -16,6 +16,7 @@ from onnxlint.base.records import (
     Evidence,
     ExporterResult,
     Finding,
+    Location,
     ModelReport,
     ModelStatus,
     Outcome,
@@ -23,9 +24,11 @@ from onnxlint.base.records import (
     Safety,
     Severity,
     Sides,
+    Step,
     VerdictKind,
 )
 
+NO_REASON = "no reason was recorded"
 LONGEST_DETAIL = 300  # characters of an exporter's own message
 _MOST_FILES = 3  # that one line names
 
@@ -182,7 +185,7 @@ def nothing(report: Report) -> str:
     rest = sum(model.status is ModelStatus.NOT_PROBED for model in report.models)
     if unexplained(report):
         return "No finding explains what failed."
-    if report.interrupted or any(diagnostic.level == "error" for diagnostic in report.diagnostics):
+    if report.interrupted or failed(report):
         return "Nothing was found as far as the run got."
     if rest == len(report.models):
         return "Nothing was found in the source; no model was probed."
@@ -191,16 +194,59 @@ def nothing(report: Report) -> str:
     return "Nothing was found."
 
 
+def failed(report: Report) -> bool:
+    """Whether the run could not do all that was asked."""
+    return any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+
+
 def proven(report: Report) -> bool:
     """Whether a report without a finding says that the models export well: all of them were probed, to the end."""
-    broken = report.interrupted or any(diagnostic.level == "error" for diagnostic in report.diagnostics)
-    return not broken and bool(report.models) and all(m.status is ModelStatus.PROBED for m in report.models)
+    return (
+        not (report.interrupted or failed(report))
+        and bool(report.models)
+        and all(m.status is ModelStatus.PROBED for m in report.models)
+    )
 
 
 def failure_sentence(model: ModelReport, exporter: str, result: ExporterResult) -> str:
     """What happened to a model in an exporter, in one sentence of plain text."""
     told = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
     return f"{model_name(model)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {told}"
+
+
+def steps_before(finding: Finding) -> tuple[Step, ...]:
+    """The steps of the trace but for a last one that is the finding's own place."""
+    span, steps = finding.span, finding.trace
+    own = bool(steps) and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line
+    return steps[:-1] if own else steps
+
+
+def short_place(location: Location | None) -> str:
+    """The name of a file, and the line; empty where there is none."""
+    return f"{PurePath(location.path).name}:{location.line}" if location is not None and location.path else ""
+
+
+def slowness(result: ExporterResult) -> str:
+    """How much slower than eager PyTorch an export is, and what takes the time; empty where it is not."""
+    if result.latency is None or not result.latency.slowest:
+        return ""
+    parts = [
+        f"{nodes.operator} {nodes.share:.0%}" + (f" ({place})" if (place := short_place(nodes.location)) else "")
+        for nodes in result.latency.slowest
+    ]
+    return f"takes {result.latency.ratio:.2g} times as long as eager PyTorch: {', '.join(parts)}"
+
+
+def assumed_inputs(model: ModelReport) -> dict[str, str]:
+    """The inputs that nobody declared, as configuration would declare them."""
+    assumed = model.assumed
+    return {} if assumed is None else {**assumed.inputs, **{name: repr(v) for name, v in assumed.values.items()}}
+
+
+def assumed_sizes(model: ModelReport) -> str:
+    """The other sizes of those inputs that PyTorch takes."""
+    sizes = model.assumed.sizes if model.assumed is not None else {}
+    return "; ".join(f"{dim} {', '.join(map(str, values))}" for dim, values in sizes.items())
 
 
 def error_size(evidence: Evidence) -> str:
@@ -292,6 +338,11 @@ def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
     return f"{found} in {count(report.files, 'file')}; {_models(report)}{took}"
 
 
+def headline(report: Report, *, show_all: bool) -> str:
+    """The summary as a line of its own."""
+    return capitalized(summary(report, show_all=show_all))
+
+
 def fixes(report: Report, *, show_all: bool) -> str:
     """What was fixed, and what could be, in one line; empty where there is neither."""
     mended = [f for f in report.findings if f.fix is not None and f.fix.edits and (show_all or not hidden(f))]
@@ -314,8 +365,7 @@ def fixes(report: Report, *, show_all: bool) -> str:
         parts.append(f"{unsafe} more with --unsafe-fixes")
     elif unsafe:
         parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with {with_unsafe}")
-    told = "; ".join(parts)
-    return told[:1].upper() + told[1:]
+    return capitalized("; ".join(parts))
 
 
 def reproductions(report: Report, *, show_all: bool) -> str:
@@ -344,6 +394,11 @@ def _models(report: Report) -> str:
     if report.unchanged:  # what it says was found out earlier: a reader who doubts it has to know
         told += f" ({report.unchanged} unchanged since an earlier run)"
     return told
+
+
+def capitalized(sentence: str) -> str:
+    """The sentence with a capital at its beginning."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def clean(text: str) -> str:

@@ -28,8 +28,7 @@ def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Ite
     for diagnostic in report.diagnostics:
         yield f"{place(diagnostic.path, diagnostic.line)}{diagnostic.level}: {words.clean(diagnostic.message)}"
     if not quiet:
-        told = words.summary(whole, show_all=show_all)
-        yield told[:1].upper() + told[1:]
+        yield words.headline(whole, show_all=show_all)
         yield from filter(None, (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all)))
 
 

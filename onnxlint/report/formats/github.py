@@ -19,12 +19,10 @@ def github(report: Report, whole: Report, *, show_all: bool) -> str:
     commands = list(_commands(report, whole))
     made = Counter(name for name, _, _ in commands)
     if max(made.values(), default=0) > _SHOWN:
-        told = (
-            f"GitHub shows {_SHOWN} errors and {_SHOWN} warnings of a step; all {len(commands)} lines are in its log."
-        )
-        commands.insert(0, ("notice", {"title": "onnxlint"}, told))
-    told = words.summary(whole, show_all=show_all)
-    return "".join(f"{line}\n" for line in (*(_line(*c) for c in commands), printed(told[:1].upper() + told[1:])))
+        shown = f"GitHub shows {_SHOWN} errors and {_SHOWN} warnings of a step"
+        commands.insert(0, ("notice", {"title": "onnxlint"}, f"{shown}; all {len(commands)} lines are in its log."))
+    headline = printed(words.headline(whole, show_all=show_all))
+    return "".join(f"{line}\n" for line in (*(_line(*c) for c in commands), headline))
 
 
 def _commands(report: Report, whole: Report) -> Iterator[tuple[str, dict[str, str], str]]:

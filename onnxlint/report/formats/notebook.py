@@ -29,7 +29,7 @@ def _text(value: str) -> str:
 
 def _model(model: ModelReport) -> str:
     if model.status is ModelStatus.NOT_PROBED:
-        return f"<p>{_text(model.name)} was not probed: {_text(model.reason or 'no reason was recorded')}</p>"
+        return f"<p>{_text(model.name)} was not probed: {_text(model.reason or words.NO_REASON)}</p>"
     rows = ""
     for name, result in model.exporters.items():
         mark = "✓" if result.outcome is Outcome.OK else "✗"

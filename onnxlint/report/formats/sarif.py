@@ -168,7 +168,7 @@ def _diagnostics(diagnostics: Sequence[Diagnostic]) -> Iterable[dict[str, Any]]:
 def _unprobed(models: Sequence[ModelReport]) -> Iterable[dict[str, Any]]:
     for model in models:
         if model.status is ModelStatus.NOT_PROBED:
-            told = f"{model.name} was not probed: {model.reason or 'no reason was recorded'}"
+            told = f"{model.name} was not probed: {model.reason or words.NO_REASON}"
             yield _notification("note", told, model.path or None, model.line)
 
 

@@ -10,20 +10,10 @@ from pathlib import PurePath
 from rich.style import Style
 from rich.text import Text
 
+from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
-from onnxlint.base.records import (
-    Diagnostic,
-    Evidence,
-    Finding,
-    ModelStatus,
-    Outcome,
-    Report,
-    Severity,
-    Sides,
-    Step,
-    VerdictKind,
-)
+from onnxlint.base.records import Finding, ModelStatus, Outcome, Report, Severity, VerdictKind
 from onnxlint.report.common import words
 from onnxlint.report.common.console import Page
 from onnxlint.report.common.fix_diff import fix_diff
@@ -90,8 +80,8 @@ def text(
         console.print()
     if not quiet:
         page.lines([_summary(whole, show_all=show_all)])
-        fixes = words.fixes(whole, show_all=show_all)
-        page.lines([Text(told) for told in (words.reproductions(whole, show_all=show_all), fixes) if told])
+        more = (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all))
+        page.lines([Text(line) for line in more if line])
     return console.drawn
 
 
@@ -117,8 +107,8 @@ class _Page:
 
     def failures(self, report: Report) -> None:
         """What went wrong in the table above and is in no finding: why, and where."""
-        told = words.unexplained(report)
-        for model, exporter, result in told:
+        failures = words.unexplained(report)
+        for model, exporter, result in failures:
             head = Text.styled("✗ ", "bold red").append(words.model_name(model), "bold")
             head.append(f" {words.exporter_name(exporter)}").append(f" {words.OUTCOME_LABELS[result.outcome]}", "red")
             self.lines([head])
@@ -127,7 +117,7 @@ class _Page:
                 detail += f"  ({words.visible(result.location.path)}:{result.location.line})"
             for line in self._wrap(Text(detail.strip()), self._width - 2):
                 self.lines([Text("  ").append_text(line)])
-        if told:
+        if failures:
             self._console.print()
 
     def finding(self, finding: Finding, rule: Contract | None) -> None:
@@ -145,20 +135,20 @@ class _Page:
         self.lines([place])
         if finding.outside:
             self.lines(self._wrap(Text.styled(f"a note: {words.clean(finding.outside)}", "dim"), self._width))
-        label, steps = _label(finding, rule)
+        label = words.clean(rule.title) if rule else ""
         self.lines(code_frame(source, span, label, width=self._width, gutter=gutter, style=colour))
         pad = gutter + 1
-        self.lines(self._why(steps, finding, pad))
+        self.lines(self._why(finding, pad))
         self.lines(self._effects(finding, pad))
         if finding.also:
             self.lines(self._paragraph("also at", Text.styled(words.also(finding), "cyan"), pad))
         self.lines(self._help(finding, rule, pad))
         self._console.print()
 
-    def _why(self, steps: Sequence[Step], finding: Finding, pad: int) -> Iterator[Text]:
+    def _why(self, finding: Finding, pad: int) -> Iterator[Text]:
         label, before = "why", ""
         shown = {(finding.span.path, line) for line in range(finding.span.line - 1, finding.span.end_line + 2)}
-        for step in steps:
+        for step in words.steps_before(finding):
             where = f"line {step.line}" if step.path == before else f"{_shown(step.path)}:{step.line}"
             body = Text.styled(where, "cyan").append(": ").append(words.clean(step.message), style="none")
             yield from self._paragraph(label, body, pad)
@@ -172,15 +162,15 @@ class _Page:
 
     def _effects(self, finding: Finding, pad: int) -> Iterator[Text]:
         if finding.verdict is VerdictKind.NOT_REPRODUCED:
-            told = "✓ the line ran under the variations, and every export agreed with PyTorch on all of them"
-            yield from self._paragraph("evidence", Text.styled(told, "green"), pad)
+            agreed = "✓ the line ran under the variations, and every export agreed with PyTorch on all of them"
+            yield from self._paragraph("evidence", Text.styled(agreed, "green"), pad)
             return
         for exporter in words.exporters_of(finding):
             outcome, measured = words.outcome_of(finding, exporter)
             if outcome is None:
                 continue
-            told = words.effect(finding, exporter)
-            yield from self._paragraph(words.exporter_name(exporter), _effect(outcome, told, measured=measured), pad)
+            effect = _effect(outcome, words.effect(finding, exporter), measured=measured)
+            yield from self._paragraph(words.exporter_name(exporter), effect, pad)
             evidence = words.most_telling([e for e in finding.evidence if e.exporter == exporter])
             for observation in evidence[:_MOST_EVIDENCE]:
                 yield from self._observation(observation, finding, pad)
@@ -192,22 +182,21 @@ class _Page:
                 more = words.count(len(evidence) - _MOST_EVIDENCE, "more observation")
                 yield self._indent(Text.styled(f"and {more}", "dim"), pad, 2)
 
-    def _observation(self, evidence: Evidence, finding: Finding, pad: int) -> Iterator[Text]:
+    def _observation(self, evidence: records.Evidence, finding: Finding, pad: int) -> Iterator[Text]:
         body = Text()
-        told = {(finding.span.path, line) for line in range(finding.span.line, finding.span.end_line + 1)}
-        told |= {(step.path, step.line) for step in finding.trace[-1:]}
-        if evidence.frames and (evidence.frames[0].path, evidence.frames[0].line) not in told:
+        shown = {(finding.span.path, line) for line in range(finding.span.line, finding.span.end_line + 1)}
+        shown |= {(step.path, step.line) for step in finding.trace[-1:]}
+        if evidence.frames and (evidence.frames[0].path, evidence.frames[0].line) not in shown:
             body.append(f"{_shown(evidence.frames[0].path)}:{evidence.frames[0].line}", style="cyan").append(": ")
         if evidence.variation:
             body.append("on ").append(words.variation(evidence), style="bold").append(": ")
-        size = words.error_size(evidence)
-        detail = words.observed(evidence)
-        body.append(" – ".join(part for part in (size, detail) if part) or words.OUTCOME_LABELS[evidence.symptom])
+        parts = filter(None, (words.error_size(evidence), words.observed(evidence)))
+        body.append(" – ".join(parts) or words.OUTCOME_LABELS[evidence.symptom])
         body.append(f"  ({words.clean(evidence.model)})", style="dim")
         for line in self._wrap(body, self._width - pad - _LABEL - 2):
             yield self._indent(line, pad, 2)
 
-    def _sides(self, sides: Sides | None, pad: int) -> Iterator[Text]:
+    def _sides(self, sides: records.Sides | None, pad: int) -> Iterator[Text]:
         """Who agrees with whom, and what to do about it."""
         if sides is None:
             return
@@ -218,8 +207,7 @@ class _Page:
             for line in self._wrap(body, self._width - pad - _LABEL - 2):
                 yield self._indent(line, pad, 2)
         if sides.issue:
-            told = Text.styled("to report it: ", "dim").append(words.clean(sides.issue), style="cyan")
-            yield self._indent(told, pad, 2)
+            yield self._indent(Text.styled("to report it: ", "dim").append(words.clean(sides.issue), "cyan"), pad, 2)
 
     def _help(self, finding: Finding, rule: Contract | None, pad: int) -> Iterator[Text]:
         title = finding.fix.title if finding.fix else _first_sentence(rule.advice) if rule else ""
@@ -259,15 +247,6 @@ def _header(finding: Finding, rule: Contract | None) -> list[Text]:
     return [head.append(words.VERDICT_WORDS[finding.verdict], style=_VERDICT_COLOURS[finding.verdict])]
 
 
-def _label(finding: Finding, rule: Contract | None) -> tuple[str, Sequence[Step]]:
-    """What stands behind the underline, and the steps of the trace but for one that is the finding's own place."""
-    span = finding.span
-    steps = finding.trace
-    if steps and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line:
-        steps = steps[:-1]
-    return (words.clean(rule.title) if rule else ""), steps
-
-
 def _shown(path: str) -> str:
     return words.visible(package_path(path))
 
@@ -276,8 +255,8 @@ def _short(finding: Finding) -> str:
     """The symbol without its module, which the path tells."""
     module = PurePath(finding.span.path).stem
     module = PurePath(finding.span.path).parent.name if module == "__init__" else module
-    _, found, tail = f".{finding.symbol}".partition(f".{module}.")
-    return tail if found else finding.symbol
+    _, _, tail = f".{finding.symbol}".partition(f".{module}.")
+    return tail or finding.symbol
 
 
 def _first_sentence(markdown: str) -> str:
@@ -285,17 +264,17 @@ def _first_sentence(markdown: str) -> str:
     return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", markdown.strip().split("\n\n")[0], maxsplit=1)[0]
 
 
-def _effect(outcome: Outcome, told: str, *, measured: bool) -> Text:
+def _effect(outcome: Outcome, effect: str, *, measured: bool) -> Text:
     if outcome is Outcome.OK:
-        return Text(f"✓ {told}" if measured else "– is not affected", style="green" if measured else "dim")
+        return Text(f"✓ {effect}" if measured else "– is not affected", style="green" if measured else "dim")
     if measured and outcome is Outcome.SKIPPED:
-        return Text.styled("? ", "yellow").append(told, style="none")
+        return Text.styled("? ", "yellow").append(effect, style="none")
     if measured:
-        return Text.styled("✗ ", "bold red").append(told, style="red")
-    return Text.styled("? ", "yellow").append("expected: ", style="dim").append(told, style="none")
+        return Text.styled("✗ ", "bold red").append(effect, style="red")
+    return Text.styled("? ", "yellow").append("expected: ", style="dim").append(effect, style="none")
 
 
-def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
+def _diagnostic(diagnostic: records.Diagnostic) -> list[Text]:
     severity = Severity.ERROR if diagnostic.level == "error" else Severity.WARNING
     line = Text.styled(diagnostic.level, _COLOURS[severity])
     line.append(": ", style="bold")
@@ -306,9 +285,8 @@ def _diagnostic(diagnostic: Diagnostic) -> list[Text]:
 
 
 def _summary(report: Report, *, show_all: bool) -> Text:
-    told = words.summary(report, show_all=show_all)
     loud = any(not words.hidden(finding) for finding in report.findings)
-    failed = bool(words.unexplained(report)) or any(diagnostic.level == "error" for diagnostic in report.diagnostics)
+    failed = words.unexplained(report) or words.failed(report)
     confirmed = any(finding.verdict is VerdictKind.CONFIRMED for finding in report.findings)
     style = "bold red" if confirmed or failed else "bold yellow" if loud else "bold green"
-    return Text.styled(told[:1].upper() + told[1:], style)
+    return Text.styled(words.headline(report, show_all=show_all), style)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
+from types import SimpleNamespace as View
 
 from onnxlint.base.records import Evidence, GraphDiff, GraphNode
 from onnxlint.report.common import words
 from onnxlint.report.html.code import Excerpts
 
-WIDTH, BOX = 1000, 272
+BOX = 272
 _LEFT, _RIGHT, _SOURCE = 30, 366, 664
 _HEAD, _ROW, _HIGH = 44, 54, 38  # the line of titles, a row, the box in it
 _SHORT = 17  # a line of source that shares its row with another
@@ -18,45 +19,8 @@ _LANE = 16  # of lines that go past other boxes
 _LETTERS, _CODE, _TITLE = 37, 48, 48  # that fit into a box, beside the boxes, and above them
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A node: `state` is same, changed, or alone, where the other graph has none."""
-
-    x: int
-    y: int
-    state: str
-    operator: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """The line that made the nodes of a row; where each graph has one of its own, both are `short`: of one line."""
-
-    y: int
-    place: str
-    code: str
-    differs: bool
-    short: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """All of it: `gaps` are the y where rows were left out, with their number; `told` is the same in words."""
-
-    caption: str
-    height: int
-    titles: tuple[tuple[int, str], ...]
-    boxes: tuple[Box, ...]
-    edges: tuple[str, ...]
-    stubs: tuple[str, ...]
-    lines: tuple[SourceLine, ...]
-    gaps: tuple[tuple[int, str], ...]
-    told: str
-
-
-def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
-    """Lay out the rows from the top to the bottom; a gap takes half a row."""
+def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
+    """Lay out the rows from the top to the bottom; a gap takes half a row. `told` is the drawing in words."""
     tops: list[int] = []
     gaps: list[tuple[int, str]] = []
     y = _HEAD
@@ -69,7 +33,7 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
     if diff.skipped:
         gaps.append((y + 12, f"{words.count(diff.skipped, 'node')} not shown"))
         y += 20
-    boxes: list[Box] = []
+    boxes: list[View] = []
     edges: list[str] = []
     stubs: list[str] = []
     for x, nodes in ((_LEFT, [row.left for row in diff.rows]), (_RIGHT, [row.right for row in diff.rows])):
@@ -79,7 +43,8 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
             row = diff.rows[number]
             alone = row.left is None or row.right is None
             state = "alone" if alone else "changed" if row.differs else "same"
-            boxes.append(Box(x, tops[number], state, _operator(node), words.cut(_detail(node), _LETTERS)))
+            detail = words.cut(_detail(node), _LETTERS)
+            boxes.append(View(x=x, y=tops[number], state=state, operator=_operator(node), detail=detail))
             edges += [_edge(x, source, number, nodes, tops) for source in node.sources if source < number]
             if not node.sources:
                 stubs.append(f"M{x + BOX // 2} {tops[number] - 12}v10")
@@ -90,7 +55,7 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
     changed = [
         f"{_named(row.left)} on the example, {_named(row.right)} on this input" for row in diff.rows if row.differs
     ]
-    lines: list[SourceLine] = []
+    lines: list[View] = []
     before: list[tuple[str, int]] = []
     for row, top in zip(diff.rows, tops, strict=True):
         ats = [node.location for node in (row.left, row.right) if node is not None and node.location is not None]
@@ -98,16 +63,16 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> Drawing:
         if here and here != before:
             lines += _source(here, top, row.differs, excerpts)
             before = here
-    return Drawing(
-        f"Where the {made} graphs differ",
-        y + 6,
-        titles,
-        tuple(boxes),
-        tuple(edges),
-        tuple(stubs),
-        tuple(lines),
-        tuple(gaps),
-        "; ".join(changed),
+    return View(
+        caption=f"Where the {made} graphs differ",
+        height=y + 6,
+        titles=titles,
+        boxes=boxes,
+        edges=edges,
+        stubs=stubs,
+        lines=lines,
+        gaps=gaps,
+        told="; ".join(changed),
     )
 
 
@@ -119,15 +84,17 @@ def _edge(x: int, source: int, target: int, nodes: list[GraphNode | None], tops:
     return f"M{x} {top}h-6q-{_LANE - 6} 0 -{_LANE - 6} 10V{bottom - 10}q0 10 {_LANE - 6} 10h4"
 
 
-def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> list[SourceLine]:
+def _source(places: list[tuple[str, int]], top: int, differs: bool, excerpts: Excerpts) -> list[View]:
+    """The lines that made the nodes of a row; where each graph has one of its own, both are short."""
     short = len(places) > 1
-    found = []
+    lines = []
     for k, (path, line) in enumerate(places):
         place = f"{PurePath(path).name}:{line}"
         code = "".join(piece.text for piece in excerpts.at(path, line))
-        room = _CODE - len(place) - 1 if short else _CODE
-        found.append(SourceLine(top + _SHORT * k, words.cut(place, _CODE), words.cut(code, room), differs, short))
-    return found
+        code = words.cut(code, _CODE - len(place) - 1 if short else _CODE)
+        place = words.cut(place, _CODE)
+        lines.append(View(y=top + _SHORT * k, place=place, code=code, differs=differs, short=short))
+    return lines
 
 
 def _operator(node: GraphNode) -> str:

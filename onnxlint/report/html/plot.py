@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from types import SimpleNamespace as View
 
 from onnxlint.base.records import Cause, Evidence, Outcome, Tried
 from onnxlint.report.common import words
@@ -18,45 +18,11 @@ _LETTER = 6.0  # pixels of a letter, more or less
 _FAILED = {"shape": "another shape", "refused": "refused"}
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """One input: `kind` is agrees, values or failed; `passes` is the y up to which the error would pass.
-
-    `here`: the finding beside the plot was seen on this input.
-    """
-
-    x: float
-    y: float
-    kind: str
-    told: str
-    passes: float | None = None
-    here: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A drawing of 760 by `height`. `ticks` are (y, label) of decades, `groups` (x, label), `borders` between them.
-
-    `agrees` is the y of those that agree and have no place on the scale, `base` its label: 0 where that is known.
-    """
-
-    height: int
-    left: int
-    right: int
-    top: float | None
-    agrees: float
-    base: str
-    dots: tuple[Dot, ...]
-    ticks: tuple[tuple[float, str], ...]
-    groups: tuple[tuple[float, str], ...]
-    borders: tuple[float, ...]
-    told: str
-
-
-def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str] = ()) -> Plot | None:
+def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str] = ()) -> View | None:
     """Plot the largest error of each input; None for fewer than two of them, or where all agree.
 
-    `seen` are the inputs that show the finding.
+    `seen` are the inputs that show the finding. In what is returned, `ticks` are (y, label) of decades, `groups`
+    (x, label) with `borders` between them; `passes` of a dot is the y up to which the error would pass.
     """
     wrong = [one for one in tried if one.result != "agrees"]
     if len(tried) < 2 or not wrong:
@@ -76,8 +42,9 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
         kind = "agrees" if agrees else "values" if marks else "failed"
         passes = marks[1] if len(marks) > 1 else None
         here = not agrees and one.variation in seen
-        dots.append(Dot(round(_LEFT + step * (k + 0.5), 1), y, kind, _told(one), passes, here))
-    ticks = tuple((height(decade), _power(decade)) for decade in range(low, high + 1, max(1, (high - low) // 3)))
+        x = round(_LEFT + step * (k + 0.5), 1)
+        dots.append(View(x=x, y=y, kind=kind, told=_told(one), passes=passes, here=here))
+    ticks = [(height(decade), _power(decade)) for decade in range(low, high + 1, max(1, (high - low) // 3))]
     groups, borders, at = [], [], 0
     for name, members in groupby(tried, key=_group):
         count = len(list(members))
@@ -89,18 +56,19 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
         f"{model} in {exporter}: of {words.count(len(tried), 'input')}, {len(tried) - len(wrong)} agree with PyTorch"
     )
     worst = "; ".join(_told(one) for one in wrong[:4])
-    return Plot(
-        178,
-        _LEFT,
-        _WIDTH - _RIGHT,
-        _FAILS if any(dot.kind == "failed" for dot in dots) else None,
-        _AGREES,
-        "0" if all(one.max_abs is not None for one in tried if one.result == "agrees") else "agrees",
-        tuple(dots),
-        ticks if sizes else (),
-        tuple(groups),
-        tuple(borders[:-1]),
-        f"{summary}. {worst}",
+    measured = all(one.max_abs is not None for one in tried if one.result == "agrees")
+    return View(
+        height=178,
+        left=_LEFT,
+        right=_WIDTH - _RIGHT,
+        top=_FAILS if any(dot.kind == "failed" for dot in dots) else None,
+        agrees=_AGREES,
+        base="0" if measured else "agrees",
+        dots=dots,
+        ticks=ticks if sizes else (),
+        groups=groups,
+        borders=borders[:-1],
+        told=f"{summary}. {worst}",
     )
 
 
