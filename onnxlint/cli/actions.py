@@ -14,7 +14,7 @@ from onnxlint.base.atomic import FileChanged, replace_file
 from onnxlint.base.paths import display_path, leads_out
 from onnxlint.base.records import Diagnostic, Finding, Report
 from onnxlint.cli import FAILED
-from onnxlint.cli.output import tell
+from onnxlint.cli.output import tell, tell_errors
 from onnxlint.report.common.printed import printed
 from onnxlint.report.common.words import count, hidden, visible
 from onnxlint.run import baseline
@@ -27,7 +27,7 @@ from onnxlint.source.parse import read_source
 
 def write_baselines(report: Report, ledgers: Sequence[Ledger], show_all: bool) -> int:
     """Make every finding that would be shown a known one, and return the exit code."""
-    code = _tell_errors(report)
+    code = tell_errors(report.diagnostics)
     for ledger in ledgers:
         entries = ledger.rewritten(lambda finding: show_all or not hidden(finding))
         fault = _write(ledger.file, entries)
@@ -54,7 +54,7 @@ def prune_baselines(report: Report, ledgers: Sequence[Ledger]) -> tuple[Report, 
 
 def add_noqa(report: Report, scopes: Sequence[Scope], reason: str, show_all: bool, roots: Sequence[Path] = ()) -> int:
     """Write a comment for every finding that would be shown in the files at `roots`, and return the exit code."""
-    code = _tell_errors(report)
+    code = tell_errors(report.diagnostics)
     ours = {os.path.realpath(file) for scope in scopes for file in scope.found.files}
     by_path: dict[str, list[Finding]] = {}
     for finding in report.findings:
@@ -103,12 +103,3 @@ def _write(file: Path, entries: Sequence[baseline.Entry]) -> bool:
         tell(f"onnxlint: {place}: the baseline cannot be written: {error.strerror}; name another file")
         return True
     return False
-
-
-def _tell_errors(report: Report) -> int:
-    """Print the errors of a run whose report is not shown, and return the exit code that they make."""
-    errors = [diagnostic for diagnostic in report.diagnostics if diagnostic.level == "error"]
-    for error in errors:
-        place = f"{error.path}:{error.line or 1}: " if error.path else ""
-        tell(f"onnxlint: {place}{error.message}")
-    return FAILED if errors else 0

@@ -13,8 +13,8 @@ from onnxlint.base import interrupts
 from onnxlint.base.atomic import remove_leftovers
 from onnxlint.base.records import Diagnostic, Report
 from onnxlint.cli import FAILED
-from onnxlint.cli.output import deliver, tell, write_bytes
-from onnxlint.cli.running import conclude
+from onnxlint.cli.output import deliver, tell, tell_errors, write_bytes
+from onnxlint.cli.running import conclude, finish
 from onnxlint.report.common.printed import steering
 from onnxlint.report.common.words import fixes, hidden
 from onnxlint.run.fixing.fix_writing import Change, unified_diff, write
@@ -58,10 +58,11 @@ def run(
         if faults:
             fixed = tuple(f for f in done.fixed if f.fix is None or not {e.path for e in f.fix.edits} & faults.keys())
             written = tuple(change for change in done.changes if change.path not in faults)
-            known = (done.session, written) if interrupted else (done.look(), ())
-            done = dataclasses.replace(done, session=known[0], fixed=fixed, changes=known[1])
-    report = dataclasses.replace(done.session.report, fixed=dict(Counter(f.code for f in done.fixed)))
-    report = dataclasses.replace(report, interrupted=report.interrupted or interrupted)
+            session, changes = (done.session, written) if interrupted else (done.look(), ())
+            done = dataclasses.replace(done, session=session, fixed=fixed, changes=changes)
+    report = done.session.report
+    fixed_codes = dict(Counter(f.code for f in done.fixed))
+    report = dataclasses.replace(report, fixed=fixed_codes, interrupted=report.interrupted or interrupted)
     if asked["diff"]:
         return _show(done, report, show_all)
     if given:
@@ -71,12 +72,9 @@ def run(
             tell(f"onnxlint: the source cannot be written to standard output: {fault}")
         code = conclude(report, asked, scopes, {**given, **done.overlay}, aside=True)
         return code if fault is None else FAILED
-    told = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
-    report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *told))
-    code = conclude(report, asked, scopes, done.overlay)
-    if report.interrupted:
-        tell("onnxlint: interrupted; the report says what was known by then")
-    return interrupts.exit_code() if report.interrupted else code
+    unfixed = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
+    report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *unfixed))
+    return finish(report, asked, scopes, done.overlay)
 
 
 def _write(changes: Sequence[Change]) -> tuple[dict[str, str], bool]:
@@ -103,18 +101,17 @@ def _show(done: Repaired, report: Report, show_all: bool) -> int:
         if fault is None:
             shown += rows
         else:
-            told = f"the difference is not shown, since it holds {fault}; --fix writes the file"
-            withheld.append(Diagnostic("error", told, change.path))
+            message = f"the difference is not shown, since it holds {fault}; --fix writes the file"
+            withheld.append(Diagnostic("error", message, change.path))
     code = deliver("".join(shown), "diff")
     errors = [*(d for d in report.diagnostics if d.level == "error"), *withheld]
-    for diagnostic in (*errors, *(d for d in report.diagnostics if d.level != "error" and "undone" in d.message)):
-        place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
-        tell(f"onnxlint: {place}{diagnostic.message}")
-    told = fixes(report, show_all=show_all)
+    undone = [d for d in report.diagnostics if d.level != "error" and "undone" in d.message]
+    tell_errors([*errors, *undone], level=None)
+    sentence = fixes(report, show_all=show_all)
     if done.changes:
-        told = f"Would fix{told.removeprefix('Fixed')}"
-    if told:
-        tell(told)
+        sentence = f"Would fix{sentence.removeprefix('Fixed')}"
+    if sentence:
+        tell(sentence)
     return FAILED if errors else max(code, int(bool(done.changes)))
 
 

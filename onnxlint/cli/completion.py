@@ -10,13 +10,13 @@ from onnxlint.base.catalogue import load_catalogue
 
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Codes and names of rules for one that is begun, each with what it is called."""
-    found = []
+    items = []
     for rule in load_catalogue().values():
         if rule.code.startswith(incomplete.upper()):
-            found.append(CompletionItem(rule.code, help=f"{rule.name}: {rule.title}"))
+            items.append(CompletionItem(rule.code, help=f"{rule.name}: {rule.title}"))
         elif incomplete and rule.name.startswith(incomplete.lower()):
-            found.append(CompletionItem(rule.name, help=f"{rule.code}: {rule.title}"))
-    return found
+            items.append(CompletionItem(rule.name, help=f"{rule.code}: {rule.title}"))
+    return items
 
 
 def rule_list(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,11 +20,6 @@ from onnxlint.config.typed_values import RELEASE, parse_memory
 from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-COLORS = ("auto", "always", "never")
-_LIST = "CODE[,CODE]"
-_SECONDS = click.FloatRange(min=0, min_open=True)
-_PATH = click.Path(path_type=Path)
 
 # Flags that are fields of Settings; the others say what becomes of the report.
 SETTINGS = (
@@ -58,8 +53,7 @@ def _globs(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
     """Read patterns; on the command line they are relative to the working directory."""
     patterns = [pattern for part in value for pattern in part.split(",") if pattern]
     for pattern in patterns:
-        fault = fault_of(pattern)
-        if fault is not None:
+        if (fault := fault_of(pattern)) is not None:
             raise click.BadParameter(f"`{pattern}` is not a pattern as .gitignore spells it: {fault}", ctx, param)
     return tuple(Glob(pattern, Path.cwd()) for pattern in patterns)
 
@@ -121,7 +115,7 @@ def _absolute(ctx: click.Context, param: click.Parameter, value: Path | None) ->
 def read_config(
     ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> tuple[Path | None, tuple[str, ...]]:
-    """Part what `--config` was given into the one file and the assignments."""
+    """Split the values of `--config` into the one file and the assignments."""
     files = [text for text in value if not _is_assignment(text)]
     if len(files) > 1:
         raise click.BadParameter(f"only one file can be named, not {len(files)}", ctx, param)
@@ -139,18 +133,34 @@ def _is_assignment(text: str) -> bool:
     return True
 
 
+def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Complete the last of several rules, with commas between them; what that needs is imported when a shell asks."""
+    from onnxlint.cli.completion import rule_list
+
+    return list(rule_list(ctx, param, incomplete))
+
+
+def _option(*names: str, **settings: Any) -> tuple[str, Callable[[F], F]]:
+    """The name that click gives the value of an option, and what adds the option to a command."""
+    return str(click.Option(names, **settings).name), click.option(*names, **settings)
+
+
 def config_options(command: F) -> F:
     """Add the flags that say where the configuration comes from."""
-    for option in reversed(_CONFIG):
+    for _, option in reversed(_CONFIG):
         command = option(command)
     return command
 
 
-def check_options(command: F) -> F:
-    """Add all flags of `check` but those of the configuration, in the order that `--help` shows."""
-    for option in reversed(_CHECK):
-        command = option(command)
-    return command
+def check_options(without: frozenset[str] = frozenset()) -> Callable[[F], F]:
+    """Add the flags of `check` but those of the configuration, and but these, in the order that `--help` shows."""
+
+    def add(command: F) -> F:
+        for name, option in reversed(_CHECK):
+            command = command if name in without else option(command)
+        return command
+
+    return add
 
 
 # Flags of `check` that `run` has not got.
@@ -162,7 +172,6 @@ CHECK_ALONE = frozenset(
     }
 )
 
-
 # Flags of `check` that `review` has not got: what changed, the pull request tells, and it writes no files.
 REVIEW_LACKS = frozenset(
     {
@@ -171,99 +180,49 @@ REVIEW_LACKS = frozenset(
     }
 )
 
-
-def options_without(names: frozenset[str]) -> Callable[[F], F]:
-    """Add the flags of `check` but these, for a command that has other ones beside them."""
-
-    def add(command: F) -> F:
-        for option, name in zip(reversed(_CHECK), reversed(_names(_CHECK)), strict=True):
-            if name not in names:
-                command = option(command)
-        return command
-
-    return add
-
-
-def _names(options: Sequence[Callable[[Any], Any]]) -> list[str]:
-    """Return the names that click gives the values of these options."""
-
-    def bare() -> None:
-        """Have no options of its own."""
-
-    for option in reversed(options):
-        option(bare)
-    return [str(param.name) for param in reversed(bare.__click_params__)]  # type: ignore[attr-defined]
-
-
-def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    """Complete rules; what that needs is imported when a shell asks."""
-    from onnxlint.cli.completion import rule_list
-
-    return list(rule_list(ctx, param, incomplete))
-
+_SELECTORS = {"callback": _codes, "shell_complete": _rules, "multiple": True, "metavar": "CODE[,CODE]"}
+_FILE_CODES = {"callback": _file_ignores, "multiple": True, "metavar": "GLOB:CODE"}
+_PATTERNS = {"callback": _globs, "multiple": True, "metavar": "GLOB"}
+_PATH = click.Path(path_type=Path)
+_ABSOLUTE = {"type": _PATH, "callback": _absolute}
 
 _CONFIG = (
-    click.option(
+    _option(
         "--config",
         multiple=True,
         callback=read_config,
         metavar="FILE|KEY=VALUE",
         help="The configuration file [that nearest to each file], or one setting as in it.",
     ),
-    click.option("--isolated", is_flag=True, help="Read no configuration file."),
+    _option("--isolated", is_flag=True, help="Read no configuration file."),
 )
 
 _CHECK = (
-    click.option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run."),
-    click.option(
-        "--select", callback=_codes, shell_complete=_rules, help="Run only these rules.", multiple=True, metavar=_LIST
-    ),
-    click.option(
-        "--extend-select",
-        callback=_codes,
-        shell_complete=_rules,
-        help="Run these rules as well.",
-        multiple=True,
-        metavar=_LIST,
-    ),
-    click.option(
-        "--ignore", callback=_codes, shell_complete=_rules, help="Do not run these rules.", multiple=True, metavar=_LIST
-    ),
-    click.option(
+    _option("--static-only", is_flag=True, help="Read the source only: nothing of it is imported or run."),
+    _option("--select", **_SELECTORS, help="Run only these rules."),
+    _option("--extend-select", **_SELECTORS, help="Run these rules as well."),
+    _option("--ignore", **_SELECTORS, help="Do not run these rules."),
+    _option(
         "--per-file-ignores",
-        callback=_file_ignores,
-        multiple=True,
-        metavar="GLOB:CODE",
+        **_FILE_CODES,
         help="Ignore these rules in these files, whatever the configuration ignores in some.",
     ),
-    click.option(
-        "--extend-per-file-ignores",
-        callback=_file_ignores,
-        multiple=True,
-        metavar="GLOB:CODE",
-        help="Ignore these rules in these files as well.",
-    ),
-    click.option("--exclude", callback=_globs, multiple=True, metavar="GLOB", help="Leave out these files, no others."),
-    click.option(
-        "--extend-exclude", callback=_globs, multiple=True, metavar="GLOB", help="Leave out these files as well."
-    ),
-    click.option(
+    _option("--extend-per-file-ignores", **_FILE_CODES, help="Ignore these rules in these files as well."),
+    _option("--exclude", **_PATTERNS, help="Leave out these files, no others."),
+    _option("--extend-exclude", **_PATTERNS, help="Leave out these files as well."),
+    _option(
         "--force-exclude/--no-force-exclude", default=None, help="Leave out excluded files even where PATHS name them."
     ),
-    click.option(
-        "--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what .gitignore does [yes]."
-    ),
-    click.option(
-        "--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."
-    ),
-    click.option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
-    click.option(
+    _option("--respect-gitignore/--no-respect-gitignore", default=None, help="Leave out what .gitignore does [yes]."),
+    _option("--exporter", "exporters", multiple=True, type=click.Choice(EXPORTERS), help="Check this exporter only."),
+    _option("--opset", type=click.IntRange(min=7), help="Export to this ONNX opset [20]."),
+    _option(
         "--torch",
         callback=_release,
         metavar="VERSION",
         help="Take the operators of this torch in the static pass [the one pinned, or installed].",
     ),
-    click.option(
+    _option(
         "--runtime",
         "runtimes",
         multiple=True,
@@ -271,60 +230,60 @@ _CHECK = (
         metavar="NAME[,NAME]",
         help="Run the exports in these: onnxruntime, openvino, or an execution provider [onnxruntime].",
     ),
-    click.option("--latency/--no-latency", default=None, help="Compare the speed of the exports with eager's [yes]."),
-    click.option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
-    click.option(
+    _option("--latency/--no-latency", default=None, help="Compare the speed of the exports with eager's [yes]."),
+    _option("--model", "only_models", multiple=True, metavar="NAME", help="Probe only this model."),
+    _option(
         "--max-models",
         type=click.IntRange(min=0),
         metavar="N",
         help="Probe at most so many models that nobody declared [8].",
     ),
-    click.option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
-    click.option("--cache/--no-cache", default=None, help="Take over what an equal run found [yes]."),
-    click.option("--cache-dir", type=_PATH, callback=_absolute, help="Where that is kept [a folder of the user]."),
-    click.option("--baseline", type=_PATH, callback=_absolute, help="Report only what this file does not know."),
-    click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline; report none of them."),
-    click.option("--prune-baseline", is_flag=True, help="Remove from the baseline what occurs no more."),
-    click.option("--fix", is_flag=True, help="Fix what can be fixed without changing what PyTorch computes."),
-    click.option("--unsafe-fixes", is_flag=True, help="Count fixes that may change it as well; with --fix or --diff."),
-    click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing."),
-    click.option("--add-noqa", is_flag=True, help="Write a `# noqa` comment for every finding."),
-    click.option("--reason", metavar="TEXT", help="What --add-noqa writes behind the codes."),
-    click.option(
+    _option("--changed-since", metavar="REV", help="Report only what changed since this revision of git."),
+    _option("--cache/--no-cache", default=None, help="Take over what an equal run found [yes]."),
+    _option("--cache-dir", **_ABSOLUTE, help="Where that is kept [a folder of the user]."),
+    _option("--baseline", **_ABSOLUTE, help="Report only what this file does not know."),
+    _option("--write-baseline", is_flag=True, help="Write all findings to the baseline; report none of them."),
+    _option("--prune-baseline", is_flag=True, help="Remove from the baseline what occurs no more."),
+    _option("--fix", is_flag=True, help="Fix what can be fixed without changing what PyTorch computes."),
+    _option("--unsafe-fixes", is_flag=True, help="Count fixes that may change it as well; with --fix or --diff."),
+    _option("--diff", is_flag=True, help="Show what --fix would change, and change nothing."),
+    _option("--add-noqa", is_flag=True, help="Write a `# noqa` comment for every finding."),
+    _option("--reason", metavar="TEXT", help="What --add-noqa writes behind the codes."),
+    _option(
         "--output-format",
         type=click.Choice(FORMATS),
         default="full",
         show_default=True,
         envvar="ONNXLINT_OUTPUT_FORMAT",
     ),
-    click.option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
-    click.option(
+    _option("--output-file", type=_PATH, envvar="ONNXLINT_OUTPUT_FILE", help="Write the report to this file."),
+    _option(
         "--report",
         type=_PATH,
         callback=_report,
         metavar="FILE",
         help="Write the report as a page for the browser as well, all in one file of HTML.",
     ),
-    click.option("--open", "open_report", is_flag=True, help="Open the page that --report writes in the browser."),
-    click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them."),
-    click.option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected."),
-    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 though there are findings."),
-    click.option("--show", type=click.Choice(["findings", "all"]), default="findings", show_default=True),
-    click.option("-q", "--quiet", is_flag=True, help="Show findings and errors only."),
-    click.option("--color", type=click.Choice(COLORS), default="auto", show_default=True),
-    click.option("-w", "--watch", is_flag=True, help="Check again whenever a file changes."),
-    click.option(
+    _option("--open", "open_report", is_flag=True, help="Open the page that --report writes in the browser."),
+    _option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them."),
+    _option("--fail-on", type=click.Choice(FAIL_ON), help="What makes the exit code 1; default: suspected."),
+    _option("-e", "--exit-zero", is_flag=True, help="Exit with 0 though there are findings."),
+    _option("--show", type=click.Choice(["findings", "all"]), default="findings", show_default=True),
+    _option("-q", "--quiet", is_flag=True, help="Show findings and errors only."),
+    _option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
+    _option("-w", "--watch", is_flag=True, help="Check again whenever a file changes."),
+    _option(
         "--stdin-filename", type=_PATH, metavar="FILE", help="The name of the file that `-` reads; implies static only."
     ),
-    click.option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
-    click.option(
+    _option("--jobs", type=click.IntRange(min=1), help="How many models are probed at a time."),
+    _option(
         "--scheduler",
         metavar="ADDRESS",
         callback=_scheduler,
         help="Probe on this Dask cluster, such as tcp://host:8786.",
     ),
-    click.option("--timeout", type=_SECONDS, help="Seconds that one model may take."),
-    click.option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB."),
-    click.option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
-    click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
+    _option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one model may take."),
+    _option("--memory", callback=_memory, metavar="SIZE", help="Memory that one model may take, such as 4GiB."),
+    _option("--repro-dir", type=_PATH, help="Where counterexamples go [.onnxlint/repro]."),
+    _option("--debug", is_flag=True, help="Show the traceback of an internal error."),
 )

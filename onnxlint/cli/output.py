@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from onnxlint.base.atomic import replace_file
 from onnxlint.base.paths import keep_inside
+from onnxlint.base.records import Diagnostic
 from onnxlint.cli import FAILED, silence_stdout
 from onnxlint.report import MACHINE_FORMATS
 
@@ -62,6 +64,17 @@ def tell(message: str) -> None:
     from onnxlint.report.common.words import visible
 
     click.echo(printed(visible(message)), err=True)
+
+
+def tell_errors(diagnostics: Iterable[Diagnostic], *, level: str | None = "error") -> int:
+    """Print the diagnostics of a level, or all, where no report shows them; return 2 if there are any, else 0."""
+    code = 0
+    for diagnostic in diagnostics:
+        if level in (None, diagnostic.level):
+            place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
+            tell(f"onnxlint: {place}{diagnostic.message}")
+            code = FAILED
+    return code
 
 
 def write_stdout(text: str, form: str) -> str | None:

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 STDIN = Path("-")
 
 
+def settings_request(config: tuple[Path | None, tuple[str, ...]], isolated: bool, **overrides: Any) -> Request:
+    """Return how settings are found with the values of `--config` and `--isolated`."""
+    from onnxlint.run.scopes import Request
+
+    explicit, inline = config
+    rules = {rule.code: rule.name for rule in load_catalogue().values()}
+    return Request(explicit, isolated, inline, overrides, rules)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What the command line asks for: paths and flags, by the names that click gives them."""
@@ -43,55 +52,50 @@ class Asked:
     def fault(self) -> str | None:
         """Return what is wrong with the flags together, or None."""
         baseline = self["write_baseline"] or self["prune_baseline"]
-        if self["write_baseline"] and self["prune_baseline"]:
-            return "--write-baseline and --prune-baseline are one or the other"
-        if self["reason"] is not None and not self["add_noqa"]:
-            return "--reason needs --add-noqa"
-        if self["stdin_filename"] is not None and not self.stdin:
-            return "--stdin-filename needs `-` as the path"
-        if self.stdin and (len(self.paths) > 1 or baseline or self["add_noqa"] or self["changed_since"]):
-            return "`-` stands alone: without other paths, a baseline to write, --add-noqa or --changed-since"
-        if self["add_noqa"] and baseline:
-            return "--add-noqa and a baseline to write are one or the other"
-        if (self["fix"] or self["diff"]) and (baseline or self["add_noqa"]):
-            return "--fix and --diff go without --add-noqa and a baseline to write"
-        if self["open_report"] and self["report"] is None:
-            return "--open needs --report FILE"
-        if self["report"] is not None and (baseline or self["add_noqa"] or self["diff"]):
-            return "--report goes without --diff, --add-noqa and a baseline to write"
-        if self["statistics"] and self["output_format"] not in ("full", "concise", "json"):
-            return "--statistics has the output formats full and json"
-        if self["reason"] is not None:
+        writes = baseline or self["add_noqa"]
+        faults = {
+            "--write-baseline and --prune-baseline are one or the other": self["write_baseline"]
+            and self["prune_baseline"],
+            "--reason needs --add-noqa": self["reason"] is not None and not self["add_noqa"],
+            "--stdin-filename needs `-` as the path": self["stdin_filename"] is not None and not self.stdin,
+            "`-` stands alone: without other paths, a baseline to write, --add-noqa or --changed-since": self.stdin
+            and (len(self.paths) > 1 or writes or self["changed_since"]),
+            "--add-noqa and a baseline to write are one or the other": self["add_noqa"] and baseline,
+            "--fix and --diff go without --add-noqa and a baseline to write": (self["fix"] or self["diff"]) and writes,
+            "--open needs --report FILE": self["open_report"] and self["report"] is None,
+            "--report goes without --diff, --add-noqa and a baseline to write": self["report"] is not None
+            and (writes or self["diff"]),
+            "--statistics has the output formats full and json": self["statistics"]
+            and self["output_format"] not in ("full", "concise", "json"),
+        }
+        fault = next((fault for fault, wrong in faults.items() if wrong), None)
+        if fault is None and self["reason"] is not None:
             from onnxlint.source.annotate import fault_in_reason
 
             fault = fault_in_reason(self["reason"])
             return None if fault is None else f"--reason: {fault}"
-        return None
+        return fault
 
     def request(self) -> Request:
-        """Return how settings are found: with the flags that were given on top."""
-        from onnxlint.run.scopes import Request
-
-        explicit, inline = self["config"]
-        given = {name: self[name] for name in SETTINGS if self[name] not in (None, ())}
-        overrides = {name: value for name, value in given.items() if value is not False or name not in PLAIN}
+        """Return how settings are found: with the flags on top."""
+        flags = {name: self[name] for name in SETTINGS if self[name] not in (None, ())}
+        overrides = {name: value for name, value in flags.items() if value is not False or name not in PLAIN}
         if self.stdin:
             overrides["static_only"] = True
-        rules = {rule.code: rule.name for rule in load_catalogue().values()}
-        return Request(explicit, self["isolated"], inline, overrides, rules)
+        return settings_request(self["config"], self["isolated"], **overrides)
 
     def scopes(self) -> tuple[Scope, ...]:
         """Return the files to check with their settings; a wrong `--config KEY=VALUE` ends the run."""
         from onnxlint.run.scopes import scopes, single
 
         if self.stdin:
-            found = single(self["stdin_filename"] or STDIN, self.request())
+            checked = single(self["stdin_filename"] or STDIN, self.request())
         else:
-            found = scopes(self.paths, self.request())
-        faults = [d.message for scope in found for d in scope.diagnostics if d.path == INLINE]
+            checked = scopes(self.paths, self.request())
+        faults = [d.message for scope in checked for d in scope.diagnostics if d.path == INLINE]
         if faults:
             raise click.UsageError(f"{INLINE}: {'; '.join(dict.fromkeys(faults))}")
-        return found
+        return checked
 
     def base(self) -> Base | None:
         """Return what files are compared with, if that is asked for; a revision that git does not know ends the run."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from onnxlint.base import interrupts
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import ModelStatus, Report, Severity, VerdictKind
 from onnxlint.cli import FAILED
@@ -75,11 +77,17 @@ def conclude(
     elif asked["output_file"] is None or fault is not None:
         code = max(code, deliver(rendered(wants_color(asked["color"]) and form not in MACHINE_FORMATS), form))
     if asked["report"] is not None:
-        from onnxlint.cli.page_report import write_page
-
-        written = write_page(asked["report"], report, asked.show_all, sources, launch=asked["open_report"])
-        code = code if written else FAILED
+        code = code if _write_page(report, asked, sources) else FAILED
     return FAILED if fault is not None else code
+
+
+def finish(report: Report, asked: Asked, scopes: Sequence[Scope], overlay: Mapping[Path, bytes]) -> int:
+    """Conclude a run that may have been interrupted, and return the exit code."""
+    code = conclude(report, asked, scopes, overlay)
+    if not report.interrupted:
+        return code
+    tell("onnxlint: interrupted; the report says what was known by then")
+    return interrupts.exit_code()
 
 
 def rendered_as(
@@ -101,6 +109,21 @@ def rendered_as(
     )
 
 
+def _write_page(report: Report, asked: Asked, sources: Callable[[str], list[str]]) -> bool:
+    """Write the page of `--report`; return whether that went well, which does not depend on a browser."""
+    from onnxlint.report.html import page
+
+    path, made = asked["report"], time.strftime("%Y-%m-%d %H:%M %Z")
+    text = page(report, show_all=asked.show_all, sources=sources, catalogue=load_catalogue(), made=made)
+    fault = write_file(path, text)
+    if fault is not None:
+        tell(f"onnxlint: {fault}")
+        return False
+    if asked["open_report"] and click.launch(str(path)) != 0:
+        tell(f"onnxlint: no browser could be started; open {path}")
+    return True
+
+
 def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
     """Return what knows the lines of a file: as they were checked, not as they are on the disk."""
     from onnxlint.source.parse import given_lines, source_lines
@@ -114,9 +137,8 @@ def lines_of(overlay: Mapping[Path, bytes]) -> Callable[[str], list[str]]:
 
 def exit_code(report: Report, fail_on: str) -> int:
     """Return 2 if the run could not do what was asked, else 1 if there are findings that count, else 0."""
-    unfinished = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
     unprobed = any(model.declared and model.status is ModelStatus.NOT_PROBED for model in report.models)
-    if unfinished or unprobed:
+    if unprobed or any(diagnostic.level == "error" for diagnostic in report.diagnostics):
         return FAILED
     counted = {VerdictKind.CONFIRMED} if fail_on == "confirmed" else {VerdictKind.CONFIRMED, VerdictKind.SUSPECTED}
     return int(any(f.verdict in counted and f.severity is not Severity.NOTE for f in report.findings))

@@ -9,17 +9,15 @@ from typing import Any
 
 import click
 
-from onnxlint.base import interrupts
 from onnxlint.cli.options import check_options, config_options
-from onnxlint.cli.output import tell
 from onnxlint.cli.request import STDIN, Asked
-from onnxlint.cli.running import conclude, examine
+from onnxlint.cli.running import examine, finish
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))  # the run says what is not
 @config_options
-@check_options
+@check_options()
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[Path, ...], watch: bool, **flags: Any) -> int:
     """Check the models under PATHS (default: the working directory); `-` reads one file from standard input.
@@ -69,7 +67,4 @@ def check(asked: Asked) -> int:
         report, code = actions.prune_baselines(report, done.ledgers)
         if code:
             return code
-    code = conclude(report, asked, scopes, overlay)
-    if report.interrupted:
-        tell("onnxlint: interrupted; the report says what was known by then")
-    return interrupts.exit_code() if report.interrupted else code
+    return finish(report, asked, scopes, overlay)

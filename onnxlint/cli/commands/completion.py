@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
-
-SHELLS = ("bash", "zsh", "fish")
-_VARIABLE = "_ONNXLINT_COMPLETE"
+from click.shell_completion import get_completion_class
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
     """Print the script that makes SHELL complete commands, flags, rules and files.
 
@@ -22,11 +19,8 @@ def command(shell: str) -> int:
     from onnxlint.cli import main
     from onnxlint.cli.output import deliver
 
-    found = get_completion_class(shell)
-    assert found is not None
-    return deliver(_source(found(main, {}, "onnxlint", _VARIABLE)), "text")
-
-
-def _source(completer: ShellComplete) -> str:
-    """The script of click. That for fish takes a comma in a value for its end; a list of rules has commas."""
-    return completer.source().replace('(string split "," $completion)', '(string split -m 1 "," $completion)')
+    completer = get_completion_class(shell)
+    assert completer is not None
+    script = completer(main, {}, "onnxlint", "_ONNXLINT_COMPLETE").source()
+    # That for fish takes a comma in a value for its end; a list of rules has commas.
+    return deliver(script.replace('(string split "," $completion)', '(string split -m 1 "," $completion)'), "text")

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.globs import Glob
 from onnxlint.base.paths import display_path
 from onnxlint.cli import FAILED
 from onnxlint.cli.options import config_options
 from onnxlint.cli.output import deliver, tell
+from onnxlint.cli.request import settings_request
 from onnxlint.config.schema_keys import converters
 from onnxlint.config.settings import ModelConfig, Settings
 from onnxlint.report.common.words import visible
@@ -41,10 +41,9 @@ def schema() -> int:
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool, output_format: str) -> int:
     """Print the settings for the file or folder PATH, each with the place that it comes from."""
-    from onnxlint.run.scopes import Request, governing
+    from onnxlint.run.scopes import governing
 
-    rules = {rule.code: rule.name for rule in load_catalogue().values()}
-    settings, mistakes = governing(path, Request(config[0], isolated, config[1], {}, rules))
+    settings, mistakes = governing(path, settings_request(config, isolated))
     for mistake in mistakes:
         place = f"{mistake.path}:{mistake.line}" if mistake.line else mistake.path
         tell(f"onnxlint: {place}: {mistake.message}")
@@ -54,9 +53,9 @@ def show(path: Path, config: tuple[Path | None, tuple[str, ...]], isolated: bool
         table = {key: {"value": value, "origin": origin} for key, value, origin in rows}
         text = json.dumps({"file": file, "root": display_path(settings.root), "settings": table}, indent=2) + "\n"
     else:
-        told = [(f"{key} = {json.dumps(value, ensure_ascii=False)}", origin) for key, value, origin in rows]
-        column = min(60, max(len(row) for row, _ in told))
-        text = "".join(f"{visible(f'{row:<{column}}  # {origin}')}\n" for row, origin in told)
+        lines = [(f"{key} = {json.dumps(value, ensure_ascii=False)}", origin) for key, value, origin in rows]
+        column = min(60, max(len(line) for line, _ in lines))
+        text = "".join(f"{visible(f'{line:<{column}}  # {origin}')}\n" for line, origin in lines)
     return max(deliver(text, output_format), FAILED if mistakes else 0)
 
 
@@ -69,12 +68,9 @@ def _rows(settings: Settings, path: Path) -> list[tuple[str, Any, str]]:
     settings = dataclasses.replace(
         settings, torch=choice.torch, origins={**settings.origins, "torch": choice.notice or choice.origin}
     )
-    keys = [key for key in converters(settings.root, None) if key not in NOT_KEPT]
-    fields = {key: key.replace("-", "_") for key in keys}
-    return [
-        (key, _plain(getattr(settings, name), key), settings.origins.get(name, "default"))
-        for key, name in fields.items()
-    ]
+    fields = {key: key.replace("-", "_") for key in converters(settings.root, None) if key not in NOT_KEPT}
+    origins = settings.origins
+    return [(key, _plain(getattr(settings, name), key), origins.get(name, "default")) for key, name in fields.items()]
 
 
 def _plain(value: Any, key: str = "") -> Any:

@@ -23,15 +23,15 @@ def _rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 def command(rule: str) -> int:
     """Explain RULE, a code such as ONX101 or a name such as tensor-branch."""
     rules = load_catalogue()
-    found = next((r for r in rules.values() if rule.upper() == r.code or rule.lower() == r.name), None)
-    if found is None:
+    contract = next((r for r in rules.values() if rule.upper() == r.code or rule.lower() == r.name), None)
+    if contract is None:
         names = {r.code: r.name for r in rules.values()}
         if rule.upper() in plugin_faults():
             raise click.ClickException(plugin_faults()[rule.upper()])
         raise click.BadParameter(unknown_selector(rule, names) or _several(rule, names), param_hint="RULE")
     from onnxlint.report import explain_rule
 
-    return deliver(explain_rule(found, color=wants_color(), width=min(width(), 100)), "full")
+    return deliver(explain_rule(contract, color=wants_color(), width=min(width(), 100)), "full")
 
 
 def _several(prefix: str, names: Mapping[str, str]) -> str:

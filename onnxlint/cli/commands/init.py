@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from onnxlint.base.catalogue import load_catalogue
 from onnxlint.cli import FAILED
 from onnxlint.cli.options import config_options
-from onnxlint.cli.output import deliver, tell
+from onnxlint.cli.output import deliver, tell, tell_errors
+from onnxlint.cli.request import settings_request
 
 if TYPE_CHECKING:
     from onnxlint.base.records import ModelReport
@@ -45,23 +45,17 @@ def command(
     from onnxlint.report.progress import open_progress
     from onnxlint.run.declare import added, declare
     from onnxlint.run.dynamic_pass import missing_packages
-    from onnxlint.run.scopes import Request, scopes
+    from onnxlint.run.scopes import scopes
 
     missing = missing_packages(Settings(Path.cwd()))
     if missing:
         raise click.ClickException(f"{', '.join(missing)} not installed; pip install 'onnxlint[dynamic]'")
-    rules = {rule.code: rule.name for rule in load_catalogue().values()}
-    given = {"jobs": jobs, "timeout": timeout or 60.0}
-    request = Request(config[0], isolated, config[1], {k: v for k, v in given.items() if v is not None}, rules)
+    overrides = {"timeout": timeout or 60.0} | ({} if jobs is None else {"jobs": jobs})
     code = 0
-    for scope in scopes(paths or (Path(),), request):
+    for scope in scopes(paths or (Path(),), settings_request(config, isolated, **overrides)):
         with open_progress(quiet=quiet) as progress:
             done = declare(scope, progress)
-        for diagnostic in done.diagnostics:
-            if diagnostic.level == "error":
-                place = f"{diagnostic.path}:{diagnostic.line or 1}: " if diagnostic.path else ""
-                tell(f"onnxlint: {place}{diagnostic.message}")
-                code = FAILED
+        code = max(code, tell_errors(done.diagnostics))
         if stdout:
             code = max(code, deliver(done.text, "text"))
         elif done.text:
@@ -114,15 +108,9 @@ def _summarise(done: Declared, stdout: bool) -> None:
         tell(f"{count(len(done.unfed), 'model')} could not be fed{start}:")
     for model in done.unfed:
         tell(f"  {model.name}: {model.reason}")
-    for remedy, models in _by_remedy(done.lacking).items():
+    by_remedy: dict[str, list[ModelReport]] = {}
+    for model in done.lacking:
+        by_remedy.setdefault(model.remedy or "", []).append(model)
+    for remedy, models in by_remedy.items():
         tell(f"{count(len(models), 'model')} could not be fed, such as {models[0].name}: {models[0].reason}")
         tell(f"  {remedy}, and run `onnxlint init` again")
-
-
-def _by_remedy(models: Sequence[ModelReport]) -> dict[str, list[ModelReport]]:
-    """Models that lack the same, together."""
-    found: dict[str, list[ModelReport]] = {}
-    for model in models:
-        remedy = model.remedy or ""
-        found.setdefault(remedy, []).append(model)
-    return found

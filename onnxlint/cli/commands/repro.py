@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.lifetimes import end_with
 from onnxlint.base.paths import display_path
 from onnxlint.cli.options import config_options
 from onnxlint.cli.output import deliver, tell
+from onnxlint.cli.request import settings_request
 from onnxlint.config.typed_values import did_you_mean
 from onnxlint.report.common.printed import printed
 from onnxlint.report.common.words import visible
@@ -56,11 +56,9 @@ def command(
 
 def configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> Path:
     """Return where counterexamples are kept, as the configuration of the working directory says."""
-    from onnxlint.run.scopes import Request, governing
+    from onnxlint.run.scopes import governing
 
-    rules = {rule.code: rule.name for rule in load_catalogue().values()}
-    settings, _ = governing(Path(), Request(config[0], isolated, config[1], {}, rules))
-    return settings.repro_dir
+    return governing(Path(), settings_request(config, isolated))[0].repro_dir
 
 
 def _listed(there: Sequence[Kept], folder: Path) -> int:

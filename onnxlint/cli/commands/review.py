@@ -7,7 +7,7 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import click
 from onnxlint.base import interrupts
 from onnxlint.base.records import Report
 from onnxlint.cli import FAILED
-from onnxlint.cli.options import REVIEW_LACKS, config_options, options_without
+from onnxlint.cli.options import REVIEW_LACKS, check_options, config_options
 from onnxlint.cli.output import deliver, tell
 from onnxlint.cli.request import Asked
 from onnxlint.cli.running import conclude, examine, lines_of, rendered_as
@@ -47,7 +47,7 @@ _NEEDED = ("githubkit", "unidiff")
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be posted, as JSON, and post nothing.")
 @config_options
-@options_without(REVIEW_LACKS)
+@check_options(REVIEW_LACKS)
 def command(
     paths: tuple[Path, ...], repo: str | None, pull: int | None, max_comments: int, dry_run: bool, **flags: Any
 ) -> int:
@@ -110,8 +110,8 @@ def _target(repo: str | None, pull: int | None) -> _Target:
 
 def _token() -> str:
     """Take the token out of the environment, which the models and the exporters that are run are to see without it."""
-    given = [(name, os.environ.pop(name, "").strip()) for name in _TOKENS]
-    name, token = next(((name, token) for name, token in given if token), ("", ""))
+    values = [(name, os.environ.pop(name, "").strip()) for name in _TOKENS]
+    name, token = next(((name, token) for name, token in values if token), ("", ""))
     if not _PRINTABLE.fullmatch(token):  # an error about it, of a library, would show it
         raise click.UsageError(f"{name} holds characters that no token has")
     return token
@@ -131,18 +131,20 @@ def _event() -> dict[str, Any]:
 
 def _of_event(event: dict[str, Any]) -> tuple[int, str]:
     """Number and head of the pull request that an event tells of: its own, that of a comment, or of the run before."""
-    pull = event.get("pull_request")
-    issue = event.get("issue")
-    if not isinstance(pull, dict) and isinstance(issue, dict) and "pull_request" in issue:
+    issue = _inside(event, "issue")
+    pull = _inside(event, "pull_request")
+    if not pull and "pull_request" in issue:
         pull = {"number": issue.get("number")}
-    if not isinstance(pull, dict):
-        run = event.get("workflow_run")
-        pulls = run.get("pull_requests") if isinstance(run, dict) else None
-        pull = pulls[0] if isinstance(pulls, list) and pulls and isinstance(pulls[0], dict) else {}
-    head = pull.get("head")
-    sha = head.get("sha") if isinstance(head, dict) else None
-    number = pull.get("number")
+    pulls = _inside(event, "workflow_run").get("pull_requests")
+    if not pull and isinstance(pulls, list):
+        pull = _inside(dict(enumerate(pulls)), 0)
+    sha, number = _inside(pull, "head").get("sha"), pull.get("number")
     return (number if isinstance(number, int) else 0), (sha if isinstance(sha, str) else "")
+
+
+def _inside(data: Mapping[Any, Any], key: str | int) -> dict[str, Any]:
+    inner = data.get(key)
+    return inner if isinstance(inner, dict) else {}
 
 
 def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: bool) -> int:
@@ -165,13 +167,13 @@ def _post(report: Report, asked: Asked, target: _Target, most: int, dry_run: boo
             draft = reviewer.draft(report)
             changed = None if draft.changed is None else dict(zip(("review", "body"), draft.changed, strict=True))
             return deliver(json.dumps({"review": draft.payload, "summary": changed}, indent=2) + "\n", "json")
-        told = reviewer.post(report)
+        outcome = reviewer.post(report)
     except ReviewError as error:
         if error.forbidden:
             return _annotate(report, asked, str(error))
         tell(f"onnxlint: {error}")
         return FAILED
-    tell(f"onnxlint: pull request {target.number} of {target.repository}: {told}")
+    tell(f"onnxlint: pull request {target.number} of {target.repository}: {outcome}")
     return 0
 
 

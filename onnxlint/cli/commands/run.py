@@ -11,10 +11,10 @@ import click
 
 from onnxlint.base import interrupts
 from onnxlint.base.records import EXPORTERS, Diagnostic
-from onnxlint.cli.options import CHECK_ALONE, config_options, options_without
+from onnxlint.cli.options import CHECK_ALONE, check_options, config_options
 from onnxlint.cli.output import tell
 from onnxlint.cli.request import Asked
-from onnxlint.cli.running import conclude
+from onnxlint.cli.running import finish
 from onnxlint.report import MACHINE_FORMATS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _STDERR = 2
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @config_options
-@options_without(CHECK_ALONE)
+@check_options(CHECK_ALONE)
 def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any) -> int:
     """Run SCRIPT as `python SCRIPT ARGUMENTS` does, and check what it exports, as it exports it.
 
@@ -77,10 +77,7 @@ def command(module: bool, script: str, arguments: tuple[str, ...], **flags: Any)
     finally:
         captured.close()
     report = replace(done.report, diagnostics=(*unkept, *_faults(script, ran), *done.report.diagnostics))
-    code = conclude(report, asked, [scope], {})
-    if report.interrupted:
-        tell("onnxlint: interrupted; the report says what was known by then")
-    return interrupts.exit_code() if report.interrupted else code
+    return finish(report, asked, [scope], {})
 
 
 def _untold(ran: Ran) -> str:
@@ -96,8 +93,8 @@ def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | 
     from onnxlint.run.scopes import Scope
     from onnxlint.source.discover import Discovery
 
-    told = [path for snapshot in ran.snapshots for path in snapshot.capture.files]
-    files = dict.fromkeys(Path(path) for path in (*ran.files, *told) if os.path.isfile(path))
+    captured = [path for snapshot in ran.snapshots for path in snapshot.capture.files]
+    files = dict.fromkeys(Path(path) for path in (*ran.files, *captured) if os.path.isfile(path))
     if script is not None and script.is_file():
         files.setdefault(Path(os.path.abspath(script)))
     used = {name for snapshot in ran.snapshots for name in snapshot.capture.exporters}
@@ -108,11 +105,11 @@ def _scope(settings: Settings, mistakes: tuple[Diagnostic, ...], script: Path | 
 
 
 def _faults(script: str, ran: Ran) -> list[Diagnostic]:
-    found = [Diagnostic("error", fault) for fault in ran.faults]
+    faults = [Diagnostic("error", fault) for fault in ran.faults]
     if ran.ending is not None:
         until = "; what it had exported until then was checked" if ran.snapshots else " before it exported anything"
-        found.append(Diagnostic("error", f"the script {ran.ending}{until}", script))
+        faults.append(Diagnostic("error", f"the script {ran.ending}{until}", script))
     elif not ran.snapshots:
         message = "the script made no call of torch.onnx.export or torch.export.export that could be captured"
-        found.append(Diagnostic("error", message, script))
-    return found
+        faults.append(Diagnostic("error", message, script))
+    return faults

@@ -57,7 +57,7 @@ def command(
         raise click.UsageError(_NETRON)
     if port is not None and not _free(port):
         raise click.BadParameter(f"something else listens on port {port}", param_hint="--port")
-    source, title, places = _found(target, repro_dir)
+    source, title, places = _target(target, repro_dir)
     if source.suffix == ".py":
         tell(f"onnxlint: exporting {title} again")
     with temporary_folder("onnxlint-view-") as folder:
@@ -81,9 +81,8 @@ def command(
 
 def _free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # as Netron does: one that just ended is no hindrance
+        # As Netron does: a server that just ended is no hindrance.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("localhost", port))
         except OSError:
@@ -91,7 +90,7 @@ def _free(port: int) -> bool:
     return True
 
 
-def _found(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, ...]]:
+def _target(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, ...]]:
     """What to show, under which title, and the lines that it is about."""
     if target.endswith(".onnx") or Path(target).is_file():
         if not Path(target).is_file():
@@ -111,14 +110,8 @@ def _found(target: str, repro_dir: Path | None) -> tuple[Path, str, tuple[str, .
 
 def _made(source: Path, out: Path, places: list[str], nodes: tuple[str, ...], whole: bool) -> dict[str, Any]:
     """Have the graph prepared by a process that has torch and onnx."""
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "onnxlint.probes.proof.graph_view",
-        str(source),
-        str(out),
-    ]  # -P: not from where we are
+    # -P: nothing is imported from where we are.
+    command = [sys.executable, "-P", "-m", "onnxlint.probes.proof.graph_view", str(source), str(out)]
     command += ["--whole"] if whole else []
     command += [part for place in places for part in ("--place", place)]
     command += [part for node in nodes for part in ("--node", node)]
@@ -127,6 +120,6 @@ def _made(source: Path, out: Path, places: list[str], nodes: tuple[str, ...], wh
     try:
         made = json.loads(done.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
-        told = done.stderr.strip().splitlines()
-        return {"fault": f"{source} cannot be shown: {told[-1] if told else f'exit code {done.returncode}'}"}
+        last = [f"exit code {done.returncode}", *done.stderr.strip().splitlines()][-1]
+        return {"fault": f"{source} cannot be shown: {last}"}
     return dict(made)
