@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import Report
@@ -47,17 +48,14 @@ def render(
         case "full":
             from onnxlint.report.formats.text import text
 
-            return text(
-                shown,
-                whole,
-                color=color,
-                width=width,
-                show_all=show_all,
-                sources=sources,
-                catalogue=catalogue,
-                quiet=quiet,
-                links=links,
-            )
+            page: dict[str, Any] = {
+                "color": color,
+                "width": width,
+                "show_all": show_all,
+                "quiet": quiet,
+                "links": links,
+            }
+            return text(shown, whole, sources=sources, catalogue=catalogue, **page)
         case "concise":
             from onnxlint.report.formats.concise import concise
 

@@ -11,7 +11,7 @@ from onnxlint.base.records import ModelReport
 
 
 class Progress(Protocol):
-    """What the pipeline tells while it works."""
+    """What the pipeline reports while it works."""
 
     def stage(self, name: str, total: int | None = None) -> None:
         """A stage begins; `total` is the number of steps in it, where that is known."""
@@ -29,17 +29,9 @@ class Progress(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def stage(self, name: str, total: int | None = None) -> None:
-        """Do nothing."""
+    def _nothing(self, *_: object, **__: object) -> None: ...
 
-    def advance(self, done: str = "") -> None:
-        """Do nothing."""
-
-    def model(self, name: str, stage: str) -> None:
-        """Do nothing."""
-
-    def probed(self, report: ModelReport) -> None:
-        """Do nothing."""
+    stage = advance = model = probed = _nothing
 
 
 @contextmanager

@@ -65,6 +65,6 @@ class Live:
             self._bars.console.print(model_line(report), soft_wrap=True)
 
     def _note(self) -> str:
-        told = [f"{cut(clean(name), 40)}: {clean(stage)}" for name, stage in self._working.items()]
-        more = f" and {len(told) - _MOST_MODELS} more" if len(told) > _MOST_MODELS else ""
-        return ", ".join(told[:_MOST_MODELS]) + more
+        models = [f"{cut(clean(name), 40)}: {clean(stage)}" for name, stage in self._working.items()]
+        more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
+        return ", ".join(models[:_MOST_MODELS]) + more

@@ -11,12 +11,9 @@ from onnxlint.base.records import (
     Evidence,
     ExporterResult,
     Finding,
-    Fix,
-    Location,
     ModelReport,
     ModelStatus,
     Report,
-    Tried,
     VerdictKind,
     to_json,
 )
@@ -41,98 +38,45 @@ def as_json(report: Report, whole: Report) -> str:
     return json.dumps(data, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
+def _fields(record: Any, *names: str, rare: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Fields of a record, and those of the `rare` ones that are set. JSON has no infinity: such a number is null."""
+    fields = {name: to_json(getattr(record, name)) for name in names}
+    fields |= {name: to_json(getattr(record, name)) for name in rare if getattr(record, name)}
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}
+
+
 def _finding(finding: Finding) -> dict[str, Any]:
-    span = finding.span
     return {
-        "code": finding.code,
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "verdict": finding.verdict.value,
-        "message": finding.message,
-        "path": span.path,
-        "line": span.line,
-        "column": span.column,
-        "end_line": span.end_line,
-        "end_column": span.end_column,
-        "symbol": finding.symbol,
-        "trace": to_json(finding.trace),
-        "effects": to_json(finding.effects),
+        **_fields(finding, "code", "rule", "severity", "verdict", "message"),
+        **to_json(finding.span),
+        **_fields(finding, "symbol", "trace", "effects"),
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
-        "fix": _fix(finding.fix) if finding.fix is not None else None,
-        "fingerprint": finding.fingerprint,
-        **({"outside": finding.outside} if finding.outside else {}),
-        **({"also": to_json(finding.also)} if finding.also else {}),
+        **_fields(finding, "fix", "fingerprint", rare=("outside", "also")),
     }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
+    rare = ("runtime", "reduced", "sides", "inputs", "graphs")
     return {
-        "model": evidence.model,
-        "exporter": evidence.exporter,
-        "variation": evidence.variation,
-        "symptom": evidence.symptom.value,
-        "max_abs": _finite(evidence.max_abs),
-        "max_rel": _finite(evidence.max_rel),
-        "repro": evidence.repro,
-        **({"runtime": evidence.runtime} if evidence.runtime else {}),
-        **({"reduced": True} if evidence.reduced else {}),
-        **({"sides": to_json(evidence.sides)} if evidence.sides is not None else {}),
-        **({"inputs": to_json(evidence.inputs)} if evidence.inputs else {}),
-        **({"graphs": to_json(evidence.graphs)} if evidence.graphs is not None else {}),
-        "cause": evidence.cause.value,
-        "detail": evidence.detail,
-        "frames": [_location(frame) for frame in evidence.frames],
+        **_fields(evidence, "model", "exporter", "variation", "symptom", "max_abs", "max_rel", "repro", rare=rare),
+        **_fields(evidence, "cause", "detail", "frames"),
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no infinity: a difference that is not finite is null, `detail` says what it was."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _fix(fix: Fix) -> dict[str, Any]:
-    return {
-        "title": fix.title,
-        "safety": fix.safety.value,
-        "edits": [
-            {"path": edit.path, "start": list(edit.start), "end": list(edit.end), "text": edit.text}
-            for edit in fix.edits
-        ],
-    }
-
-
-def _location(location: Location) -> dict[str, Any]:
-    return {"path": location.path, "line": location.line, "function": location.function}
 
 
 def _model(model: ModelReport) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "path": model.path,
-        "line": model.line,
-        "status": model.status.value,
-        "reason": model.reason,
-        "remedy": model.remedy,
-        "declared": model.declared,
-        **({"way": model.way} if model.way else {}),
-        **({"assumed": to_json(model.assumed)} if model.assumed is not None else {}),
-        "exporters": {name: _exporter(result) for name, result in model.exporters.items()},
-    }
+    names = ("name", "path", "line", "status", "reason", "remedy", "declared")
+    exporters = {name: _exporter(result) for name, result in model.exporters.items()}
+    return {**_fields(model, *names, rare=("way", "assumed")), "exporters": exporters}
 
 
 def _exporter(result: ExporterResult) -> dict[str, Any]:
+    tried = [_fields(one, "variation", "result", "max_abs", "allowed", "output", "runtime") for one in result.tried]
     return {
-        "outcome": result.outcome.value,
-        "detail": result.detail,
-        "location": _location(result.location) if result.location is not None else None,
+        **_fields(result, "outcome", "detail", "location"),
         "seconds": round(result.seconds, 3),
-        **({"latency": to_json(result.latency)} if result.latency is not None else {}),
-        **({"tried": [_tried(tried) for tried in result.tried]} if result.tried else {}),
+        **_fields(result, rare=("latency",)),
+        **({"tried": tried} if tried else {}),
     }
-
-
-def _tried(tried: Tried) -> dict[str, Any]:
-    return {**to_json(tried), "max_abs": _finite(tried.max_abs), "allowed": _finite(tried.allowed)}
 
 
 def _summary(report: Report) -> dict[str, Any]:
