@@ -38,8 +38,8 @@ class Comment:
 
 def fingerprint_of(body: str) -> str | None:
     """The fingerprint in a comment of ours; None for everybody else's. Only the last line counts, and no quotation."""
-    found = _MARK.search(body)
-    return found[1] if found else None
+    mark = _MARK.search(body)
+    return mark[1] if mark else None
 
 
 def is_summary(body: str, part: str = "") -> bool:
@@ -54,23 +54,23 @@ def _summary_mark(part: str) -> str:
 def comment(finding: Finding, fingerprint: str, path: str, diff: PullDiff, sources: Sources) -> Comment | None:
     """The comment on a finding in a file, `path` in the repository; None where the diff shows no line of it."""
     span = finding.span
-    found = hunks(finding.fix, sources) if finding.fix is not None and finding.fix.edits else []
-    suggested = _suggested(finding, path, found, diff)
+    fixed = hunks(finding.fix, sources) if finding.fix is not None and finding.fix.edits else []
+    suggested = _suggested(finding, path, fixed, diff)
     if suggested is not None:
         place = diff.whole(path, suggested.first, suggested.last)
     else:
         place = diff.place(path, span.line, max(span.line, span.end_line))
     if place is None:
         return None
-    body = _body(finding, suggested, [hunk for hunk in found if hunk is not suggested], sources)
+    body = _body(finding, suggested, [hunk for hunk in fixed if hunk is not suggested], sources)
     return Comment(finding, fingerprint, place, f"{body}\n\n<!-- onnxlint:{fingerprint} -->\n")
 
 
-def _suggested(finding: Finding, path: str, found: Sequence[Hunk], diff: PullDiff) -> Hunk | None:
+def _suggested(finding: Finding, path: str, fixed: Sequence[Hunk], diff: PullDiff) -> Hunk | None:
     """The part of the fix at the finding's own lines, where the diff shows all that it replaces."""
     span = finding.span
     last = max(span.line, span.end_line)
-    near = [h for h in found if h.path == span.path and h.first <= last and span.line <= h.last]
+    near = [h for h in fixed if h.path == span.path and h.first <= last and span.line <= h.last]
     if len(near) != 1 or sum(map(len, near[0].lines)) > _LONGEST // 2:
         return None
     if any(steering(line, logged=False) for line in near[0].lines):  # a reader would not see what he takes over
@@ -102,19 +102,19 @@ def _body(finding: Finding, suggested: Hunk | None, others: Sequence[Hunk], sour
     return _fitting(parts)
 
 
-def _sentence(told: str) -> str:
-    return text(words.cut(words.clean(told), _SENTENCE))
+def _sentence(message: str) -> str:
+    return text(words.cut(words.clean(message), _SENTENCE))
 
 
 def _fitting(parts: Iterable[str]) -> str:
     """The parts as paragraphs, without those that would make the text longer than GitHub takes."""
-    kept: list[str] = []
+    fitting: list[str] = []
     left = _LONGEST
     for part in parts:
         if len(part) + 2 <= left:
-            kept.append(part)
+            fitting.append(part)
             left -= len(part) + 2
-    return "\n\n".join(kept)
+    return "\n\n".join(fitting)
 
 
 def _details(head: str, rows: Sequence[str]) -> str:
@@ -162,30 +162,31 @@ class Summary:
     part: str = ""
 
 
-def summary(report: Report, told: Summary, *, show_all: bool) -> str:
+def summary(report: Report, content: Summary, *, show_all: bool) -> str:
     """The text of the review itself."""
     line = words.capitalized(words.summary(report, show_all=show_all, timed=False))
-    head = f"### onnxlint: {code(words.cut(told.part, _SENTENCE))}" if told.part else "### onnxlint"
+    head = f"### onnxlint: {code(words.cut(content.part, _SENTENCE))}" if content.part else "### onnxlint"
     parts = [head, text(line), *_models(report)]
-    if told.commented:
-        parts.append(f"{told.commented} {'is' if told.commented == 1 else 'are'} commented on in the code.")
-    if told.earlier:
-        rows = [f"{_listed(path, f, told.web)} ([comment]({address}))" for path, f, address in told.earlier]
+    if content.commented:
+        parts.append(f"{content.commented} {'is' if content.commented == 1 else 'are'} commented on in the code.")
+    if content.earlier:
+        rows = [f"{_listed(path, f, content.web)} ([comment]({address}))" for path, f, address in content.earlier]
         parts.append(_details(f"{len(rows)} commented on before the lines changed", rows))
-    for head, found in (
-        ("beyond the limit of comments", told.more),
-        ("not on lines that this pull request shows", told.elsewhere),
+    for head, findings in (
+        ("beyond the limit of comments", content.more),
+        ("not on lines that this pull request shows", content.elsewhere),
     ):
-        if found:
-            parts.append(_details(f"{len(found)} {head}", [_listed(path, f, told.web) for path, f in found]))
+        if findings:
+            rows = [_listed(path, f, content.web) for path, f in findings]
+            parts.append(_details(f"{len(rows)} {head}", rows))
     errors = [d for d in report.diagnostics if d.level == "error"]
     if errors:
         rows = [f"- {code(d.path) + ': ' if d.path else ''}{_sentence(d.message)}" for d in errors[:_LISTED]]
         parts.append("\n".join(["The run could not do all that was asked:", "", *rows]))
-    if told.unshown:
-        names = ", ".join(code(name) for name in told.unshown[:_LISTED])
+    if content.unshown:
+        names = ", ".join(code(name) for name in content.unshown[:_LISTED])
         parts.append(f"GitHub shows no lines of {names}: nothing is commented on there.")
-    return f"{_fitting(parts)}\n\n{_summary_mark(told.part)}\n"
+    return f"{_fitting(parts)}\n\n{_summary_mark(content.part)}\n"
 
 
 def _models(report: Report) -> list[str]:

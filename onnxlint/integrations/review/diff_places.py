@@ -125,7 +125,7 @@ def read_files(
     files: Iterable[Mapping[str, Any]], sources: Callable[[str], Sequence[str]], warn: Callable[[str], None]
 ) -> PullDiff:
     """Read the files of a pull request as GitHub's REST interface lists them (`GET …/pulls/N/files`)."""
-    found: dict[str, list[Part]] = {}
+    parts: dict[str, list[Part]] = {}
     unshown = set()
     for file in files:
         path, patch = str(file["filename"]), file.get("patch")
@@ -142,10 +142,10 @@ def read_files(
             unshown.add(path)
             continue
         if len(parsed):
-            found[path] = [_part(hunk) for hunk in parsed]
+            parts[path] = [_part(hunk) for hunk in parsed]
         else:
             unshown.add(path)
-    return PullDiff(found, frozenset(unshown), sources)
+    return PullDiff(parts, frozenset(unshown), sources)
 
 
 def _part(hunk: Any) -> Part:

@@ -13,22 +13,22 @@ _LIST = re.compile(r"^(\d*)([-=.])")  # at the beginning of a line: an item, or 
 _UNSEEN = "\u200b"  # zero width: it keeps GitHub from making a mention, a reference or a link of what follows
 
 
-def text(told: str, *, cell: bool = False) -> str:
+def text(message: str, *, cell: bool = False) -> str:
     """One line of plain text, in which `code` between backticks stays code; for a cell of a table where `cell`."""
-    told = clean(told)
+    message = clean(message)
     parts, at = [], 0
-    for found in _CODE.finditer(told):
-        parts += [_escaped(told[at : found.start()]), code(found[2], cell=cell)]
-        at = found.end()
-    return _LIST.sub(r"\1\\\2", "".join([*parts, _escaped(told[at:])]))
+    for match in _CODE.finditer(message):
+        parts += [_escaped(message[at : match.start()]), code(match[2], cell=cell)]
+        at = match.end()
+    return _LIST.sub(r"\1\\\2", "".join([*parts, _escaped(message[at:])]))
 
 
-def code(told: str, *, cell: bool = False) -> str:
+def code(piece: str, *, cell: bool = False) -> str:
     """A piece of code, with as many backticks around it as it takes."""
-    told = clean(told)
-    fence = "`" * (max(map(len, re.findall(r"`+", told)), default=0) + 1)
-    pad = " " if told.startswith("`") or told.endswith("`") else ""
-    quoted = f"{fence}{pad}{told}{pad}{fence}"
+    piece = clean(piece)
+    fence = "`" * (max(map(len, re.findall(r"`+", piece)), default=0) + 1)
+    pad = " " if piece.startswith("`") or piece.endswith("`") else ""
+    quoted = f"{fence}{pad}{piece}{pad}{fence}"
     return quoted.replace("|", "\\|") if cell else quoted
 
 
@@ -39,6 +39,5 @@ def block(language: str, lines: list[str]) -> str:
     return "\n".join([f"{fence}{language}", *lines, fence])
 
 
-def _escaped(told: str) -> str:
-    told = _SPECIAL.sub(lambda found: "\\" + found[0], told)
-    return _MENTION.sub(lambda found: found[0] + _UNSEEN, told)
+def _escaped(message: str) -> str:
+    return _MENTION.sub(rf"\g<0>{_UNSEEN}", _SPECIAL.sub(r"\\\g<0>", message))

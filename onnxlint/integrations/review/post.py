@@ -38,7 +38,7 @@ class Draft:
 
     payload: dict[str, Any] | None
     changed: tuple[int, str] | None
-    told: str  # in one sentence
+    outcome: str  # in one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +64,20 @@ class Reviewer:
         """What a review of the report says now, after what earlier ones said; without comments unless `inline`."""
         shown = sorted((f for f in report.findings if self.show_all or not hidden(f)), key=_in_source)
         diff = self._diff()
-        told = [self._told(finding, diff, inline) for finding in shown]
+        places = [self._placed(finding, diff, inline) for finding in shown]
         if inline:
-            self._warn_of_others(told, diff)
-        said = _matched(told, self.pull.comments(fingerprint_of))
-        new = sorted((t for i, t in enumerate(told) if t.comment and i not in said), key=lambda t: badness(t.finding))
-        standing = sum(bool(found.lines) for found in said.values())
+            self._warn_of_others(places, diff)
+        said = _matched(places, self.pull.comments(fingerprint_of))
+        new = sorted((t for i, t in enumerate(places) if t.comment and i not in said), key=lambda t: badness(t.finding))
+        standing = sum(bool(comment.lines) for comment in said.values())
         posted = new[: max(0, self.most - standing)]
-        elsewhere = [t for i, t in enumerate(told) if not t.comment and i not in said]
+        elsewhere = [t for i, t in enumerate(places) if not t.comment and i not in said]
         elsewhere.sort(key=lambda t: (not self._concerns(diff, t.finding), badness(t.finding)))
         body = summary(
             report,
             Summary(
                 standing + len(posted),
-                [
-                    (told[i].path, told[i].finding, found.address)
-                    for i, found in sorted(said.items())
-                    if not found.lines
-                ],
+                [(places[i].path, places[i].finding, s.address) for i, s in sorted(said.items()) if not s.lines],
                 [(t.path, t.finding) for t in new[len(posted) :]],
                 [(t.path, t.finding) for t in elsewhere],
                 sorted(diff.unshown & {t.path for t in elsewhere}),
@@ -93,16 +89,16 @@ class Reviewer:
         concerned = len(new) > len(posted) or any(self._concerns(diff, t.finding) for t in elsewhere[:1])
         return self._drafted(body, [t.comment for t in posted if t.comment], concerned)
 
-    def _told(self, finding: Finding, diff: PullDiff, inline: bool) -> _Told:
+    def _placed(self, finding: Finding, diff: PullDiff, inline: bool) -> _Placed:
         key = fingerprint(finding, self.root)
         path = self._path(finding.span.path)
         if path is None:
-            return _Told(finding, key, finding.span.path, None)
-        return _Told(finding, key, path, comment(finding, key, path, diff, self.sources) if inline else None)
+            return _Placed(finding, key, finding.span.path, None)
+        return _Placed(finding, key, path, comment(finding, key, path, diff, self.sources) if inline else None)
 
-    def _warn_of_others(self, told: Sequence[_Told], diff: PullDiff) -> None:
+    def _warn_of_others(self, places: Sequence[_Placed], diff: PullDiff) -> None:
         """Say which files are not the ones that the pull request shows, where that costs a comment."""
-        others = sorted({t.path for t in told if t.comment is None and t.path in diff.files and diff.differs(t.path)})
+        others = sorted({t.path for t in places if t.comment is None and t.path in diff.files and diff.differs(t.path)})
         if others:
             why = "what was checked is not what the pull request shows, so not all of it is commented on"
             self.warn(f"{', '.join(others)}: {why}; check out its head")
@@ -117,17 +113,17 @@ class Reviewer:
         if posted or (concerned and not earlier):
             payload = self._review(_AGAIN if earlier else body, posted)
         if payload is not None:
-            told = f"a review with {len(posted)} new comment{'s' * (len(posted) != 1)}"
+            outcome = f"a review with {len(posted)} new comment{'s' * (len(posted) != 1)}"
         else:
-            told = "a summary that changed" if changed is not None else "nothing new to say"
-        return Draft(payload, changed, told)
+            outcome = "a summary that changed" if changed is not None else "nothing new to say"
+        return Draft(payload, changed, outcome)
 
     def _review(self, body: str, posted: Sequence[Comment]) -> dict[str, Any]:
         return {
             "commit_id": self.head,
             "event": "COMMENT",
             "body": body,
-            "comments": [_placed(c) for c in posted],
+            "comments": [_payload_of(c) for c in posted],
         }
 
     def post(self, report: Report) -> str:
@@ -150,7 +146,7 @@ class Reviewer:
             address = self._create(draft)
         if draft.changed is not None:
             self._update(*draft.changed)
-        return f"{draft.told}{': ' + address if address else ''}"
+        return f"{draft.outcome}{': ' + address if address else ''}"
 
     def _create(self, draft: Draft) -> str:
         return self.pull.create_review(draft.payload) if draft.payload is not None else ""
@@ -180,7 +176,7 @@ class Reviewer:
         return any(diff.adds(self._path(path) or "", first, last) for path, first, last in places)
 
 
-def _placed(c: Comment) -> dict[str, Any]:
+def _payload_of(c: Comment) -> dict[str, Any]:
     """A comment as GitHub takes it: on one line, or from a first to a last."""
     lines: dict[str, Any] = {"line": c.place.last, "side": "RIGHT"}
     if c.place.first != c.place.last:
@@ -189,7 +185,7 @@ def _placed(c: Comment) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Placed:
     """A finding, what it is known by, its path in the repository, and the comment on it where one can be made."""
 
     finding: Finding
@@ -198,7 +194,7 @@ class _Told:
     comment: Comment | None
 
 
-def _matched(told: Sequence[_Told], said: Sequence[Said]) -> dict[int, Said]:
+def _matched(places: Sequence[_Placed], said: Sequence[Said]) -> dict[int, Said]:
     """The findings that were commented on, by number, each with its comment.
 
     Alike findings of a file have one fingerprint: a comment belongs to the one at its lines, else to any that is left,
@@ -207,22 +203,22 @@ def _matched(told: Sequence[_Told], said: Sequence[Said]) -> dict[int, Said]:
     left: dict[str | None, list[Said]] = {}
     for one in said:
         left.setdefault(fingerprint_of(one.body), []).append(one)
-    found: dict[int, Said] = {}
+    matches: dict[int, Said] = {}
 
     def match(number: int, fits: Callable[[Said], bool]) -> None:
-        its = left.get(told[number].fingerprint, [])
+        its = left.get(places[number].fingerprint, [])
         one = next(filter(fits, its), None)
         if one is not None:
-            found[number] = one
+            matches[number] = one
             its.remove(one)
 
-    made = [(i, t.comment.place) for i, t in enumerate(told) if t.comment is not None]
+    made = [(i, t.comment.place) for i, t in enumerate(places) if t.comment is not None]
     for i, place in made:
         match(i, partial(_stands, place))
-    for i in (*(i for i, _ in made), *(i for i, t in enumerate(told) if t.comment is None)):
-        if i not in found:
+    for i in (*(i for i, _ in made), *(i for i, t in enumerate(places) if t.comment is None)):
+        if i not in matches:
             match(i, lambda _: True)
-    return found
+    return matches
 
 
 def _stands(place: Place, one: Said) -> bool:

@@ -78,8 +78,8 @@ class Pull:
         self._ask("change a review", "PUT", f"/reviews/{review}", json={"body": body})
 
     def _said(self, what: str, path: str, ours: Callable[[str], object]) -> list[Said]:
-        told = (item for item in self._pages(what, path) if ours(str(item.get("body") or "")))
-        return [_read(item) for item in told if self._believed(item)]
+        items = (item for item in self._pages(what, path) if ours(str(item.get("body") or "")))
+        return [_read(item) for item in items if self._believed(item)]
 
     def _believed(self, item: Mapping[str, Any]) -> bool:
         """Whether it is a program's, an insider's or ours: an outsider who writes as we do may want us to be silent."""
@@ -161,5 +161,5 @@ def _reason(error: RequestFailed) -> str:
     if not isinstance(answer, dict):
         return ""
     details = answer.get("errors")
-    told = [str(detail) for detail in details] if isinstance(details, list) else []
-    return "; ".join([str(answer.get("message", "")), *told])[:500]
+    fields = map(str, details) if isinstance(details, list) else ()
+    return "; ".join([str(answer.get("message", "")), *fields])[:500]
