@@ -70,8 +70,10 @@ class Main(click.Group):
         """Complete the name of a command without importing any."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=told) for name, told in _COMMANDS.items() if name.startswith(incomplete)]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        items = [
+            CompletionItem(name, help=help_text) for name, help_text in _COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run, and leave the process with an exit code; a traceback is shown only where `--debug` asks for it."""
@@ -94,8 +96,8 @@ class Main(click.Group):
         except Exception as error:
             if "--debug" in argv:
                 traceback.print_exc()
-            told = f"onnxlint: {describe(error)}; `--debug` shows the traceback, please report it"
-            click.echo(_harmless(told), err=True)
+            message = f"onnxlint: {describe(error)}; `--debug` shows the traceback, please report it"
+            click.echo(_harmless(message), err=True)
             raise SystemExit(FAILED) from error
 
 

@@ -31,11 +31,11 @@ def run(
     scopes: Sequence[Scope],
     base: Base | None,
     unkept: tuple[Diagnostic, ...],
-    given: Mapping[Path, bytes],
+    stdin: Mapping[Path, bytes],
 ) -> int:
     """Fix in memory, then write the files and the report, or show the difference. Return the exit code.
 
-    `given` is what came by standard input: the fixed source goes to standard output, and the report aside.
+    `stdin` is what came by standard input: the fixed source goes to standard output, and the report aside.
     """
     from onnxlint.report.progress import open_progress
 
@@ -48,9 +48,9 @@ def run(
             progress=progress,
             base=base,
             roots=None if asked["diff"] else asked.paths,
-            given=given,
+            given=stdin,
         )
-        if asked["diff"] or given:
+        if asked["diff"] or stdin:
             faults, interrupted = dict[str, str](), False
         else:
             remove_leftovers({file.parent for scope in scopes for file in scope.found.files})
@@ -65,12 +65,12 @@ def run(
     report = dataclasses.replace(report, fixed=fixed_codes, interrupted=report.interrupted or interrupted)
     if asked["diff"]:
         return _show(done, report, show_all)
-    if given:
-        (source,) = given.values()
+    if stdin:
+        (source,) = stdin.values()
         fault = write_bytes(next((change.after for change in done.changes), source))
         if fault is not None:
             tell(f"onnxlint: the source cannot be written to standard output: {fault}")
-        code = conclude(report, asked, scopes, {**given, **done.overlay}, aside=True)
+        code = conclude(report, asked, scopes, {**stdin, **done.overlay}, aside=True)
         return code if fault is None else FAILED
     unfixed = (Diagnostic("error", f"{fault}; its findings are not fixed", path) for path, fault in faults.items())
     report = dataclasses.replace(report, diagnostics=(*unkept, *report.diagnostics, *unfixed))

@@ -36,8 +36,8 @@ def watch_and_check(argv: Sequence[str], scopes: Sequence[Scope], *, stdin: bool
 
     def counts(change: watchfiles.Change, path: str) -> bool:
         parts = Path(path).parts
-        known = path in included or path in baselines or path.endswith(SUFFIXES) or parts[-1] in NAMES
-        return known and DEFAULT_EXCLUDES.isdisjoint(parts)
+        relevant = path in included or path in baselines or path.endswith(SUFFIXES) or parts[-1] in NAMES
+        return relevant and DEFAULT_EXCLUDES.isdisjoint(parts)
 
     folders = watched_folders(scopes)
     try:
@@ -59,13 +59,13 @@ def watched_folders(scopes: Sequence[Scope]) -> list[Path]:
 def without_flag(argv: Sequence[str]) -> list[str]:
     """Return the arguments without `--watch`, `-w`, or the `w` among several short flags such as `-qw`."""
     end = argv.index("--") if "--" in argv else len(argv)
-    kept = []
+    others = []
     for argument in argv[:end]:
         short = re.fullmatch(r"-[a-z]+", argument)
         bare = argument.replace("w", "") if short else argument
         if bare not in ("-", "--watch") or argument == "-":
-            kept.append(bare)
-    return [*kept, *argv[end:]]
+            others.append(bare)
+    return [*others, *argv[end:]]
 
 
 def _check(argv: Sequence[str]) -> None:

@@ -163,10 +163,10 @@ def test_errors_are_plotted_over_the_inputs() -> None:
     assert [label for _, label in drawn.ticks] == ["1e-7", "1e-5", "0.001", "0.1"]
     noise, exact = (dot for dot in drawn.dots if dot.kind == "agrees")
     assert small.y < large.passes == small.passes < noise.y < exact.y == drawn.agrees, "noise stands below what passes"
-    assert noise.told == "the example: agrees, max abs error 1.2e-07"
+    assert noise.text == "the example: agrees, max abs error 1.2e-07"
     assert [name for _, name in drawn.groups] == ["example", "other values", "other sizes"]
-    assert drawn.told.startswith("src.models.gate:Gate in TorchScript: of 7 inputs, 2 agree with PyTorch. ")
-    assert "small values in OpenVINO: max abs error 0.0003" in small.told
+    assert drawn.text.startswith("src.models.gate:Gate in TorchScript: of 7 inputs, 2 agree with PyTorch. ")
+    assert "small values in OpenVINO: max abs error 0.0003" in small.text
 
 
 def test_errors_of_any_size_have_a_place() -> None:
@@ -204,7 +204,7 @@ def test_graphs_are_drawn_side_by_side_with_their_source() -> None:
     assert [told for _, told in drawn.gaps] == ["4 nodes not shown", "2 nodes not shown", "7 nodes not shown"]
     assert drawn.height > max(y for y, _ in drawn.gaps)
     assert [title for _, title in drawn.titles] == ["traced on the example", "traced on negative values", "source"]
-    assert drawn.told == "mul 2 on the example, mul 3 on this input; nothing on the example, neg on this input"
+    assert drawn.text == "mul 2 on the example, mul 3 on this input; nothing on the example, neg on this input"
 
 
 def test_what_dynamo_captured_is_not_called_traced() -> None:

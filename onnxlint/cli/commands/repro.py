@@ -24,12 +24,12 @@ from onnxlint.run.counterexamples import WHOLE, Kept, kept, named
 
 @click.command("repro")
 @click.argument("name", metavar="[ID]", required=False)
-@click.option("--found", is_flag=True, help="Take the input as it was found, not what is left of it.")
+@click.option("--found", "unreduced", is_flag=True, help="Take the input as it was found, not what is left of it.")
 @click.option("--repro-dir", type=click.Path(path_type=Path), help="Where they are kept [.onnxlint/repro].")
 @config_options
 def command(
     name: str | None,
-    found: bool,
+    unreduced: bool,
     repro_dir: Path | None,
     config: tuple[Path | None, tuple[str, ...]],
     isolated: bool,
@@ -48,10 +48,10 @@ def command(
         raise click.BadParameter(
             f"there is no counterexample `{name}` in {display_path(folder)}{hint}", param_hint="ID"
         )
-    missing = [k.name for k in meant if found and not k.whole]
+    missing = [k.name for k in meant if unreduced and not k.whole]
     if missing:
         raise click.UsageError(f"--found: the input of `{missing[0]}` was kept as it was found: leave the flag out")
-    return max(_run(k, found, several=len(meant) > 1) for k in meant)
+    return max(_run(k, unreduced, several=len(meant) > 1) for k in meant)
 
 
 def configured(config: tuple[Path | None, tuple[str, ...]], isolated: bool) -> Path:
@@ -70,12 +70,12 @@ def _listed(there: Sequence[Kept], folder: Path) -> int:
     return deliver("".join(f"{visible(row.rstrip())}\n" for row in rows), "text")
 
 
-def _run(one: Kept, found: bool, *, several: bool) -> int:
+def _run(one: Kept, unreduced: bool, *, several: bool) -> int:
     """Run one script; it writes where we do. A script that a signal ended counts as failed."""
     if several:
         click.echo(printed(visible(f"{one.name}: {one.claim}")))
     sys.stdout.flush()
     # -P: a script of ours imports nothing of what may lie beside it; it names the folders of the model itself.
-    command = [sys.executable, "-P", str(one.script), *([WHOLE] if found else [])]
+    command = [sys.executable, "-P", str(one.script), *([WHOLE] if unreduced else [])]
     done = subprocess.run(command, check=False, preexec_fn=partial(end_with, os.getpid()))
     return done.returncode if done.returncode >= 0 else 128 - done.returncode

@@ -79,8 +79,8 @@ class ModelItem(pytest.Item):
         """Check the project with this model probed, and fail for what concerns this model."""
         result = api.check_declared(self.path.parent, self.model)
         if not result.models:  # nothing was run, so that nothing is known
-            told = [diagnostic.message for diagnostic in result.report.diagnostics]
-            raise NotExportable(f"{self.model.factory} was not probed: {'; '.join(told) or 'nothing was run'}")
+            messages = [diagnostic.message for diagnostic in result.report.diagnostics]
+            raise NotExportable(f"{self.model.factory} was not probed: {'; '.join(messages) or 'nothing was run'}")
         harmless = (Outcome.OK, Outcome.SKIPPED)
         concerned = result.about([f for f in result.findings if any(e.symptom not in harmless for e in f.evidence)])
         if not concerned.ok:

@@ -29,8 +29,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marks known, and have the configuration collected where its models are asked for."""
-    told = "the test returns a model and what it is called with; it fails unless that survives the export to ONNX"
-    config.addinivalue_line("markers", f"{_MARK}(**settings): {told}")
+    description = (
+        "the test returns a model and what it is called with; it fails unless that survives the export to ONNX"
+    )
+    config.addinivalue_line("markers", f"{_MARK}(**settings): {description}")
     config.addinivalue_line("markers", "onnxlint: the test checks a declared model")
     if config.getoption("onnxlint", default=False):
         from onnxlint.integrations.pytest.collection import add_configuration

@@ -65,7 +65,7 @@ class Server(LanguageServer):
     def _publish(self, project: Project, document: Document) -> None:
         places = self.places(document.text)
         shown = [diagnostic(f, places, project.uri, project.before(f)) for f in document.shown.findings]
-        shown += [fault(found, places) for found in document.faults]
+        shown += [fault(diagnosed, places) for diagnosed in document.faults]
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri=document.uri, diagnostics=shown, version=document.version)
         )
@@ -73,11 +73,11 @@ class Server(LanguageServer):
     def _publish_faults(self, project: Project) -> None:
         """Mistakes in configuration files stand in them."""
         by_uri: dict[str, list[types.Diagnostic]] = {}
-        for found in project.faults:
-            text = _text_of(os.path.join(project.root, found.path or ""))
-            by_uri.setdefault(project.uri(found.path or ""), []).append(fault(found, self.places(text)))
-        told = self._told.setdefault(project.root, set())
-        for uri in told | by_uri.keys():
+        for diagnosed in project.faults:
+            text = _text_of(os.path.join(project.root, diagnosed.path or ""))
+            by_uri.setdefault(project.uri(diagnosed.path or ""), []).append(fault(diagnosed, self.places(text)))
+        before = self._told.setdefault(project.root, set())
+        for uri in before | by_uri.keys():
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
         self._told[project.root] = set(by_uri)
 
@@ -107,11 +107,11 @@ def build() -> Server:
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: types.DidOpenTextDocumentParams) -> None:
-        told = params.text_document
-        path = to_path(told.uri) or server.projects.place_of(told.uri)
-        if path is not None and (told.language_id == "python" or told.uri.endswith(".py")):
-            text = told.text.removeprefix("\ufeff")
-            server.projects.open(Document(os.path.realpath(path), told.uri, told.version, text))
+        item = params.text_document
+        path = to_path(item.uri) or server.projects.place_of(item.uri)
+        if path is not None and (item.language_id == "python" or item.uri.endswith(".py")):
+            text = item.text.removeprefix("\ufeff")
+            server.projects.open(Document(os.path.realpath(path), item.uri, item.version, text))
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: types.DidChangeTextDocumentParams) -> None:
@@ -127,8 +127,8 @@ def build() -> Server:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: types.DidCloseTextDocumentParams) -> None:
         if server.projects.close(params.text_document.uri):
-            told = types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[])
-            server.text_document_publish_diagnostics(told)
+            cleared = types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[])
+            server.text_document_publish_diagnostics(cleared)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -148,53 +148,53 @@ def build() -> Server:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hovered(params: types.HoverParams) -> types.Hover | None:
-        known = server.projects.find(params.text_document.uri)
-        if known is None:
+        opened = server.projects.find(params.text_document.uri)
+        if opened is None:
             return None
-        _, document = known
+        _, document = opened
         places = server.places(document.text)
         catalogue = load_catalogue()
         here = types.Range(params.position, params.position)
-        found = at(document.shown.findings, here, places) if document.shown.text == document.text else []
-        if found:
-            told, where = hover.of_findings(found, catalogue), places.range(found[0].span)
-            return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, told), where) if told else None
+        findings = at(document.shown.findings, here, places) if document.shown.text == document.text else []
+        if findings:
+            text, where = hover.of_findings(findings, catalogue), places.range(findings[0].span)
+            return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where) if text else None
         line = places.lines[params.position.line] if params.position.line < len(places.lines) else ""
         named = hover.code_at(line, places.column(params.position))
-        told = hover.of_code(named[0], catalogue) if named is not None else ""
-        if named is None or not told:
+        text = hover.of_code(named[0], catalogue) if named is not None else ""
+        if named is None or not text:
             return None
         number = params.position.line + 1
         where = types.Range(places.position(number, named[1]), places.position(number, named[2]))
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, told), where)
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where)
 
     kinds: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL]
     options = types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        known = server.projects.find(params.text_document.uri)
-        if known is None or known[1].shown.text != known[1].text:
+        opened = server.projects.find(params.text_document.uri)
+        if opened is None or opened[1].shown.text != opened[1].text:
             return []  # what is known speaks of another text; the editor asks again when it is told more
-        document, wanted, offer = known[1], params.context.only, server.offer(*known)
-        found: list[types.CodeAction] = []
+        document, wanted, offer = opened[1], params.context.only, server.offer(*opened)
+        offered: list[types.CodeAction] = []
         if _asked(types.CodeActionKind.QuickFix, wanted):
             here = at(document.shown.findings, params.range, server.places(document.text))
-            found += [*offer.fixes(here), *offer.suppressions(here)]
+            offered += [*offer.fixes(here), *offer.suppressions(here)]
         if _asked(FIX_ALL, wanted):
-            found += offer.fix_all(document.shown.findings)
-        return found
+            offered += offer.fix_all(document.shown.findings)
+        return offered
 
     @server.feature(types.CODE_ACTION_RESOLVE)
     def resolved(action: types.CodeAction) -> types.CodeAction:
         if action.edit is not None or action.data is None:
             return action
         asked = msgspec.convert(action.data, Silence)
-        known = server.projects.find(asked.uri)
-        if known is None or known[1].version != asked.version:
+        opened = server.projects.find(asked.uri)
+        if opened is None or opened[1].version != asked.version:
             raise JsonRpcContentModified("the text has changed since")
         try:
-            action.edit = server.offer(*known).silence(asked.line, asked.code)
+            action.edit = server.offer(*opened).silence(asked.line, asked.code)
         except AnnotateError as error:
             raise JsonRpcException(str(error), types.LSPErrorCodes.RequestFailed.value) from error
         return action

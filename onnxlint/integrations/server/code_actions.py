@@ -56,14 +56,14 @@ class Offer:
 
     def fixes(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
         """One action for each fix that stays in the document; those that may change the output say so."""
-        found = []
+        actions = []
         for finding in findings:
             fix = finding.fix
             edits = self._edits([finding]) if fix is not None and fix.edits else None
             if fix is None or edits is None:
                 continue
             safe = fix.safety is Safety.SAFE
-            found.append(
+            actions.append(
                 types.CodeAction(
                     title=f"{finding.code}: {fix.title}"
                     + ("" if safe else " (unsafe: may change what PyTorch computes)"),
@@ -73,7 +73,7 @@ class Offer:
                     edit=self._edit(edits),
                 )
             )
-        return found
+        return actions
 
     def suppressions(self, findings: Sequence[Finding]) -> list[types.CodeAction]:
         """One action for each code and line: a `# noqa` at the statement.
@@ -85,7 +85,7 @@ class Offer:
         for finding in findings:
             if finding.code != UNUSED:
                 by_place.setdefault((finding.span.line, finding.code), []).append(finding)
-        found = []
+        actions = []
         for (line, code), here in by_place.items():
             action = types.CodeAction(
                 title=f"{code}: suppress it here with `# noqa`",
@@ -94,12 +94,12 @@ class Offer:
             )
             if self._resolving:
                 action.data = asdict(Silence(self._document.uri, self._document.version, line, code))
-                found.append(action)
-            elif len(found) < _MOST_AT_ONCE:
+                actions.append(action)
+            elif len(actions) < _MOST_AT_ONCE:
                 with contextlib.suppress(AnnotateError):
                     action.edit = self.silence(line, code)
-                    found.append(action)
-        return found
+                    actions.append(action)
+        return actions
 
     def silence(self, line: int, code: str) -> types.WorkspaceEdit:
         """The edit that suppresses a rule at a line. Raises AnnotateError where no comment can do that."""
@@ -136,12 +136,12 @@ class Offer:
     def _changed_lines(self, after: str) -> list[types.TextEdit]:
         """The lines that differ, where no line came or went."""
         lines = lines_of(after)
-        found = []
+        edits = []
         for number, (old, new) in enumerate(zip(self._places.lines, lines, strict=True), start=1):
             if old != new:
                 end = self._places.position(number, len(old) + 1)
-                found.append(types.TextEdit(types.Range(types.Position(number - 1, 0), end), new))
-        return found
+                edits.append(types.TextEdit(types.Range(types.Position(number - 1, 0), end), new))
+        return edits
 
     def _diagnostic(self, finding: Finding) -> types.Diagnostic:
         return diagnostic(finding, self._places, self._project.uri)

@@ -74,40 +74,40 @@ def diagnostic(
 
 def message(finding: Finding, proved: Finding | None = None) -> str:
     """The finding, its verdict, and what becomes of it in each exporter: a line each."""
-    told = [words.clean(finding.message)]
+    lines = [words.clean(finding.message)]
     if finding.verdict is not VerdictKind.SUSPECTED:
-        told.append(words.VERDICT_WORDS[finding.verdict])
-    told += [f"{name}: {what}" for name, what in words.effects_of(finding)]
+        lines.append(words.VERDICT_WORDS[finding.verdict])
+    lines += [f"{name}: {what}" for name, what in words.effects_of(finding)]
     if proved is not None and not finding.evidence:
-        told.append("confirmed before the last change; `onnxlint check` tells whether it still holds")
-    return "\n".join(told)
+        lines.append("confirmed before the last change; `onnxlint check` tells whether it still holds")
+    return "\n".join(lines)
 
 
-def fault(found: Diagnostic, places: Places) -> types.Diagnostic:
+def fault(diagnosed: Diagnostic, places: Places) -> types.Diagnostic:
     """What is wrong with a file itself, at its line."""
-    line = min(found.line or 1, len(places.lines))
+    line = min(diagnosed.line or 1, len(places.lines))
     text = places.lines[line - 1].rstrip()
     first = len(text) - len(text.lstrip()) + 1
     return types.Diagnostic(
         range=types.Range(places.position(line, first), places.position(line, len(text) + 1)),
-        message=words.clean(found.message),
-        severity=types.DiagnosticSeverity.Error if found.level == "error" else types.DiagnosticSeverity.Warning,
+        message=words.clean(diagnosed.message),
+        severity=types.DiagnosticSeverity.Error if diagnosed.level == "error" else types.DiagnosticSeverity.Warning,
         source=SOURCE,
     )
 
 
 def _related(finding: Finding, uri: Callable[[str], str]) -> list[types.DiagnosticRelatedInformation]:
     """How the value came to be what it is, and where a failure was observed."""
-    told = [(step.path, step.line, step.message) for step in finding.trace[-_MOST_PLACES:]]
+    places = [(step.path, step.line, step.message) for step in finding.trace[-_MOST_PLACES:]]
     for evidence in words.most_telling(finding.evidence):
         if evidence.frames and words.observed(evidence):
             where = evidence.frames[0]
-            told.append(
+            places.append(
                 (where.path, where.line, f"{words.exporter_name(evidence.exporter)}: {words.observed(evidence)}")
             )
     return [
         types.DiagnosticRelatedInformation(_line(uri(path), line), words.clean(text))
-        for path, line, text in dict.fromkeys(told)
+        for path, line, text in dict.fromkeys(places)
     ]
 
 

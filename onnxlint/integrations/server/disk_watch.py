@@ -25,23 +25,23 @@ def start(projects: Projects) -> asyncio.Task[None]:
 
 
 async def _look(projects: Projects) -> None:
-    known: Stamps = {}
+    stamps: Stamps = {}
     while True:
         begun = time.monotonic()
-        known, changed = await asyncio.to_thread(_seen, projects.read(), known)
+        stamps, changed = await asyncio.to_thread(_seen, projects.read(), stamps)
         if changed:
             projects.changed_outside(changed)
         await asyncio.sleep(max(_PAUSE, (time.monotonic() - begun) / _MOST))
 
 
-def _seen(read: Iterable[tuple[str, frozenset[str], int]], known: Stamps) -> tuple[Stamps, list[str]]:
+def _seen(read: Iterable[tuple[str, frozenset[str], int]], before: Stamps) -> tuple[Stamps, list[str]]:
     """The stamps of all files now, and those that changed since they were `known`, or since they were read."""
     stamps: Stamps = {}
     changed = []
     for root, members, begun in read:
         for path in _files(root, members):
             stamp = stamps[path] = _stamp(path)
-            if (stamp != known[path]) if path in known else (stamp[0] > begun):
+            if (stamp != before[path]) if path in before else (stamp[0] > begun):
                 changed.append(path)
     return stamps, changed
 
@@ -58,7 +58,7 @@ def _files(root: str, members: Iterable[str]) -> Iterator[str]:
 def _stamp(path: str) -> tuple[int, int]:
     """What changes when a file does: when it was written, and its size. One that is missing has a stamp as well."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

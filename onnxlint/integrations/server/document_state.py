@@ -40,15 +40,15 @@ def carried(view: View, text: str) -> tuple[Finding, ...]:
             return 0
         return shift if line > len(old) - tail else None
 
-    found = []
+    carried_over = []
     for finding in view.findings:
         span = finding.span
         by = moved(span.line, span.end_line)
         if by is not None:
             place = replace(span, line=span.line + by, end_line=span.end_line + by)
             steps = tuple(_followed(step, span.path, moved(step.line, step.line)) for step in finding.trace)
-            found.append(replace(finding, span=place, trace=steps, fix=None))
-    return tuple(found)
+            carried_over.append(replace(finding, span=place, trace=steps, fix=None))
+    return tuple(carried_over)
 
 
 def _followed(step: Step, path: str, by: int | None) -> Step:
@@ -73,12 +73,12 @@ def merged(alone: tuple[Finding, ...], alone_before: View | None, whole: View | 
     if whole is None or alone_before is None or whole.text != alone_before.text:
         return alone
     known_alone = {finding.fingerprint for finding in alone_before.findings}
-    known = {finding.fingerprint for finding in whole.findings}
-    cleared = {_key(f) for f in carried(alone_before, text) if f.fingerprint not in known}
-    kept = [finding for finding in alone if _key(finding) not in cleared]
-    here = {_key(finding) for finding in kept}
+    whole_fingerprints = {finding.fingerprint for finding in whole.findings}
+    cleared = {_key(f) for f in carried(alone_before, text) if f.fingerprint not in whole_fingerprints}
+    remaining = [finding for finding in alone if _key(finding) not in cleared]
+    here = {_key(finding) for finding in remaining}
     added = [f for f in carried(whole, text) if f.fingerprint not in known_alone and _key(f) not in here]
-    return tuple(sorted([*kept, *added], key=lambda f: (f.span.line, f.span.column, f.code)))
+    return tuple(sorted([*remaining, *added], key=lambda f: (f.span.line, f.span.column, f.code)))
 
 
 def _key(finding: Finding) -> tuple[str, int, int]:

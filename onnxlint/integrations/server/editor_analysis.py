@@ -82,22 +82,22 @@ def _shown(finding: Finding) -> bool:
 def _scopes(job: Job, request: Request) -> tuple[Scope, ...]:
     if not job.files:
         return scopes([Path(job.root)], request)
-    found: list[Scope] = []
+    checked: list[Scope] = []
     for file in job.files:
         if _INSTALLED.isdisjoint(Path(file).parts):  # where "go to definition" leads is not the user's to mend
-            found += (s for s in single(Path(file), request) if not excluded(Path(file), s.settings))
-    return tuple(found)
+            checked += (s for s in single(Path(file), request) if not excluded(Path(file), s.settings))
+    return tuple(checked)
 
 
 def _overlay(unsaved: Mapping[str, str]) -> dict[Path, bytes]:
     """The bytes of the texts that are not on the disk as they are in the editor, by resolved path."""
-    found = {}
+    overlay = {}
     for path, text in unsaved.items():
         data = encoded(text)
-        there = read_bytes(Path(path)) if os.path.isfile(path) else None
-        if not isinstance(there, bytes) or there.removeprefix(_BOM) != data:
-            found[Path(path).resolve()] = data
-    return found
+        saved = read_bytes(Path(path)) if os.path.isfile(path) else None
+        if not isinstance(saved, bytes) or saved.removeprefix(_BOM) != data:
+            overlay[Path(path).resolve()] = data
+    return overlay
 
 
 def encoded(text: str) -> bytes:

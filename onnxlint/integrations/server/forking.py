@@ -10,6 +10,6 @@ def context() -> BaseContext:
     """Fork from a process that has imported everything, where the system can; else start from nothing."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload([f"{__package__}.preload"])
-    return found
+    chosen = multiprocessing.get_context("forkserver")
+    chosen.set_forkserver_preload([f"{__package__}.preload"])
+    return chosen

@@ -26,9 +26,9 @@ def of_findings(findings: Sequence[Finding], catalogue: Mapping[str, Contract]) 
 def code_at(line: str, column: int) -> tuple[str, int, int] | None:
     """The rule's code in a comment at a column (from 1), and where it begins and ends."""
     start = line.find("#")
-    for found in _CODE.finditer(line, max(start, 0)) if start >= 0 else ():
-        if found.start() < column <= found.end() + 1:
-            return found[0], found.start() + 1, found.end() + 1
+    for match in _CODE.finditer(line, max(start, 0)) if start >= 0 else ():
+        if match.start() < column <= match.end() + 1:
+            return match[0], match.start() + 1, match.end() + 1
     return None
 
 
@@ -44,8 +44,8 @@ def _rule(rule: Contract, findings: Sequence[Finding]) -> str:
     for evidence in seen[:_MOST_EVIDENCE]:
         size = words.error_size(evidence)
         on = f" on {words.variation(evidence)}" if evidence.variation else ""
-        told = ": ".join(part for part in (size, words.observed(evidence)) if part)
-        parts.append(f"*{words.exporter_name(evidence.exporter)}*{on} – {_literal(told)}")
+        message = ": ".join(part for part in (size, words.observed(evidence)) if part)
+        parts.append(f"*{words.exporter_name(evidence.exporter)}*{on} – {_literal(message)}")
         if evidence.repro:
             parts.append(f"Re-run: `python {words.clean(evidence.repro)}`")
     parts += [_first(rule.what), _first(rule.why), f"**Fix.** {_first(rule.advice)}"]

@@ -69,8 +69,8 @@ class Project:
     def uri(self, shown: str) -> str:
         """The URI of a file as the editor names it; `shown` is its path in findings."""
         path = os.path.normpath(os.path.join(self.root, shown))
-        known = next((document.uri for document in self.documents.values() if document.path == path), None)
-        return known or uri_of(os.path.normpath(os.path.join(self.named, shown)))
+        opened = next((document.uri for document in self.documents.values() if document.path == path), None)
+        return opened or uri_of(os.path.normpath(os.path.join(self.named, shown)))
 
 
 class Projects:
@@ -129,19 +129,19 @@ class Projects:
 
     def change(self, uri: str, text: str, version: int | None) -> None:
         """The text of a document changed."""
-        found = self.find(uri)
-        if found is not None:
-            project, document = found
+        match = self.find(uri)
+        if match is not None:
+            project, document = match
             document.text, document.version = text, version
             project.documents[uri] = project.documents.pop(uri)  # the last one: of two for one file it is what counts
             self._start(project, DEBOUNCE)
 
     def close(self, uri: str) -> bool:
         """A document is closed: what counts is the file again. Tells whether it was open."""
-        found = self.find(uri)
-        if found is None:
+        match = self.find(uri)
+        if match is None:
             return False
-        project, _ = found
+        project, _ = match
         del project.documents[uri]
         self._drop_if_idle(project)
         return True
@@ -183,9 +183,9 @@ class Projects:
 
     def saved(self, uri: str) -> None:
         """A document was saved: now other files that are open may read it."""
-        found = self.find(uri)
-        if found is not None:
-            self.refresh(found[0])
+        match = self.find(uri)
+        if match is not None:
+            self.refresh(match[0])
 
     async def end(self) -> None:
         """End every analysis."""
@@ -248,9 +248,9 @@ class Projects:
             if document.text != text:
                 continue  # another document of the same file was changed later
             outside = document.path not in answer.files or _left_out(project, document.path)
-            found = () if outside else relevant(answer.findings, project.root, document.path)
+            findings = () if outside else relevant(answer.findings, project.root, document.path)
             faults = () if outside else _faults_of(document, project.root, answer)
-            before, document.alone = document.alone, View(text, found)
+            before, document.alone = document.alone, View(text, findings)
             if outside:
                 shown: tuple[Finding, ...] = ()
             elif faults:  # while it is written it may not parse: what is known of the other lines stays
@@ -258,7 +258,7 @@ class Projects:
             elif document.whole is not None and document.whole.text == text:
                 shown = document.whole.findings
             else:
-                shown = merged(found, before, document.whole, text)
+                shown = merged(findings, before, document.whole, text)
                 if before is not None and document.whole is not None and document.whole.text == before.text:
                     # The pair speaks of one text; it moves along, so that the next change is held against this one.
                     document.whole = View(text, shown)
@@ -273,10 +273,10 @@ class Projects:
             if document.path not in project.members and not _left_out(project, document.path):
                 continue  # it is on no disk yet
             text = texts[document.path]
-            found = relevant(answer.findings, project.root, document.path)
+            findings = relevant(answer.findings, project.root, document.path)
             faults = _faults_of(document, project.root, answer)
-            shown = carried(document.shown, text) if faults else found
-            document.whole = None if faults else View(text, found)
+            shown = carried(document.shown, text) if faults else findings
+            document.whole = None if faults else View(text, findings)
             self._show(project, document, text, shown, faults)
 
     def _show(

@@ -21,7 +21,7 @@ def in_checkout(path: str, variable: str) -> str:
 
 def as_text(path: str) -> str:
     """A path that JSON can hold for every reader: what is no UTF-8 becomes an escape, all else stays."""
-    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", path)
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", path)
 
 
 def as_uri(path: str) -> str:

@@ -37,18 +37,18 @@ class Edited:
 
     def groups(self, context: int) -> list[list[Opcode]]:
         """The changes with so many equal lines around them, those together that are near each other."""
-        found: list[list[Opcode]] = [[]]
+        groups: list[list[Opcode]] = [[]]
         for number, (tag, i, j, k, m) in enumerate(self.opcodes):
             if tag == "equal" and number == 0:
                 i, k = max(i, j - context), max(k, m - context)
             elif tag == "equal" and number == len(self.opcodes) - 1:
                 j, m = min(j, i + context), min(m, k + context)
             elif tag == "equal" and j - i > 2 * context:
-                found[-1].append((tag, i, i + context, k, k + context))
-                found.append([])
+                groups[-1].append((tag, i, i + context, k, k + context))
+                groups.append([])
                 i, k = j - context, m - context
-            found[-1].append((tag, i, j, k, m))
-        return [group for group in found if any(tag != "equal" for tag, *_ in group)]
+            groups[-1].append((tag, i, j, k, m))
+        return [group for group in groups if any(tag != "equal" for tag, *_ in group)]
 
     def patch(self) -> str:
         """The change as a unified diff, which `git apply` takes."""
@@ -145,7 +145,7 @@ def _edited(path: str, lines: Sequence[str], edits: Sequence[Edit]) -> Edited:
         else:
             touched.append((i, j, [edit]))
     before, after = _Rows(lines), _Rows(lines)
-    found: list[Opcode] = []
+    opcodes: list[Opcode] = []
     at = shift = 0
     for i, j, own in touched:
         old = before[i:j]
@@ -154,9 +154,9 @@ def _edited(path: str, lines: Sequence[str], edits: Sequence[Edit]) -> Edited:
         after.put(i, j, new)
         k = i + shift
         inner = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        found += [("equal", at, i, at + shift, k), *((tag, a + i, b + i, c + k, d + k) for tag, a, b, c, d in inner)]
+        opcodes += [("equal", at, i, at + shift, k), *((tag, a + i, b + i, c + k, d + k) for tag, a, b, c, d in inner)]
         at, shift = j, shift + len(new) - (j - i)
-    return Edited(path, before, after, _merged([*found, ("equal", at, len(before), at + shift, len(after))]))
+    return Edited(path, before, after, _merged([*opcodes, ("equal", at, len(before), at + shift, len(after))]))
 
 
 def _merged(opcodes: Sequence[Opcode]) -> list[Opcode]:

@@ -116,8 +116,8 @@ def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
 def also(finding: Finding) -> str:
     """Where else the cause of a finding shows: `lines 12, 15 and 30`, each line once."""
     lines = sorted({span.line for span in finding.also} - {finding.span.line}) or [finding.span.line]
-    told = ", ".join(map(str, lines[:-1])) + " and " * (len(lines) > 1) + str(lines[-1])
-    return f"line{'s' * (len(lines) > 1)} {told}"
+    listed = ", ".join(map(str, lines[:-1])) + " and " * (len(lines) > 1) + str(lines[-1])
+    return f"line{'s' * (len(lines) > 1)} {listed}"
 
 
 def exporters_of(finding: Finding) -> list[str]:
@@ -165,13 +165,13 @@ def effect(finding: Finding, exporter: str) -> str:
 def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]:
     """The failures of exporters that no finding accounts for: (model, exporter, result)."""
     harmless = (Outcome.OK, Outcome.SKIPPED)
-    told = {(e.model, e.exporter) for f in report.findings for e in f.evidence if e.symptom not in harmless}
+    explained = {(e.model, e.exporter) for f in report.findings for e in f.evidence if e.symptom not in harmless}
     return [
         (model, exporter, result)
         for model in report.models
         if model.status is ModelStatus.PROBED
         for exporter, result in model.exporters.items()
-        if result.outcome not in harmless and not told & {(model.name, exporter), (model.name, "eager")}
+        if result.outcome not in harmless and not explained & {(model.name, exporter), (model.name, "eager")}
     ]
 
 
@@ -210,8 +210,8 @@ def proven(report: Report) -> bool:
 
 def failure_sentence(model: ModelReport, exporter: str, result: ExporterResult) -> str:
     """What happened to a model in an exporter, in one sentence of plain text."""
-    told = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
-    return f"{model_name(model)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {told}"
+    reason = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
+    return f"{model_name(model)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {reason}"
 
 
 def steps_before(finding: Finding) -> tuple[Step, ...]:
@@ -261,32 +261,32 @@ def error_size(evidence: Evidence) -> str:
 
 def variation(evidence: Evidence) -> str:
     """On which input it was seen, in words; empty where that does not matter."""
-    told = re.sub(r"^example\b", "the example", evidence.variation)
-    told = re.sub(r"^all-sizes$", "other sizes of every dim", told)
-    told = re.sub(r"^small-sizes$", "short sizes of every dim", told)
-    told = re.sub(r"^equal-sizes$", "equal sizes of two dims", told)
-    told = _LAYOUT.sub(lambda found: _LAYOUTS.get(found[1], found[0]), told)
-    told = _SEARCHED.sub(r"an input that the search found for \1", told)
-    told = clean(_MODE.sub(lambda found: MODES.get(found[1], found[0]), told))
-    told = f"{told} (reduced)" if evidence.reduced else told
-    return f"{told} in {evidence.runtime}" if evidence.runtime and told else told
+    label = re.sub(r"^example\b", "the example", evidence.variation)
+    label = re.sub(r"^all-sizes$", "other sizes of every dim", label)
+    label = re.sub(r"^small-sizes$", "short sizes of every dim", label)
+    label = re.sub(r"^equal-sizes$", "equal sizes of two dims", label)
+    label = _LAYOUT.sub(lambda match: _LAYOUTS.get(match[1], match[0]), label)
+    label = _SEARCHED.sub(r"an input that the search found for \1", label)
+    label = clean(_MODE.sub(lambda match: MODES.get(match[1], match[0]), label))
+    label = f"{label} (reduced)" if evidence.reduced else label
+    return f"{label} in {evidence.runtime}" if evidence.runtime and label else label
 
 
 def observed(evidence: Evidence) -> str:
     """What was seen, without terminal escapes; long numbers are rounded."""
-    return cut(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
+    return cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
 
 
-def sides(told: Sides) -> str:
+def sides(agreement: Sides) -> str:
     """Who agrees with whom: `PyTorch | traced graph, ONNX Runtime`; those that refuse come last."""
-    groups = [clean(", ".join(folded(group))) for group in told.groups]
-    refusing = [f"{side} refuses" for side in folded(list(told.refused))]
+    groups = [clean(", ".join(folded(group))) for group in agreement.groups]
+    refusing = [f"{side} refuses" for side in folded(list(agreement.refused))]
     return " | ".join([*groups, *refusing])
 
 
-def unknown_sides(told: Sides) -> str:
+def unknown_sides(agreement: Sides) -> str:
     """Which sides could not be asked, and why."""
-    return "; ".join(f"{clean(side)} ({cut(plain(reason), 120)})" for side, reason in told.unknown.items())
+    return "; ".join(f"{clean(side)} ({cut(plain(reason), 120)})" for side, reason in agreement.unknown.items())
 
 
 def folded(names: Sequence[str]) -> list[str]:
@@ -323,19 +323,19 @@ def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
     shown = [finding for finding in report.findings if show_all or not hidden(finding)]
     concealed = len(report.findings) - len(shown)
     tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
-    found = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
+    verdicts = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
     if concealed:
         outside = sum(bool(f.outside) for f in report.findings) if not show_all else 0
-        found += (
+        verdicts += (
             f" ({count(concealed, 'note')} hidden{f', {outside} outside of every export' * bool(outside)}, --show all)"
         )
     if report.known:
-        found += f" ({report.known} in the baseline)"
+        verdicts += f" ({report.known} in the baseline)"
     failures = len(unexplained(report))
     if failures:
-        found += f", {count(failures, 'export')} failed without a finding"
+        verdicts += f", {count(failures, 'export')} failed without a finding"
     took = f"; {seconds(report.seconds)}" if timed else ""
-    return f"{found} in {count(report.files, 'file')}; {_models(report)}{took}"
+    return f"{verdicts} in {count(report.files, 'file')}; {_models(report)}{took}"
 
 
 def headline(report: Report, *, show_all: bool) -> str:
@@ -375,13 +375,15 @@ def reproductions(report: Report, *, show_all: bool) -> str:
     if not shown:
         return ""
     scripts = list(dict.fromkeys(e.repro for f in shown for e in most_telling(f.evidence) if e.repro))
-    kept = PurePath(scripts[0]).parent
+    folder = PurePath(scripts[0]).parent
     where = (
-        "" if kept.parts[-3:-1] == (".onnxlint", "repro") else f" --repro-dir {shlex.quote(clean(str(kept.parent)))}"
+        ""
+        if folder.parts[-3:-1] == (".onnxlint", "repro")
+        else f" --repro-dir {shlex.quote(clean(str(folder.parent)))}"
     )
     verb = "has a reproduction" if len(shown) == 1 else "have reproductions"
     more = f"; {len(scripts) - 1} more with `onnxlint repro`" if len(scripts) > 1 else ""
-    command = f"onnxlint repro {shlex.quote(clean(kept.name))}{where}"
+    command = f"onnxlint repro {shlex.quote(clean(folder.name))}{where}"
     return f"{count(len(shown), 'confirmed finding')} {verb}: `{command}`{more}"
 
 
@@ -390,10 +392,10 @@ def _models(report: Report) -> str:
     rest = len(report.models) - probed
     if not report.models:
         return "no model probed"
-    told = f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
+    models = f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
     if report.unchanged:  # what it says was found out earlier: a reader who doubts it has to know
-        told += f" ({report.unchanged} unchanged since an earlier run)"
-    return told
+        models += f" ({report.unchanged} unchanged since an earlier run)"
+    return models
 
 
 def capitalized(sentence: str) -> str:
@@ -425,21 +427,21 @@ def cut(text: str, limit: int) -> str:
 
 def sentence_of(finding: Finding) -> str:
     """The finding in one paragraph of plain text, for formats that have no room for a frame."""
-    told = [f"{name}: {what}." for name, what in effects_of(finding)]
-    told += [f"Also at {also(finding)}."] if finding.also else []
-    return " ".join([clean(finding.message).rstrip(".") + ".", *told])
+    sentences = [f"{name}: {what}." for name, what in effects_of(finding)]
+    sentences += [f"Also at {also(finding)}."] if finding.also else []
+    return " ".join([clean(finding.message).rstrip(".") + ".", *sentences])
 
 
 def effects_of(finding: Finding) -> list[tuple[str, str]]:
     """What became of it in each exporter of which something is known: the exporter's name, and a predicate."""
-    found = []
+    effects = []
     for exporter in exporters_of(finding):
         outcome, measured = outcome_of(finding, exporter)
         if outcome is None or (outcome is Outcome.OK and not measured):
             continue
         name = exporter_name(exporter) + ("" if measured else " (expected)")
-        found.append((name, effect(finding, exporter) + _measure(finding, exporter)))
-    return found
+        effects.append((name, effect(finding, exporter) + _measure(finding, exporter)))
+    return effects
 
 
 def _measure(finding: Finding, exporter: str) -> str:
@@ -448,8 +450,8 @@ def _measure(finding: Finding, exporter: str) -> str:
         return ""
     worst = most_telling(of_exporter)[0]
     parts = [f"on {variation(worst)}" if worst.variation else "", error_size(worst)]
-    told = ", ".join(part for part in parts if part)
-    return f" ({told}, {clean(worst.model)})" if told else f" ({clean(worst.model)})"
+    measure = ", ".join(part for part in parts if part)
+    return f" ({measure}, {clean(worst.model)})" if measure else f" ({clean(worst.model)})"
 
 
 def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:

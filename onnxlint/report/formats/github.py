@@ -42,8 +42,8 @@ def _commands(report: Report, whole: Report) -> Iterator[tuple[str, dict[str, st
         yield _COMMANDS[finding.severity], fields, words.sentence_of(finding)
     for model in report.models:
         if model.status is ModelStatus.NOT_PROBED:
-            told = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
-            yield "notice", _at(model.path, model.line) | own, told
+            message = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+            yield "notice", _at(model.path, model.line) | own, message
     for diagnostic in report.diagnostics:
         if diagnostic.level != "error":
             yield "warning", _at(diagnostic.path, diagnostic.line) | own, words.clean(diagnostic.message)

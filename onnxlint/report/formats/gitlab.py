@@ -34,22 +34,22 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _failures(whole: Report) -> Iterator[dict[str, Any]]:
     for model, exporter, result in words.unexplained(whole):
         where = result.location or Location(model.path, model.line)
-        told = words.failure_sentence(model, exporter, result)
-        yield _issue("onnxlint", told, "major", where.path, where.line, digest(model.name, exporter))
+        sentence = words.failure_sentence(model, exporter, result)
+        yield _issue("onnxlint", sentence, "major", where.path, where.line, digest(model.name, exporter))
 
 
 def _diagnostics(report: Report) -> Iterator[dict[str, Any]]:
     for diagnostic in report.diagnostics:
-        told = words.clean(diagnostic.message)
+        message = words.clean(diagnostic.message)
         severity = "major" if diagnostic.level == "error" else "minor"
         path = diagnostic.path or ""
-        yield _issue("onnxlint", told, severity, path, diagnostic.line or 1, digest(path, told))
+        yield _issue("onnxlint", message, severity, path, diagnostic.line or 1, digest(path, message))
 
 
-def _issue(check: str, told: str, severity: str, path: str, line: int, fingerprint: str) -> dict[str, Any]:
+def _issue(check: str, description: str, severity: str, path: str, line: int, fingerprint: str) -> dict[str, Any]:
     """GitLab wants a place for everything: what has none stands at the root of the repository."""
     return {
-        "description": told,
+        "description": description,
         "check_name": check,
         "fingerprint": fingerprint,
         "severity": severity,

@@ -15,7 +15,9 @@ def junit(report: Report, whole: Report) -> str:
 
     A note is a case that passes and says something. The attributes are those of the schema of Jenkins' xunit plugin.
     """
-    suites = [_suite(path, map(_finding, found)) for path, found in groupby(report.findings, lambda f: f.span.path)]
+    suites = [
+        _suite(path, map(_finding, findings)) for path, findings in groupby(report.findings, lambda f: f.span.path)
+    ]
     cases = [case for model in report.models for case in _model(model)]
     if cases:
         suites.append(_suite("models", cases))
@@ -40,13 +42,13 @@ def _suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
 def _finding(finding: Finding) -> ET.Element:
     place = f"{words.visible(finding.span.path)}:{finding.span.line}:{finding.span.column}"
     case = _case(words.clean(finding.symbol or finding.span.path), f"{finding.code} {finding.rule} at {place}")
-    told = words.sentence_of(finding)
+    sentence = words.sentence_of(finding)
     if finding.severity is Severity.NOTE:
-        ET.SubElement(case, "system-out").text = told
+        ET.SubElement(case, "system-out").text = sentence
     else:
         kind = f"{finding.severity.value} ({words.VERDICT_WORDS[finding.verdict]})"
         failure = ET.SubElement(case, "failure", {"type": kind, "message": words.clean(finding.message)})
-        failure.text = f"{place}: {told}"
+        failure.text = f"{place}: {sentence}"
     return case
 
 
@@ -61,13 +63,13 @@ def _model(model: ModelReport) -> list[ET.Element]:
 
 def _exporter(model: str, exporter: str, result: ExporterResult) -> ET.Element:
     case = _case(model, words.exporter_name(exporter), result.seconds)
-    told = words.plain(result.detail) or words.OUTCOME_SENTENCES[result.outcome]
+    message = words.plain(result.detail) or words.OUTCOME_SENTENCES[result.outcome]
     if result.outcome is Outcome.SKIPPED:
-        ET.SubElement(case, "skipped", {"message": told})
+        ET.SubElement(case, "skipped", {"message": message})
     elif result.outcome is not Outcome.OK:
-        failure = ET.SubElement(case, "failure", {"type": result.outcome.value, "message": told})
+        failure = ET.SubElement(case, "failure", {"type": result.outcome.value, "message": message})
         if result.location is not None:
-            failure.text = f"{words.visible(result.location.path)}:{result.location.line}: {told}"
+            failure.text = f"{words.visible(result.location.path)}:{result.location.line}: {message}"
     return case
 
 

@@ -33,8 +33,8 @@ def _model(model: ModelReport) -> str:
     rows = ""
     for name, result in model.exporters.items():
         mark = "✓" if result.outcome is Outcome.OK else "✗"
-        told = f"{mark} {words.OUTCOME_LABELS[result.outcome]}"
-        cells = (words.exporter_name(name), told, result.detail)
+        outcome = f"{mark} {words.OUTCOME_LABELS[result.outcome]}"
+        cells = (words.exporter_name(name), outcome, result.detail)
         rows += "<tr>" + "".join(f'<td style="{_CELL}">{_text(cell)}</td>' for cell in cells) + "</tr>"
     return f"<p>{_text(model.name)}</p><table>{rows}</table>"
 
@@ -44,13 +44,13 @@ def _finding(finding: Finding) -> str:
     verdict = words.VERDICT_WORDS[finding.verdict]
     head = f"<b>{_text(finding.code)}</b> {_text(finding.message)} <i>({_text(verdict)})</i>"
     code = f"<pre>{_text(place)}  {_text(finding.text)}</pre>" if finding.text else f"<pre>{_text(place)}</pre>"
-    told = "".join(_evidence(e) for e in words.most_telling(finding.evidence)[:2])
+    evidence = "".join(_evidence(e) for e in words.most_telling(finding.evidence)[:2])
     help_ = f"<p>help: {_text(finding.fix.title)}</p>" if finding.fix is not None else ""
-    return f"<div>{head}{code}{told}{help_}</div>"
+    return f"<div>{head}{code}{evidence}{help_}</div>"
 
 
 def _evidence(evidence: Evidence) -> str:
-    told = ", ".join(part for part in (words.variation(evidence), words.error_size(evidence)) if part)
-    text = f"on {told}: {words.observed(evidence)}" if told else words.observed(evidence)
+    circumstances = ", ".join(part for part in (words.variation(evidence), words.error_size(evidence)) if part)
+    text = f"on {circumstances}: {words.observed(evidence)}" if circumstances else words.observed(evidence)
     again = f"<br>re-run: <code>python {_text(evidence.repro)}</code>" if evidence.repro else ""
     return f"<p>{_text(words.exporter_name(evidence.exporter))}: {_text(text)}{again}</p>"

@@ -31,21 +31,21 @@ def rdjson(report: Report, whole: Report, sources: Sources) -> str:
 
 
 def _finding(finding: Finding, sources: Sources) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "message": words.sentence_of(finding),
         "location": {"path": as_text(finding.span.path), "range": _range(finding.span, sources)},
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},
     }
     if finding.trace:
-        told["related_locations"] = [_step(step) for step in finding.trace]
+        result["related_locations"] = [_step(step) for step in finding.trace]
     if sources is not None and finding.fix is not None and finding.fix.edits:
-        told["suggestions"] = [
+        result["suggestions"] = [
             {"range": {"start": {"line": hunk.first}, "end": {"line": hunk.last}}, "text": "\n".join(hunk.lines)}
             for hunk in hunks(finding.fix, sources)
             if hunk.path == finding.span.path  # a suggestion has no path of its own
         ]
-    return told
+    return result
 
 
 def _step(step: Step) -> dict[str, Any]:
@@ -71,21 +71,21 @@ def _byte_column(line: str, column: int) -> int:
 def _unprobed(models: tuple[ModelReport, ...]) -> Iterator[dict[str, Any]]:
     for model in models:
         if model.status is ModelStatus.NOT_PROBED and model.path:
-            told = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
-            yield _told("INFO", told, model.path, model.line)
+            message = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+            yield _message("INFO", message, model.path, model.line)
 
 
 def _failures(whole: Report) -> Iterator[dict[str, Any]]:
     for model, exporter, result in words.unexplained(whole):
         where = result.location or Location(model.path, model.line)
-        yield _told("ERROR", words.failure_sentence(model, exporter, result), where.path, where.line)
+        yield _message("ERROR", words.failure_sentence(model, exporter, result), where.path, where.line)
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
     severity = "ERROR" if diagnostic.level == "error" else "WARNING"
-    return _told(severity, words.clean(diagnostic.message), diagnostic.path or "", diagnostic.line or 1)
+    return _message(severity, words.clean(diagnostic.message), diagnostic.path or "", diagnostic.line or 1)
 
 
-def _told(severity: str, message: str, path: str, line: int) -> dict[str, Any]:
+def _message(severity: str, message: str, path: str, line: int) -> dict[str, Any]:
     place = {"path": as_text(path), "range": {"start": {"line": max(1, line)}}} if path else {}
     return {"message": message, "location": place, "severity": severity}

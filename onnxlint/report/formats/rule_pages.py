@@ -47,7 +47,7 @@ def explain(rule: Contract, *, color: bool, width: int) -> str:
     console.print()
     body = sections(rule)
     if not color:  # nothing else tells code from prose then
-        body = _CODE.sub(lambda found: f"`` {found[0]} ``" if found[1] else found[0], body)
+        body = _CODE.sub(lambda match: f"`` {match[0]} ``" if match[1] else match[0], body)
     console.print(Markdown(body, code_theme="ansi_dark", hyperlinks=False, justify="left"))
     return _text(console)
 
@@ -95,10 +95,10 @@ def list_rules(catalogue: Mapping[str, Contract], *, color: bool, width: int) ->
     return _text(console)
 
 
-def _effect(outcome: Outcome, told: str) -> Text:
+def _effect(outcome: Outcome, effect: str) -> Text:
     if outcome is Outcome.OK:
         return Text.styled("✓ ", "green").append("not affected", style="dim")
-    return Text.styled("✗ ", "bold red").append(told, style="none")
+    return Text.styled("✗ ", "bold red").append(effect, style="none")
 
 
 def _text(console: Page) -> str:

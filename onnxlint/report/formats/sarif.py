@@ -80,7 +80,7 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
     if finding.also:
-        result["relatedLocations"] = [_location(span, told="the same cause") for span in finding.also]
+        result["relatedLocations"] = [_location(span, message="the same cause") for span in finding.also]
     if finding.trace:
         result["codeFlows"] = [_code_flow(finding)]
     if finding.fix is not None and finding.fix.edits:
@@ -90,19 +90,19 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
 
 def _code_flow(finding: Finding) -> dict[str, Any]:
     steps = [
-        {"location": _location(Span(step.path, step.line, 1, step.line, 1), told=words.clean(step.message))}
+        {"location": _location(Span(step.path, step.line, 1, step.line, 1), message=words.clean(step.message))}
         for step in finding.trace[-(_MOST_STEPS - 1) :]
     ]
-    last = {"location": _location(finding.span, told=words.clean(finding.message))}
+    last = {"location": _location(finding.span, message=words.clean(finding.message))}
     return {"threadFlows": [{"locations": [*steps, last]}]}
 
 
-def _location(span: Span, *, symbol: str = "", told: str = "") -> dict[str, Any]:
+def _location(span: Span, *, symbol: str = "", message: str = "") -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": {"artifactLocation": _artifact(span.path), "region": _region(span)}}
     if symbol:
         location["logicalLocations"] = [{"fullyQualifiedName": symbol}]
-    if told:
-        location["message"] = {"text": told}
+    if message:
+        location["message"] = {"text": message}
     return location
 
 
@@ -152,11 +152,11 @@ def _replacement(edit: Edit) -> dict[str, Any]:
 
 def _invocation(report: Report, whole: Report) -> dict[str, Any]:
     failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
-    told = [*_diagnostics(report.diagnostics), *_unprobed(report.models), *_failures(whole)]
+    notifications = [*_diagnostics(report.diagnostics), *_unprobed(report.models), *_failures(whole)]
     if len(report.findings) > _MOST_RESULTS:
         left = len(report.findings) - _MOST_RESULTS
-        told.append({"level": "warning", "message": {"text": f"{left} findings are left out of this file."}})
-    return {"executionSuccessful": not failed, "toolExecutionNotifications": told}
+        notifications.append({"level": "warning", "message": {"text": f"{left} findings are left out of this file."}})
+    return {"executionSuccessful": not failed, "toolExecutionNotifications": notifications}
 
 
 def _diagnostics(diagnostics: Sequence[Diagnostic]) -> Iterable[dict[str, Any]]:
@@ -168,8 +168,8 @@ def _diagnostics(diagnostics: Sequence[Diagnostic]) -> Iterable[dict[str, Any]]:
 def _unprobed(models: Sequence[ModelReport]) -> Iterable[dict[str, Any]]:
     for model in models:
         if model.status is ModelStatus.NOT_PROBED:
-            told = f"{model.name} was not probed: {model.reason or words.NO_REASON}"
-            yield _notification("note", told, model.path or None, model.line)
+            message = f"{model.name} was not probed: {model.reason or words.NO_REASON}"
+            yield _notification("note", message, model.path or None, model.line)
 
 
 def _failures(report: Report) -> Iterable[dict[str, Any]]:
@@ -178,8 +178,8 @@ def _failures(report: Report) -> Iterable[dict[str, Any]]:
         yield _notification("error", words.failure_sentence(model, exporter, result), where.path or None, where.line)
 
 
-def _notification(level: str, told: str, path: str | None, line: int | None) -> dict[str, Any]:
-    notification: dict[str, Any] = {"level": level, "message": {"text": words.clean(told)}}
+def _notification(level: str, message: str, path: str | None, line: int | None) -> dict[str, Any]:
+    notification: dict[str, Any] = {"level": level, "message": {"text": words.clean(message)}}
     if path:
         notification["locations"] = [_location(Span(path, line or 1, 1, line or 1, 1))]
     return notification

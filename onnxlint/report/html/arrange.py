@@ -183,7 +183,7 @@ def _exporter(finding: records.Finding, exporter: str, excerpts: Excerpts, trial
         key=exporter,
         name=words.exporter_name(exporter),
         state="open" if not measured or outcome is Outcome.SKIPPED else "good" if outcome is Outcome.OK else "bad",
-        told=effect,
+        effect=effect,
         observations=observations[:_MOST_EVIDENCE],
         more=observations[_MOST_EVIDENCE:],
         sides=sides and _sides(sides),
@@ -276,7 +276,7 @@ def _cell(model: records.ModelReport, exporter: str, leads: Mapping[tuple[str, s
     """One model in one exporter; `anchor` leads to a finding about it."""
     result = model.exporters.get(exporter)
     if result is None or result.outcome is Outcome.SKIPPED:
-        return View(state="open", label="skipped", told="", detail=result.detail if result else "", anchor="")
+        return View(state="open", label="skipped", note="", detail=result.detail if result else "", anchor="")
     parts = [
         words.short_place(result.location),
         words.seconds(result.seconds) if result.seconds else "",
@@ -285,7 +285,7 @@ def _cell(model: records.ModelReport, exporter: str, leads: Mapping[tuple[str, s
     return View(
         state="good" if result.outcome is Outcome.OK else "bad",
         label=words.OUTCOME_LABELS[result.outcome],
-        told=" · ".join(filter(None, parts)),
+        note=" · ".join(filter(None, parts)),
         detail=words.cut(words.plain(result.detail), words.LONGEST_DETAIL),
         anchor=leads.get((model.name, exporter)) or leads.get((model.name, "eager"), ""),
     )

@@ -93,9 +93,9 @@ class _File:
         """The kinds of the characters of a line."""
         if self._kinds is None:
             self._kinds = self._told_apart() if len(self.lines) <= _MOST_LINES else []
-        known = self._kinds[number - 1] if number <= len(self._kinds) else []
+        kinds = self._kinds[number - 1] if number <= len(self._kinds) else []
         length = len(self.lines[number - 1])
-        return known if len(known) == length else [""] * length
+        return kinds if len(kinds) == length else [""] * length
 
     def _told_apart(self) -> list[list[str]]:
         kinds: list[list[str]] = [[]]
@@ -125,16 +125,16 @@ def _line(file: _File, number: int, span: Span, last: int) -> Line:
 def _pieces(file: _File, number: int, marked: tuple[int, int], start: int = 0) -> tuple[Piece, ...]:
     """A line from a character on, cut where its kind changes and where the marked part begins and ends."""
     text, kinds = file.lines[number - 1], file.kinds(number)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     column = 0
     for index in range(start, min(len(text), start + _LONGEST_LINE)):
         shown = " " * (_TAB - column % _TAB) if text[index] == "\t" else visible(text[index])
         column += len(shown)
         style = (kinds[index], marked[0] <= index < marked[1])
-        if found and (found[-1].kind, found[-1].marked) == style:
-            found[-1] = Piece(found[-1].text + shown, *style)
+        if pieces and (pieces[-1].kind, pieces[-1].marked) == style:
+            pieces[-1] = Piece(pieces[-1].text + shown, *style)
         else:
-            found.append(Piece(shown, *style))
+            pieces.append(Piece(shown, *style))
     if len(text) > start + _LONGEST_LINE:
-        found.append(Piece("…"))
-    return tuple(found)
+        pieces.append(Piece("…"))
+    return tuple(pieces)

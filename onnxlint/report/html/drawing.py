@@ -20,7 +20,7 @@ _LETTERS, _CODE, _TITLE = 37, 48, 48  # that fit into a box, beside the boxes, a
 
 
 def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
-    """Lay out the rows from the top to the bottom; a gap takes half a row. `told` is the drawing in words."""
+    """Lay out the rows from the top to the bottom; a gap takes half a row. `text` is the drawing in words."""
     tops: list[int] = []
     gaps: list[tuple[int, str]] = []
     y = _HEAD
@@ -72,7 +72,7 @@ def drawing(diff: GraphDiff, evidence: Evidence, excerpts: Excerpts) -> View:
         stubs=stubs,
         lines=lines,
         gaps=gaps,
-        told="; ".join(changed),
+        text="; ".join(changed),
     )
 
 

@@ -43,7 +43,7 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
         passes = marks[1] if len(marks) > 1 else None
         here = not agrees and one.variation in seen
         x = round(_LEFT + step * (k + 0.5), 1)
-        dots.append(View(x=x, y=y, kind=kind, told=_told(one), passes=passes, here=here))
+        dots.append(View(x=x, y=y, kind=kind, text=_described(one), passes=passes, here=here))
     ticks = [(height(decade), _power(decade)) for decade in range(low, high + 1, max(1, (high - low) // 3))]
     groups, borders, at = [], [], 0
     for name, members in groupby(tried, key=_group):
@@ -55,7 +55,7 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
     summary = (
         f"{model} in {exporter}: of {words.count(len(tried), 'input')}, {len(tried) - len(wrong)} agree with PyTorch"
     )
-    worst = "; ".join(_told(one) for one in wrong[:4])
+    worst = "; ".join(_described(one) for one in wrong[:4])
     measured = all(one.max_abs is not None for one in tried if one.result == "agrees")
     return View(
         height=178,
@@ -68,7 +68,7 @@ def plot(tried: Sequence[Tried], model: str, exporter: str, seen: Collection[str
         ticks=ticks if sizes else (),
         groups=groups,
         borders=borders[:-1],
-        told=f"{summary}. {worst}",
+        text=f"{summary}. {worst}",
     )
 
 
@@ -94,7 +94,7 @@ def _power(decade: int) -> str:
     return f"{10.0**decade:g}" if -5 < decade < 6 else f"1e{decade}"
 
 
-def _told(one: Tried) -> str:
+def _described(one: Tried) -> str:
     seen = Evidence("", "", Cause.MISMATCH, Outcome.OK, (), "", one.variation, runtime=one.runtime)
     label = words.variation(seen)
     if one.result == "agrees":
