@@ -205,6 +205,7 @@ def _forwards(
     names = {c: name_of(c) for c in traced}
     built = part.built | part.foreign
     roots = {c: None for c in traced if c not in engine.created and names[c] not in built}
+    taken = {part for c in traced for part in _taken_by_constructor(c)}
 
     def unseen(c: ClassInfo) -> Iterator[_Job]:
         unit = c.find_method("forward")
@@ -219,9 +220,19 @@ def _forwards(
             yield _forward(engine, c) if not applied else _autograd(engine, c, unit)
 
     for apart in (False, True):  # what is inside first, so that it need not run again
-        yield from (_forward(engine, c, outermost=True) for c in roots if (names[c] in part.outside) is apart)
+        yield from (_forward(engine, c, c not in taken) for c in roots if (names[c] in part.outside) is apart)
         rest = [c for c in (*traced, *autograd) if c not in roots and (name_of(c) in part.outside) is apart]
         yield from guard.each(rest, unseen)
+
+
+def _taken_by_constructor(cls: ClassInfo) -> Iterator[ClassInfo]:
+    """The classes that annotations of its constructor name: models that are a part of it."""
+    init = cls.methods.get("__init__")
+    for parameter in init.args.args if init is not None else ():
+        for node in ast.walk(parameter.annotation) if parameter.annotation is not None else ():
+            found = cls.module.lookup(node.id) if isinstance(node, ast.Name) else None
+            if isinstance(found, ClassInfo):
+                yield found
 
 
 def _asked_for(engine: Interpreter, c: ClassInfo) -> Iterator[_Job]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from analysing import found_and_expected
+from analysing import findings_of, found_and_expected
 
 CASES = {
     "functools.partial of a function": """
@@ -439,3 +439,20 @@ CASES = {
 def test_findings_are_those_marked(source: str) -> None:
     found, expected = found_and_expected(source)
     assert found == expected
+
+
+def test_torchscript_calls_the_symbolic_of_an_autograd_function_and_dynamo_its_forward() -> None:
+    source = """
+        class Select(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return torch.randn(x.shape[0], 4)
+            {symbolic}
+
+        class M(nn.Module):
+            def forward(self, x):
+                return Select.apply(x)
+    """
+    symbolic = "@staticmethod\n            def symbolic(g, x): return g.op('Relu', x)"
+    assert [(c, e) for c, _, e in findings_of(source.format(symbolic=symbolic))] == [("ONX305", ("dynamo",))]
+    assert [(c, e) for c, _, e in findings_of(source.format(symbolic=""))] == [("ONX305", ("torchscript", "dynamo"))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from analysing import found_and_expected
+from analysing import findings_of, found_and_expected
 
 CASES = {
     "numbers read from a tensor, in a dict in a dict": """
@@ -208,3 +208,26 @@ CASES = {
 def test_findings_are_those_marked(source: str) -> None:
     found, expected = found_and_expected(source)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("loop", "objected"),
+    [
+        ("zip(x, x + 1)", ["ONX104"]),
+        ("zip(records, x)", []),
+        ("zip(self.parts, x)", []),
+        ("map(torch.add, x, x)", ["ONX104"]),
+        ("map(lambda layer, item: layer(item), self.parts, x)", []),
+    ],
+)
+def test_a_tensor_beside_a_list_is_looped_over_as_often_as_the_list_is_long(loop: str, objected: list[str]) -> None:
+    source = f"""
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+
+            def forward(self, x: Tensor, records: list[dict[str, Tensor]]):
+                return [item for item in {loop}]
+    """
+    assert sorted(code for code, _, _ in findings_of(source)) == objected

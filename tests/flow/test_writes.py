@@ -36,3 +36,48 @@ def test_a_write_through_a_view_whose_base_is_not_read_again_is_used() -> None:
     assert codes("z = x * 2\nreturn z.view(-1).scatter_(0, i, y).view(z.shape)") == []
     assert codes("z = x * 2\nz.view(-1).scatter_(0, i, y)\nreturn z") == ["ONX406"]
     assert codes("z = x * 2\nw = z.view(-1).scatter_(0, i, y)\nreturn w + z.sum()") == ["ONX406"]
+
+
+STEPS = """
+    class Cell(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.GRUCell(4, 4)
+            self.last = None
+
+        def begin(self, x):
+            {begin}
+
+        def step(self, x):
+            y = x + self.h
+            self.h, self.last = self.cell(y, self.h), y
+            return y
+
+        def forward(self, x):
+            self.begin(x)
+            return self.step(x) + self.step(x)
+
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = Cell()
+
+        def forward(self, x, flag=True):
+            if flag:
+                return self.part(x)
+            return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "objected"),
+    [("self.h = torch.zeros_like(x)", []), ("pass", ["ONX304"]), ("if x.dim() == 2: self.h = x", ["ONX304"])],
+    ids=["made anew by each run", "never made", "made by some runs"],
+)
+def test_what_each_run_of_a_part_sets_before_it_is_read_is_no_state(begin: str, objected: list[str]) -> None:
+    assert sorted(code for code, _, _ in findings_of(STEPS.format(begin=begin))) == objected
+
+
+def test_the_targets_of_an_assignment_are_not_read() -> None:
+    assert codes("self.grid, self.n = x * 2, x + 1\nreturn self.grid + self.n") == []
+    assert codes("self.grid, self.n = self.grid * x, 1\nreturn self.grid") == ["ONX304"]

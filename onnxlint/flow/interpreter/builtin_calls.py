@@ -298,13 +298,18 @@ def _enumerate(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.
     return dom.Seq(dom.Tuple((dom.CONFIG, items[0] if items else dom.UNKNOWN)), size)
 
 
+def _side_by_side(engine: Engine, args: list[dom.Value], node: ast.AST) -> None:
+    """Report a loop over tensors, but where a list, whose length is no size, is beside them: the shortest ends it."""
+    listed = (dom.Tuple, dom.Layer, dom.Instance)
+    if not any(isinstance(v, listed) or (isinstance(v, dom.Seq) and v.size is None) for v in args):
+        for v in args:
+            engine.report_loop(node, v)
+
+
 def _zip(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
     del kwargs
     columns = [items_of(engine, v, node) for v in args]
-    bounded = any(isinstance(v, (dom.Tuple, dom.Layer)) for v in args)  # zip stops with the shortest
-    for v in args:
-        if isinstance(v, dom.Tensor) and not bounded:
-            engine.report_loop(node, v)
+    _side_by_side(engine, args, node)
     if (
         columns
         and all(isinstance(v, (dom.Tuple, dom.Layer)) for v in args)
@@ -321,8 +326,7 @@ def _map(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -
     if len(args) < 2:
         return dom.UNKNOWN
     columns = [items_of(engine, v, node) for v in args[1:]]
-    for v in args[1:]:
-        engine.report_loop(node, v)
+    _side_by_side(engine, args[1:], node)
     if isinstance(args[1], (dom.Tuple, dom.Shape)) and len(columns) == 1 and len(columns[0]) > 1:
         return dom.Tuple(tuple(engine.apply(args[0], [item], {}, node) for item in columns[0]), "list")
     item = engine.apply(args[0], [join_all(c) or dom.UNKNOWN for c in columns], {}, node)

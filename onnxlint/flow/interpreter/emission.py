@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from typing import Any
 
 from onnxlint.base.records import Span
@@ -421,9 +422,9 @@ class Emitter(Located, Engine):
         name = target.attr
         if (owner.object, name) in self.emptied:
             return  # forward empties it before: nothing is left of an earlier run
-        if augmented and (owner.object, name) in self.renewed:
-            return
-        if not augmented and self._on_every_way() and not self._read_before(frame, name):
+        if (owner.object, name) in self.renewed and (augmented or self._read_before(frame, name)):
+            return  # what it reads is of this run
+        if not augmented and self._on_every_way(owner.object.cls) and not self._read_before(frame, name):
             self.renewed.add((owner.object, name))
         kind = self._kind_of_state(frame, owner.object, name, v, augmented)
         if not kind:
@@ -457,11 +458,14 @@ class Emitter(Located, Engine):
             else ""
         )
 
-    def _on_every_way(self) -> bool:
-        """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`."""
-        return all(
-            f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in self.frames
-        )
+    def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
+        """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.
+
+        With a class, every run of its own: from the outermost of its methods that is running.
+        """
+        way = self.frames if cls is None else list(dropwhile(lambda f: f.owner not in cls.mro(), self.frames))
+        straight = (f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in way)
+        return bool(way) and all(straight)
 
     def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
         """True when something that runs before this statement may read `self.name`."""

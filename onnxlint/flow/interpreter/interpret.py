@@ -98,8 +98,12 @@ def _makeup(v: object, depth: int = 1) -> Hashable:
 
 
 def _exporters_of(unit: FunctionUnit, exporters: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that trace through a function: a scripted one keeps its control flow in TorchScript's trace."""
-    if unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
+    """Those that trace through a function: TorchScript keeps the control flow of a scripted one, and calls `symbolic`.
+
+    Measured with torch 2.13: of an autograd.Function with a `symbolic`, dynamo translates the forward all the same.
+    """
+    translated = unit.cls is not None and unit.name == "forward" and "symbolic" in unit.cls.methods
+    if translated or unit.has_decorator("torch.jit.script", "jit.script", "script_method", "script_if_tracing"):
         return tuple(e for e in exporters if e != "torchscript")
     return exporters
 

@@ -64,7 +64,7 @@ def _where_one(call: Call) -> Value:
 @handles("masked_select")
 def _masked_select(call: Call) -> Value:
     t = call.tensor
-    ragged = Data(call.engine.site(call.node, ""), t.fixed, True, t.trace)
+    ragged = Data(call.engine.site(call.node, ""), all(part.fixed for part in call.tensors()), True, t.trace)
     return like(call, (ragged,), None, t.kind)
 
 

@@ -11,6 +11,8 @@ _READ = re.compile(r"self\.(\w++)(?![^\S\n]*=(?!=))")
 _READ_OR_DECLARED = re.compile(r"self\.(\w++)(?!\s*(?:=(?!=)|:))")
 _MENTIONED = re.compile(r"self\.(\w++)")
 _WRITTEN = re.compile(r"self\.(\w++)[^\S\n]*(?:=(?!=)|:[^\n=]*=)")
+# The targets of `self.a, self.b = …`.
+_TARGETS = re.compile(r"^[^\S\n]*\(?(?:[\w.]+[^\S\n]*,[^\S\n]*)+[\w.]*\)?[^\S\n]*=(?!=)", re.MULTILINE)
 _SETTING_UP = ("__init__", "reset", "reset_parameters", "extra_repr")
 
 
@@ -30,7 +32,7 @@ class Attributes:
         if known is None:
             known = self._of_method[unit.key] = {}
             for number, text in enumerate(unit.text.split("\n"), unit.line):
-                for found in _READ.findall(text):
+                for found in _READ.findall(_TARGETS.sub("", text)):
                     known.setdefault(found, number)
         return known.get(name)
 
@@ -82,5 +84,6 @@ class Attributes:
         known = self._of_class.get(cls)
         if known is None:
             texts = (unit.text for method, unit in cls.methods.items() if method not in _SETTING_UP)
-            known = self._of_class[cls] = frozenset(n for text in texts for n in _READ_OR_DECLARED.findall(text))
+            reads = (_READ_OR_DECLARED.findall(_TARGETS.sub("", text)) for text in texts)
+            known = self._of_class[cls] = frozenset(name for names in reads for name in names)
         return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import PRELUDE, analysed
+from analysing import PRELUDE, analysed, facts_of, project_of
 
 from onnxlint.flow.state.observations import Output
 
@@ -141,3 +141,20 @@ def test_a_helper_s_return_is_none_of_the_model_s() -> None:
 
 def test_an_input_whose_items_are_written_is_not_handed_back() -> None:
     assert outputs("for i in range(3):\n    x[i] = self.lin(x[i])\nreturn x, self.lin(x)") == []
+
+
+def test_what_a_part_gives_back_is_no_output() -> None:
+    source = """
+        class Body(nn.Module):
+            def forward(self, x):
+                return {"input": x, "last": x * 2}
+
+        class Model(nn.Module):
+            def __init__(self, body: Body | nn.Identity):
+                super().__init__()
+                self.body = body
+
+            def forward(self, x):
+                return self.body(x)["last"]
+    """
+    assert not [o for o in facts_of(project_of(PRELUDE + textwrap.dedent(source))) if isinstance(o, Output)]
