@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysing import findings_of
+from analysing import findings_of, found_and_expected
 
 BOTH = ("torchscript", "dynamo")
 TORCHSCRIPT = ("torchscript",)
@@ -123,3 +123,46 @@ def test_script_if_tracing_does_so_too() -> None:
             return gate(x)
     """
     assert findings_of(source) == {("ONX101", 4, DYNAMO)}
+
+
+def test_what_a_buffer_says_is_initialized_is_not_made_by_an_export() -> None:
+    source = """
+        class Codes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("{name}", torch.zeros(1))
+                self.register_buffer("embed", torch.zeros(4, 4))
+
+            def begin(self, x):
+                if self.{name}:
+                    return
+                self.embed.copy_(x[:4] * torch.rand(4, 4))
+
+            def forward(self, x):
+                self.begin(x)
+                return x @ self.embed
+    """
+    assert {code for code, _, _ in findings_of(source.format(name="inited"))} == {"ONX101"}
+    assert {code for code, _, _ in findings_of(source.format(name="frozen"))} == {"ONX101", "ONX304", "ONX305"}
+
+
+def test_an_export_runs_in_one_process() -> None:
+    source = """
+        import torch.distributed as dist
+
+        def ready():
+            return dist.is_available() and dist.is_initialized()
+
+        def workers():
+            return dist.get_world_size() if ready() else 1
+
+        class M(nn.Module):
+            def forward(self, x):
+                if workers() > 1:
+                    x = x * x.max().item()
+                if workers() < 2:
+                    x = x * x.min().item()  # expect: ONX401
+                return x
+    """
+    found, expected = found_and_expected(source)
+    assert found == expected

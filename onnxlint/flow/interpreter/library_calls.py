@@ -319,6 +319,10 @@ _TORCH: dict[str, Handler] = {
     **dict.fromkeys(("torch.sym_int", "torch.sym_float", "torch.sym_max", "torch.sym_min"), _symbolic_number),
     **dict.fromkeys(("torch.vmap", "torch.func.vmap"), _first(dom.UNKNOWN)),
     "torch.utils.checkpoint.checkpoint": _checkpointed,
+    # An export runs in one process.
+    "torch.distributed.is_initialized": lambda _call: dom.Const(False),
+    "torch.distributed.get_world_size": lambda _call: dom.Const(1),
+    "torch.distributed.get_rank": lambda _call: dom.Const(0),
     **dict.fromkeys(
         (
             "torch.no_grad",

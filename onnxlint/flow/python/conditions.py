@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -67,6 +68,8 @@ class Conditions(Arithmetic):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = dom.reads_data(v) or isinstance(v, dom.Dim)
         usual = _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
+        if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(_last_name(node)):
+            usual = True  # what is exported has been trained
         return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), usual)
 
     def _usual_type(self, node: ast.expr) -> bool | None:
@@ -339,6 +342,7 @@ def _leaves(body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> str:
     return ""
 
 
+_INITIALIZED = re.compile(r"_?(?:is_)?init(?:t?ed|iali[sz]ed|iated)?$")  # a buffer that says whether others were made
 _PADS = ("pad", "ZeroPad", "new_zeros", "zeros", "cat", "concat", "constant_pad_nd")
 
 
