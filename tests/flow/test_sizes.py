@@ -286,6 +286,24 @@ def test_what_is_added_in_place_leaves_the_sizes_after_unflatten_as_they_are() -
         assert "ONX212" in found
 
 
+def test_sizes_after_an_unflatten_that_one_arm_alone_has() -> None:
+    source = """
+class M(nn.Module):
+    def each(self, x):
+        batch, frames = x.shape[:2]
+        return self.one(x.flatten(0, 1)).unflatten(0, (batch, frames))
+    def one(self, x):
+        return F.relu(x)
+    def forward(self, x: Tensor):
+        h = self.each(x) if x.ndim == 5 else self.one(x)
+        if h.ndim == 5:
+            batch, frames = h.shape[:2]
+            h = F.relu(h.flatten(0, 1)).unflatten(0, (batch, frames))
+        return h
+"""
+    assert findings_of(source) == {("ONX212", 11, ("torchscript",))}
+
+
 @pytest.mark.parametrize("asked", ["(x.shape[1] / 4).is_integer()", "x.shape[1].bit_length() > 3"])
 def test_a_method_of_a_number_that_is_asked_of_a_size(asked: str) -> None:
     assert codes(f"if {asked}:\n    return x + 1\nreturn x") == ["ONX202"]

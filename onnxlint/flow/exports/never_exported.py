@@ -64,7 +64,8 @@ def _beside_the_model(engine: Engine, cls: ClassInfo) -> bool:
 
 
 def _has_weights(engine: Engine, cls: ClassInfo) -> bool:
-    return any(isinstance(v, (Layer, Instance, Tensor)) for v in engine.sketch(cls).attrs.values())
+    held = engine.sketch(cls).attrs.values()
+    return cls.extends_library_model() or any(isinstance(v, (Layer, Instance, Tensor)) for v in held)
 
 
 def _gives_a_loss(engine: Engine, cls: ClassInfo, forward: FunctionUnit, depth: int = 0) -> bool:

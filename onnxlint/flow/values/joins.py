@@ -176,6 +176,8 @@ def _join_tensor(a: dom.Tensor, b: dom.Tensor) -> dom.Value:
     lead = None
     if dims is None and leads[0] is not None and leads[1] is not None:
         lead = join_extents(leads[0], leads[1])
+    elif dims is None:  # of the other no more is known than that it may be as long
+        lead = next((d for d in leads if isinstance(d, (dom.Dim, dom.Data))), None)
     return dom.Tensor(
         dims,
         lead,

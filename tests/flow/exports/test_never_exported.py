@@ -53,6 +53,21 @@ def test_nothing_in_a_forward_that_gives(source: str) -> None:
     assert told(source) == []
 
 
+IMAGES = """
+import torchvision.models.resnet
+from torchvision.transforms.functional import normalize
+class M({base}):
+    def forward(self, x):
+        x = normalize(x, [0.5], [0.5])
+        return x * torch.rand(x.shape[0], 1, 1, 1)
+"""
+
+
+def test_a_transform_of_images_is_not_exported_but_a_model_of_a_library_that_begins_with_one_is() -> None:
+    assert told(IMAGES.format(base="nn.Module")) == []
+    assert "OpCall: torch.rand(x.shape[0], 1, 1, 1)" in told(IMAGES.format(base="torchvision.models.resnet.ResNet"))
+
+
 MODELS = {
     "a result beside a loss": model(DRAW + "loss = (x * noise).mean()\nreturn x * noise, loss"),
     "a loss only where labels come": model(
