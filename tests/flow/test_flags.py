@@ -230,3 +230,19 @@ SETTINGS = {
 def test_a_setting_is_either_of_what_the_constructor_may_write(made: str, open_: bool) -> None:
     test = 'Branch if dim: self.kind == "sparse" and length > 64'
     assert told(KIND.format(made=textwrap.indent(made, " " * 8))) == [test] * open_
+
+
+def test_an_input_that_may_be_a_tensor_is_hardly_a_list() -> None:
+    source = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(4, 4, 3)
+    def forward(self, *args):
+        x = args[0]
+        if isinstance(x, list):
+            y = self.conv(x[0])
+            return [y if y.sum() > 0 else -y]
+        return x if x.max() > 0 else -x
+"""
+    assert told(source) == ["Branch ternary data: x.max() > 0", "Branch ternary data: y.sum() > 0?"]

@@ -450,14 +450,16 @@ def _isinstance(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast
         return dom.CONFIG
     names = {kind.name.rpartition(".")[2] for kind in kinds if isinstance(kind, dom.External)}
     own = _TYPES.get(v.kind if isinstance(v, dom.Tuple) else type(v))
-    if own is None or (isinstance(v, dom.Tensor) and v.guessed):
+    if own is None:
         return dom.CONFIG
     if names & own:
         # Of a sequence nobody knows whether it is a list or a tuple.
-        return (
-            dom.Const(True) if not isinstance(v, dom.Seq) or {"list", "tuple"} <= names or names & _ANY else dom.CONFIG
-        )
-    return dom.Const(False) if names <= _ELSEWHERE else dom.CONFIG
+        sure = not isinstance(v, dom.Seq) or {"list", "tuple"} <= names or bool(names & _ANY)
+    else:
+        sure = names <= _ELSEWHERE
+    if isinstance(v, dom.Tensor) and v.guessed:
+        return dom.Config(default=dom.Const(bool(names & own))) if sure else dom.CONFIG
+    return dom.Const(bool(names & own)) if sure else dom.CONFIG
 
 
 def _str(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST) -> dom.Value:
