@@ -194,6 +194,7 @@ class _Run:
         for names in (part.foreign, part.built, part.run, part.only or ()):
             parts += ["|", *sorted(n for n in names if n.startswith(paths))]
         parts += ["|", *(f"{name}\0{why}" for name, why in sorted(part.outside.items())), *part.callers, *part.exports]
+        parts += ["|", *part.called]
         parts.append("" if part.only is None else "only")
         return digest(*parts)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from onnxlint.base.records import EXPORTERS, TensorSpec
 from onnxlint.base.specs import SpecError, parse_spec
-from onnxlint.flow.exports import forward_outputs
+from onnxlint.flow.exports import deployment, forward_outputs
 from onnxlint.flow.exports.export_inputs import forward_of
 from onnxlint.flow.exports.never_exported import never_exported
 from onnxlint.flow.exports.reach import MODULE_LEVEL, with_reach
@@ -154,7 +154,7 @@ def _jobs(
             beside = never_exported(engine, traced)
     traced = [c for c in traced if c not in beside]
     for c in traced:
-        yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c)
+        yield _Build(engine, c.module.path, f"{c.qualname}.__init__", c, part.called)
     autograd = guard.those(classes, _is_autograd)
     if exact:
         maybe = {v.object.cls if isinstance(v, dom.Instance) else getattr(v, "info", None) for v in passed_over}
@@ -291,10 +291,12 @@ def _export_scripts(engine: Interpreter, info: ModuleInfo, part: Part) -> Iterat
 @dataclass(slots=True)
 class _Build(_Job):
     cls: ClassInfo
+    called: tuple[str, ...] = ()
 
     def run(self) -> None:
-        """Build an instance, which tells which other classes it uses."""
-        self.engine.model(self.cls)
+        """Build an instance, which tells which other classes it uses, and make it what scripts export."""
+        model = self.engine.model(self.cls)
+        deployment.deploy(self.engine, model, deployment.deploying(self.cls, self.called))
 
 
 @dataclass(slots=True)

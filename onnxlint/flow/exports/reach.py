@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
+from onnxlint.flow.exports.deployment import methods_called
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, dotted
@@ -272,10 +273,12 @@ def with_reach(parts: Sequence[Part], modules: Sequence[ModuleInfo]) -> list[Par
     """Parts of modules that know which of their definitions no export comes to."""
     reach = Reach(modules)
     outside, callers, known = reach.outside(), reach.callers(), []
+    called = methods_called(_text(info, name.partition(".")[0]) for info, name in reach.exporting)
     for part in parts:
         paths = tuple(f"{info.source.path}:" for info in part.modules)
         own = {name: why for name, why in outside.items() if name.startswith(paths)}
-        known.append(replace(part, outside=own, callers=tuple(name for name in callers if name.startswith(paths))))
+        mine = tuple(name for name in callers if name.startswith(paths))
+        known.append(replace(part, outside=own, callers=mine, called=called))
     if len(parts) == 1 and reach.roots:
         exports = tuple(f"{info.source.path}:{name}" for info, name, _ in reach.roots)
         return [replace(known[0], exports=exports, origin=reach.origin)]

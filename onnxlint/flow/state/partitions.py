@@ -37,7 +37,8 @@ class Part:
     they may be built and called there. `built` and `run` are classes and functions that the declared models built and
     ran before. With `only`, nothing but the forward of these classes runs. `outside` are classes and scripts that no
     export comes to, with the reason; `callers` are functions that export or call such, what calls another first;
-    `exports` those that export, and `origin` names the calls, where the part is all of the project.
+    `exports` those that export, and `origin` names the calls, where the part is all of the project. `called` are the
+    methods that scripts call on whatever they export.
     """
 
     modules: tuple[ModuleInfo, ...]
@@ -50,6 +51,7 @@ class Part:
     callers: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     origin: str = ""
+    called: tuple[str, ...] = ()
 
 
 def name_of(definition: ClassInfo | FunctionUnit) -> str:

@@ -1,0 +1,47 @@
+"""What a script calls on a model that is not known here, before it exports it."""
+
+from __future__ import annotations
+
+import pytest
+from analysing import PRELUDE, project_of, told
+
+MODEL = (
+    PRELUDE
+    + """
+class Head(nn.Module):
+    def __init__(self, size=4):
+        super().__init__()
+        self.linear = nn.Linear(size, size)
+        self.deployed = False
+    def deploy(self):
+        self.deployed = True
+        return self
+    def restore(self, strict):
+        self.deployed = True
+    def count(self):
+        return 0
+    def forward(self, x):
+        x = self.linear(x)
+        if self.deployed:
+            return x
+        return x if x.sum() > 0 else -x
+"""
+)
+SCRIPT = """
+import sys
+import torch
+import registry
+
+def main(name):
+    model = registry.create(name)
+    model.{call}
+    torch.onnx.export(model, torch.ones(1, 4), "model.onnx", dynamo=True, dynamic_shapes=({{0: "b"}},))
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "runs"), [("deploy()", False), ("count()", True), ("restore(False)", True), ("eval()", True)]
+)
+def test_the_arm_for_training_and(call: str, runs: bool) -> None:
+    observed = told(project_of({"head.py": MODEL, "export.py": SCRIPT.format(call=call)}))
+    assert ("Branch ternary data: x.sum() > 0" in observed) is runs
