@@ -43,8 +43,8 @@ class UnsupportedOperator(Rule):
 
     def fix(self, site: Site) -> Fix | None:
         """The lower of the two middle values, which sorting puts at a known place. Unsafe: NaN is sorted to the end."""
-        call = site.at_span(cst.Call) if call_name(site.node) == "median" else None
-        if call is None or not isinstance(call.func, cst.Attribute) or has_star(call):
+        call = site.at_span(cst.Call) if "median" in site.finding.text else None
+        if call is None or call_name(call) != "median" or not isinstance(call.func, cst.Attribute) or has_star(call):
             return None
         front = positional(call)
         method = dotted(call.func.value) != "torch"

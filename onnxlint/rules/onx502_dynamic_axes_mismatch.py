@@ -28,7 +28,7 @@ class DynamicAxesMismatch(Rule):
             yield Objection(
                 f"axis {axis} of `{name}` is asked for as dynamic, but {why}",
                 "count the axes from 0, batch first: an NCHW image has its height and width on axes 2 and 3",
-                span=call.axes_spans.get(name, at),
+                at=call.axes_spans.get(name, at),
                 hints={"fixed": axis, "rank": _rank(call, name)},
             )
         yield from _part_of_a_batch(call)
@@ -44,7 +44,7 @@ class DynamicAxesMismatch(Rule):
                 yield Objection(
                     f"`{argument}` names `{name}`, which is no input or output of the export",
                     hint,
-                    span=call.axes_spans.get(name, at),
+                    at=call.axes_spans.get(name, at),
                     hints={"name": name, "near": near[0] if near else ""},
                 )
 
@@ -94,7 +94,7 @@ def _part_of_a_batch(call: ExportCall) -> Iterator[Objection]:
                 f"axis 0 of `{free[size]}` is dynamic, and of `{name}`, which is {size} in the example too, it is not:"
                 " the batch cannot vary",
                 f'write `"{name}": {{0: ...}}` as well',
-                span=call.argument_spans.get("dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"),
+                at=call.argument_spans.get("dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"),
                 severity=Severity.WARNING if size > 1 else Severity.NOTE,
             )
 

@@ -29,7 +29,7 @@ class DynamicAxesWithDynamo(Rule):
                 "the dynamo exporter, the default since torch 2.9, matches the entries of `dynamic_axes` to the inputs"
                 f" by position: {applied}",
                 "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
-                span=call.argument_spans["dynamic_axes"],
+                at=call.argument_spans["dynamic_axes"],
                 severity=severity,
                 effects={"dynamo": Outcome.EXPORT_ERROR} if refused else None,
                 about="" if refused else f"the exporter of line {call.statement}",

@@ -29,7 +29,7 @@ class DictArgument(Rule):
             yield Objection(
                 "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError",
                 "use strings for the keys, or a list",
-                span=call.argument_spans.get("args"),
+                at=call.argument_spans.get("args"),
                 effects={"torchscript": Outcome.EXPORT_ERROR},
             )
 

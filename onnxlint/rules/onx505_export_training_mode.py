@@ -25,7 +25,7 @@ class ExportTrainingMode(Rule):
             yield Objection(
                 "the export asks for training mode: dropout and batch statistics stay in the graph",
                 "leave `training` at its default, and put the model in eval mode",
-                span=call.argument_spans.get("training"),
+                at=call.argument_spans.get("training"),
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -34,7 +34,7 @@ class OpsetOutOfRange(Rule):
                 else f"the dynamo exporter writes opset 18 and converts it to {opset} afterwards, which fails for many"
                 " operators: the file keeps opset 18, or holds nodes that its opset does not know",
                 "ask for opset 18 or later, or for the TorchScript exporter with `dynamo=False`",
-                span=span,
+                at=span,
                 effects={"dynamo": Outcome.RUNTIME_ERROR},
                 about=f"the exporter of line {call.statement}",
             )
@@ -42,7 +42,7 @@ class OpsetOutOfRange(Rule):
             yield Objection(
                 f"no released ONNX Runtime loads opset {opset}",
                 "leave `opset_version` out, or ask for one from 18 to 26",
-                span=span,
+                at=span,
                 effects={"dynamo": Outcome.RUNTIME_ERROR},
                 about=f"the exporter of line {call.statement}",
             )
@@ -50,7 +50,7 @@ class OpsetOutOfRange(Rule):
             yield Objection(
                 f"the TorchScript exporter knows opsets up to 20 and refuses {opset}",
                 "ask for opset 20 or below, or use the dynamo exporter",
-                span=span,
+                at=span,
                 severity=Severity.ERROR,
                 effects={"torchscript": Outcome.EXPORT_ERROR},
             )
@@ -58,6 +58,6 @@ class OpsetOutOfRange(Rule):
             yield Objection(
                 f"at opset {opset} every weight becomes an input of the graph, and runtimes lack old operator versions",
                 "ask for opset 9 at the least; 17 or later covers most operators",
-                span=span,
+                at=span,
                 effects={"torchscript": Outcome.RUNTIME_ERROR},
             )

@@ -53,7 +53,7 @@ class RemovedExportArgument(Rule):
                 yield Objection(
                     f"`torch.onnx.export` no longer takes `{name}`: the call raises a TypeError",
                     ARGUMENTS[name],
-                    span=call.argument_spans.get(name),
+                    at=call.argument_spans.get(name),
                     ends=True,
                     about=f"removed {name}",
                 )
@@ -63,7 +63,7 @@ class RemovedExportArgument(Rule):
                 f"`torch.onnx.export` takes the model, its inputs and the file by position, and no more: this call"
                 f" gives {call.positional}",
                 f"name the rest: `{name}=...`",
-                span=call.argument_spans.get(name),
+                at=call.argument_spans.get(name),
                 ends=True,
             )
 

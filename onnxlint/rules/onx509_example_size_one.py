@@ -38,7 +38,7 @@ class ExampleSizeOne(Rule):
                     + (" `torch.export.export` refuses" if refused else " torch.export may take for a constant"),
                     "give the example two rows or more"
                     + ("" if program else f', or name the axis by a string: `{{{dim.axis}: "batch"}}`'),
-                    span=example.span,
+                    at=example.span,
                     severity=Severity.ERROR if refused else None,
                     effects={"dynamo": Outcome.EXPORT_ERROR if refused else Outcome.SHAPE_ERROR},
                 )

@@ -21,5 +21,5 @@ class WeightsLoadedAfterExport(Rule):
                 f"`{what}` gives the model weights after its export in line {call.span.line}: the file has the"
                 " old ones",
                 "load the weights first, then export",
-                span=span,
+                at=span,
             )

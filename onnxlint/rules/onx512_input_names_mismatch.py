@@ -24,7 +24,7 @@ class InputNamesMismatch(Rule):
                 yield Objection(
                     f"`{argument}` is a string: each of its letters is taken for a name",
                     f'write a list: `{argument}=["{call.settings[argument]}"]`',
-                    span=span,
+                    at=span,
                     severity=Severity.ERROR,
                     effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR},
                 )
@@ -33,7 +33,7 @@ class InputNamesMismatch(Rule):
                 yield Objection(
                     f"`{argument}` has `{twice}` twice: dynamo refuses it, TorchScript renames one of the two",
                     "give every input and output a name of its own",
-                    span=span,
+                    at=span,
                     effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.EXPORT_ERROR},
                 )
         both = sorted(set(call.input_names or ()) & set(call.output_names or ()))
@@ -42,7 +42,7 @@ class InputNamesMismatch(Rule):
                 f"`{both[0]}` names an input and an output: dynamo's file cannot be loaded, TorchScript renames"
                 " the input",
                 "give the output another name",
-                span=call.argument_spans.get("output_names"),
+                at=call.argument_spans.get("output_names"),
                 effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
         known = call.examples is not None and call.keywords is not None
@@ -54,7 +54,7 @@ class InputNamesMismatch(Rule):
                 f"{len(call.input_names)} input names for {fed} inputs: TorchScript gives `{surplus}` to a weight, or"
                 " raises; dynamo drops it",
                 "name the inputs of the example, and nothing else",
-                span=call.argument_spans.get("input_names"),
+                at=call.argument_spans.get("input_names"),
                 effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
         yield from _moved_up(call)
@@ -64,7 +64,7 @@ class InputNamesMismatch(Rule):
                 f"`input_names` has `{swapped[0]}` before `{swapped[1]}`, forward takes them the other way round:"
                 " names go by place, and the file takes what it is fed as one for the other",
                 "list the names, and the inputs of the example, in the order of forward's parameters",
-                span=call.argument_spans.get("input_names"),
+                at=call.argument_spans.get("input_names"),
                 severity=Severity.ERROR,
                 effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.WRONG_VALUES},
             )
@@ -73,7 +73,7 @@ class InputNamesMismatch(Rule):
                 f"{len(call.output_names)} output names for {call.outputs} output{'s' if call.outputs > 1 else ''}:"
                 " TorchScript raises, dynamo drops the rest",
                 "name the outputs that forward returns, and nothing else",
-                span=call.argument_spans.get("output_names"),
+                at=call.argument_spans.get("output_names"),
             )
 
 
@@ -90,7 +90,7 @@ def _moved_up(call: ExportCall) -> Iterator[Objection]:
                 f"`{names[i]}` names {what}: that is no input of the file, and the names behind it move up:"
                 f" `{later}` is called `{names[i]}`",
                 "name the tensors of the example only, or give what varies as a tensor",
-                span=call.argument_spans.get("input_names"),
+                at=call.argument_spans.get("input_names"),
                 effects={e: Outcome.RUNTIME_ERROR for e in EXPORTERS if what == "None" or e == "dynamo"},
             )
             return

@@ -22,14 +22,14 @@ class ScriptedModel(Rule):
             yield Objection(
                 f"the dynamo exporter refuses the ScriptModule that `torch.jit.{call.wrapping}` made",
                 "export the model itself, or use the TorchScript exporter with `dynamo=False`",
-                span=span,
+                at=span,
                 effects={"dynamo": Outcome.EXPORT_ERROR},
             )
         elif call.wrapping == "compile" and call.dynamo is False:
             yield Objection(
                 "the TorchScript exporter cannot trace what `torch.compile` made",
                 "export the model as it was before `torch.compile`",
-                span=span,
+                at=span,
                 effects={"torchscript": Outcome.EXPORT_ERROR},
             )
         elif call.wrapping == "compile":
@@ -38,7 +38,7 @@ class ScriptedModel(Rule):
                 "`torch.compile` hides the parameters of forward from the exporter"
                 + (": the dynamic axes do not match, and the export fails" if named else ""),
                 "export the model as it was before `torch.compile`",
-                span=span,
+                at=span,
                 severity=None if named else Severity.NOTE,
                 effects={"dynamo": Outcome.EXPORT_ERROR},
             )

@@ -23,7 +23,7 @@ class ParallelWrapper(Rule):
             yield Objection(
                 "the model is wrapped for several devices: TorchScript refuses it, and dynamo sees `*inputs` only",
                 "export `model.module`",
-                span=call.argument_spans.get("model"),
+                at=call.argument_spans.get("model"),
             )
 
     def fix(self, site: Site) -> Fix | None:

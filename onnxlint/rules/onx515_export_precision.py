@@ -25,7 +25,7 @@ class ExportPrecision(Rule):
             yield Objection(
                 f"{where}, for which ONNX Runtime has few operators on the CPU: no Gemm, no MatMul, no Conv",
                 "export in float32 or float16",
-                span=call.argument_spans.get("model"),
+                at=call.argument_spans.get("model"),
                 severity=Severity.WARNING,
                 effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
@@ -38,5 +38,5 @@ class ExportPrecision(Rule):
                     f"{name} is {example.dtype} in the example, and the model is {call.precision}: TorchScript raises,"
                     " and ONNX Runtime refuses dynamo's file",
                     f"make the example {call.precision}",
-                    span=example.span,
+                    at=example.span,
                 )

@@ -24,7 +24,7 @@ class DynamicShapesStructure(Rule):
             yield Objection(
                 "the TorchScript exporter takes no `dynamic_shapes`",
                 "pass `dynamic_axes`, or use the dynamo exporter",
-                span=at,
+                at=at,
                 effects={"torchscript": Outcome.EXPORT_ERROR},
             )
             return
@@ -43,7 +43,7 @@ def _axes(call: ExportCall) -> Iterator[Objection]:
         yield Objection(
             "`dynamic_axes` goes by the names of `input_names`, which the call does not give: the axes stay fixed",
             "give `input_names`",
-            span=at,
+            at=at,
             effects={"torchscript": Outcome.SHAPE_ERROR},
         )
     for name, axes in call.axes:
@@ -51,7 +51,7 @@ def _axes(call: ExportCall) -> Iterator[Objection]:
             yield Objection(
                 f"the TorchScript exporter does not count axes of `{name}` from the end: another axis becomes dynamic",
                 "count from 0",
-                span=call.axes_spans.get(name, at),
+                at=call.axes_spans.get(name, at),
                 effects={"torchscript": Outcome.SHAPE_ERROR},
             )
 
@@ -66,7 +66,7 @@ def _inputs(call: ExportCall) -> Iterator[Objection]:
         yield Objection(
             f"`dynamic_shapes` has {call.shapes_size} entries for {fed} inputs",
             "give one entry per input, None for an input without dynamic axes",
-            span=at,
+            at=at,
             effects=REFUSED,
         )
     if call.shapes_form == "dict" and call.parameters is not None:
@@ -77,14 +77,14 @@ def _inputs(call: ExportCall) -> Iterator[Objection]:
             yield Objection(
                 f"`dynamic_shapes` lacks {_list(missing)}: torch.export wants an entry for every input",
                 f'add `"{missing[0]}": None`',
-                span=at,
+                at=at,
                 effects=REFUSED,
             )
         if surplus:
             yield Objection(
                 f"`dynamic_shapes` names {_list(surplus)}, which the example does not give",
                 "give it in the example, or leave it out of `dynamic_shapes`",
-                span=at,
+                at=at,
                 effects=REFUSED,
             )
 
@@ -99,21 +99,21 @@ def _sizes(call: ExportCall) -> Iterator[Objection]:
         rank = len(example.sizes) if example is not None and example.sizes is not None else None
         if rank is not None and not -rank <= dim.axis < rank:
             yield Objection(
-                f"{where} does not exist: the example has {rank} axes", "count axes from 0", span=at, effects=REFUSED
+                f"{where} does not exist: the example has {rank} axes", "count axes from 0", at=at, effects=REFUSED
             )
             continue
         if dim.kind == "name" and call.api == "torch.export.export":
             yield Objection(
                 f"`torch.export.export` takes no string for {where}",
                 f'write `Dim("{dim.label}")`',
-                span=at,
+                at=at,
                 effects=REFUSED,
             )
         elif dim.kind == "name" and dim.axis < 0:
             yield Objection(
                 f"a string for {where}, counted from the end, is passed over without a word: the axis stays fixed",
                 "count from 0",
-                span=at,
+                at=at,
                 effects={"dynamo": Outcome.SHAPE_ERROR},
             )
         size = example.sizes[dim.axis] if example is not None and example.sizes is not None else None
@@ -124,7 +124,7 @@ def _sizes(call: ExportCall) -> Iterator[Objection]:
             yield Objection(
                 f"{where} is {size} in the example, outside of the range of its `Dim`",
                 "choose an example inside of the range",
-                span=at,
+                at=at,
                 effects=REFUSED,
             )
         before = first.setdefault(dim.label, (dim, size))
@@ -133,7 +133,7 @@ def _sizes(call: ExportCall) -> Iterator[Objection]:
                 f"{where} shares one `Dim` with axis {before[0].axis} of `{before[0].input}`, but they are {size} and"
                 f" {before[1]} in the example",
                 "make a `Dim` for each, or an example in which they are equal",
-                span=at,
+                at=at,
                 severity=Severity.ERROR,
                 effects=REFUSED,
             )

@@ -19,7 +19,7 @@ class ExampleMismatch(Rule):
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         span = call.argument_spans.get("args")
         if call.listed:
-            yield Objection("`args` is a list, which is taken for one input", "write a tuple", span=span)
+            yield Objection("`args` is a list, which is taken for one input", "write a tuple", at=span)
             return
         if call.examples is None or call.keywords is None or call.required is None or call.parameters is None:
             return
@@ -30,7 +30,7 @@ class ExampleMismatch(Rule):
                 f"the default of `{call.tensor_defaults[0]}` is a tensor that the example does not give: TorchScript"
                 " makes it an input of the file, without a name",
                 "give it in the example, or register it as a buffer",
-                span=span,
+                at=span,
                 effects={"torchscript": Outcome.RUNTIME_ERROR},
             )
         given, names = len(call.examples), set(call.keywords)
@@ -39,7 +39,7 @@ class ExampleMismatch(Rule):
             yield Objection(
                 f"forward has no parameter `{unknown[0]}`: dynamo raises, TorchScript drops the input without a word",
                 f"use the names of forward: {', '.join(f'`{p}`' for p in call.parameters)}",
-                span=call.argument_spans.get("kwargs", span),
+                at=call.argument_spans.get("kwargs", span),
                 effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR},
             )
             return
@@ -47,7 +47,7 @@ class ExampleMismatch(Rule):
             yield Objection(
                 f"the example has {given} inputs, and forward takes {len(call.parameters)}",
                 "give what forward takes; tensors in one list or tuple are one input",
-                span=span,
+                at=span,
             )
             return
         missing = [p for p in call.parameters[given : call.required] if p not in names]
@@ -55,5 +55,5 @@ class ExampleMismatch(Rule):
             yield Objection(
                 f"the example lacks {', '.join(f'`{p}`' for p in missing)}, which forward needs",
                 "give every parameter of forward that has no default",
-                span=span,
+                at=span,
             )

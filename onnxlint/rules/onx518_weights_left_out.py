@@ -24,7 +24,7 @@ class WeightsLeftOut(Rule):
             yield Objection(
                 "`export_params=False` leaves the weights out: the file does not run by itself",
                 "leave the argument out; large weights go to a second file with `external_data=True`, the default",
-                span=call.argument_spans.get("export_params"),
+                at=call.argument_spans.get("export_params"),
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -25,7 +25,7 @@ class RepeatedExampleInput(Rule):
                 yield Objection(
                     f"{name} is an earlier input's tensor once more: torch.export takes the two for one",
                     "make a tensor of its own for every input: `.clone()` is enough",
-                    span=example.span,
+                    at=example.span,
                 )
 
     def fix(self, site: Site) -> Fix | None:

@@ -26,6 +26,6 @@ class OpsetTooLow(Rule):
             f"the TorchScript exporter lowers `{newest.op}` ({package_path(newest.span.path)}:{newest.span.line}{more})"
             f" from opset {newest.since} on, and is asked for {call.opset}",
             f"ask for opset {newest.since} or later",
-            span=call.argument_spans.get("opset_version"),
+            at=call.argument_spans.get("opset_version"),
             effects={"torchscript": Outcome.EXPORT_ERROR},
         )

@@ -31,6 +31,7 @@ _FORMAT = (
 )
 _SUITES = (cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module)
 _BLOCKS = (*_SUITES, cst.Else, cst.Finally)
+_APART = frozenset((*_BLOCKS, cst.Decorator))
 
 
 class Tree:
@@ -46,12 +47,10 @@ class Tree:
     ) -> None:
         self.module = parsed(text)
         self.first = first
-        self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, tuple[Place, Place]] = {}
         self._ranges: dict[cst.CSTNode, dict[tuple[Place, Place], list[cst.CSTNode]]] = {}
         self._starts: dict[cst.CSTNode, Place] = {}  # of what has a header of its own
         self._known: dict[tuple[object, cst.CSTNode], object] = {}
-        self._set_parents()
         self._column = column
         self._align(self.module.body, statements)
         order = sorted((place, at) for at, place in enumerate(self._starts.values()))
@@ -59,12 +58,10 @@ class Tree:
         headed = list(self._starts)
         self._headed = [headed[at] for _, at in order]
 
-    def _set_parents(self) -> None:
-        waiting: list[cst.CSTNode] = [self.module]
-        for node in waiting:  # which grows meanwhile
-            for child in children(node):
-                self.parents[child] = node
-                waiting.append(child)
+    @cached_property
+    def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
+        """The node that holds each node."""
+        return {child: node for node in walk(self.module) for child in children(node)}
 
     # ------------------------------------------------------------------------------------------------ places
 
@@ -232,6 +229,11 @@ class Tree:
                 head = self.parents.get(head)
         return head or first
 
+    def headers(self, first: int, last: int) -> list[cst.CSTNode]:
+        """The nodes of the statements that begin in some lines, without their blocks; see `_under`."""
+        heads = (head for head in self._headed if first <= self._starts[head][0] <= last)
+        return [node for head in heads for node in self._under(head)]
+
     def _covers(self, head: cst.CSTNode, place: Place) -> bool:
         return self.range(head)[0] <= place < self.range(head)[1]
 
@@ -241,11 +243,7 @@ class Tree:
         while waiting:
             node = waiting.pop()
             yield node
-            waiting += [
-                c
-                for c in reversed(children(node))
-                if c not in self._starts and not isinstance(c, (*_BLOCKS, cst.Decorator))
-            ]
+            waiting += [c for c in reversed(children(node)) if type(c) not in _APART and c not in self._starts]
 
     @cached_property
     def comments(self) -> dict[int, cst.EmptyLine | cst.TrailingWhitespace]:

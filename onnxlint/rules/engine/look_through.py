@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
+from typing import Any
 
-import libcst as cst
 import msgspec
 
 from onnxlint.base.catalogue import Contract
-from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, described
+from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described
 from onnxlint.flow.state.observations import ExportCall, Loop, Observation, OpCall, StateWrite
+from onnxlint.rules.engine.observed_file import ObservedFile
 from onnxlint.rules.engine.registry import rules_of, titled
-from onnxlint.rules.engine.rule import Handler, Objection, Rule
+from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.source_page import Page
 
 
@@ -26,54 +28,66 @@ def look_through(
 ) -> tuple[tuple[tuple[int, Finding], ...], tuple[Diagnostic, ...]]:
     """What the rules of some codes say of what was observed in one file; each finding with its statement's first line.
 
-    Only what was observed and one of them looks at is parsed. A rule that raises is a Diagnostic.
+    Only the statements in which something was observed that one of them looks at are parsed, each once, and all rules
+    go through their nodes together. A rule that raises is a Diagnostic.
     """
-    page = Page(path, text)
-    handlers: dict[type[Observation], list[tuple[Rule, Handler]]] = {}
     rules, broken = rules_of(codes)
-    for rule in rules.values():
-        for kind, handler in rule.handlers.items():
-            handlers.setdefault(kind, []).append((rule, handler))
-    findings: list[tuple[int, Finding]] = []
-    for observation in (observation for observation in observations if type(observation) in handlers):
-        node = _node_of(page, observation, broken)
-        objected: list[tuple[bool, Finding]] = []
-        for rule, handler in handlers[type(observation)]:
-            try:
-                made = [
-                    (o.ends, _finding(catalogue[rule.code], observation, o, exporters))
-                    for o in handler(rule, node, observation)
-                ]
-            except Exception as error:  # noqa: BLE001 - a broken rule must not lose the others' findings
-                message = f"internal error in {titled(rule.code)}: {described(error)}"
-                broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
-                continue
-            objected += ((ends, finding) for ends, finding in made if finding is not None)
-        ended = any(ends for ends, _ in objected)
-        findings += [
-            (observation.statement, replace(f, severity=Severity.NOTE) if ended and not ends else f)
-            for ends, f in objected
-        ]
-    return tuple(findings), tuple(broken)
+    running = [type(rule)() for rule in rules.values()]
+    methods: dict[type, list[tuple[Rule, Callable[..., Any]]]] = {}  # by kind of observation, and by kind of node
+    for rule in running:
+        for by_kind in (rule.handlers, rule.visitors):
+            for kind, method in by_kind.items():
+                methods.setdefault(kind, []).append((rule, method))
+    visiting = any(rule.visitors for rule in running)
+    watched = [observation for observation in observations if visiting or type(observation) in methods]
+    file = ObservedFile(Page(path, text), watched, broken)
+    for rule in running:
+        rule.look_at(file)
+    order = {id(observation): number for number, observation in enumerate(watched)}
+    findings: list[tuple[int, int, Finding]] = []
+    for piece in file.pieces:
+        for node in piece.nodes or piece.observed:
+            calls: list[tuple[Observation, tuple[object, ...]]] = [
+                (observation, (node, observation)) for observation in piece.observed.get(node, ())
+            ]
+            if type(node) in methods:
+                calls.append((file.around(node), (node,)))
+            for observation, arguments in calls:
+                wanted = methods.get(type(arguments[-1]), ())
+                objected = _objected(wanted, arguments, observation, file, catalogue, exporters, broken)
+                findings += ((order[id(observation)], observation.statement, finding) for finding in objected)
+    findings.sort(key=itemgetter(0))  # as they were observed
+    return tuple((statement, finding) for _, statement, finding in findings), tuple(broken)
 
 
-def _node_of(page: Page, observation: Observation, broken: list[Diagnostic]) -> cst.CSTNode:
-    """The expression or statement that was observed; an empty module where libcst does not read it alone."""
-    try:
-        return page.node(observation.span)
-    except (cst.ParserSyntaxError, RecursionError):
-        pass
-    except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
-        message = f"internal error before the rules: {described(error)}"
-        broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
-    return _UNREAD
-
-
-_UNREAD = cst.Module([])
+def _objected(
+    methods: Iterable[tuple[Rule, Callable[..., Any]]],
+    arguments: tuple[object, ...],
+    observation: Observation,
+    file: ObservedFile,
+    catalogue: Mapping[str, Contract],
+    exporters: Sequence[str],
+    broken: list[Diagnostic],
+) -> Sequence[Finding]:
+    """What the rules say of one node, or of one observation at it."""
+    objected: list[tuple[bool, Finding]] = []
+    for rule, method in methods:
+        rule.reports.clear()
+        try:
+            said = method(rule, *arguments)
+            objections = [*(said if len(arguments) > 1 else ()), *rule.reports]  # a visitor reports
+            made = [(o.ends, _finding(catalogue[rule.code], observation, o, file, exporters)) for o in objections]
+        except Exception as error:  # noqa: BLE001 - a broken rule must not lose the others' findings
+            message = f"internal error in {titled(rule.code)}: {described(error)}"
+            broken.append(Diagnostic("error", message, observation.span.path, observation.span.line))
+            continue
+        objected += ((ends, finding) for ends, finding in made if finding is not None)
+    ended = any(ends for ends, _ in objected)
+    return [replace(f, severity=Severity.NOTE) if ended and not ends else f for ends, f in objected]
 
 
 def _finding(
-    rule: Contract, observation: Observation, objection: Objection, exporters: Sequence[str]
+    rule: Contract, observation: Observation, objection: Objection, file: ObservedFile, exporters: Sequence[str]
 ) -> Finding | None:
     told = objection.effects if objection.effects is not None else rule.effects
     effects = {e: told[e] for e in EXPORTERS if e in told and e in exporters and e in observation.exporters}
@@ -84,12 +98,13 @@ def _finding(
         severity = Severity.WARNING
     if not observation.sure or observation.outside:
         severity = Severity.NOTE
+    at = objection.at or observation.span
     finding = Finding(
         code=rule.code,
         rule=rule.name,
         severity=severity,
         message=objection.message,
-        span=objection.span or observation.span,
+        span=at if isinstance(at, Span) else file.span(at),
         symbol=observation.symbol,
         trace=observation.trace,
         effects=effects,

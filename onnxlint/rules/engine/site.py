@@ -42,11 +42,6 @@ class Site:
         """What the finding stands in. Raises SyntaxError, libcst.ParserSyntaxError, ValueError or RecursionError."""
         return self.page.region(self.finding.span.line).around(self.finding.span.line)
 
-    @cached_property
-    def node(self) -> cst.CSTNode:
-        """The expression or statement of the finding's span by itself, for a look before all around it is parsed."""
-        return self.page.node(self.finding.span)
-
     def in_class(self) -> Site:
         """The same finding in the tree of the whole class, with all of its methods."""
         site = Site(self.finding, self.page)

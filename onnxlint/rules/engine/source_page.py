@@ -9,7 +9,6 @@ import re
 import warnings
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import libcst as cst
 
@@ -46,20 +45,6 @@ class Page:
             known = (self._cut(line, self._heads[head - 1]) if head else None) or self._whole
             self._regions[head] = known
         return known
-
-    def node(self, span: Span) -> cst.CSTNode:
-        """The expression or statement of a span, parsed alone. Raises libcst.ParserSyntaxError for anything else."""
-        first, start = span.line, span.column
-        text = self.text[self.lines.offset((first, start)) : self.lines.offset((span.end_line, span.end_column))]
-        try:
-            return cst.parse_expression(text if first == span.end_line else f"({text}\n)")
-        except cst.ParserSyntaxError:
-            indent = self.line(first)[: start - 1]
-            above = f"if 1:\n{indent}" if indent.isspace() else ""
-            statement: Any = cst.parse_statement(above + text)
-        if above:
-            (statement,) = statement.body.body
-        return statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
 
     @cached_property
     def _whole(self) -> Region:
@@ -114,6 +99,13 @@ class Page:
         """The column, from 1 and in characters, of an `ast` position."""
         return self.offset(line, byte) - self.lines.start(line) + 1
 
+    def byte(self, line: int, column: int) -> int:
+        """The offset in bytes of a place in its line: what `column` makes a column of."""
+        start = self.lines.start(line)
+        return (
+            column - 1 if self._ascii else len(self.text[start : start + column - 1].encode("utf-8", "surrogatepass"))
+        )
+
     def range(self, node: ast.AST) -> tuple[int, int]:
         """First offset of a node and the one after it; of a decorated function or class, from its first decorator."""
         line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]  # asked only of nodes with a place
@@ -121,6 +113,11 @@ class Page:
         if decorators:
             line, column = decorators[0].lineno, decorators[0].col_offset - 1
         return self.offset(line, column), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def between(self, span: Span) -> str:
+        """The text of a span."""
+        start, end = (span.line, span.column), (span.end_line, span.end_column)
+        return self.text[self.lines.offset(start) : self.lines.offset(end)]
 
     def line(self, number: int) -> str:
         """A line without its end; an empty one where there is none of that number."""

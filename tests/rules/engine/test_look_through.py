@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint.base.records import Report, Span
+from onnxlint.base.records import Report
 from onnxlint.config.settings import Settings
+from onnxlint.rules.engine import observed_file
 from onnxlint.rules.engine.source_page import Page
 from onnxlint.run.pipeline import run_check
 
@@ -40,10 +41,10 @@ def test_a_finding_is_kept_where_libcst_does_not_read_the_function(before: str, 
 
 
 def test_an_error_of_our_own_is_reported_beside_the_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Page, span: Span) -> None:
+    def fails(page: Page, line: int) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Page, "node", fails)
+    monkeypatch.setattr(observed_file, "_piece", fails)
     report = checked(MODEL, tmp_path)
     assert [(d.level, d.message, d.line) for d in report.diagnostics] == [
         ("error", "internal error before the rules: ZeroDivisionError: ", 7)

@@ -1,0 +1,237 @@
+"""The statements of a file in which something was observed, as libcst trees, and what the dataflow saw at their nodes.
+
+Each statement is parsed by itself, once: of a compound one its header, with a `pass` for the body.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import libcst as cst
+from libcst.metadata import BaseMetadataProvider, MetadataWrapper
+
+from onnxlint.base.records import Diagnostic, Span, described
+from onnxlint.flow.state.observations import Observation
+from onnxlint.rules.engine.cst_tree import Place, Tree
+from onnxlint.rules.engine.site import variables
+from onnxlint.rules.engine.source_page import Page, parsed
+
+T = TypeVar("T")
+
+# What may hold the end of a line or a bracket, then those themselves.
+_TOKEN = re.compile(
+    r"(?s:'''(?:\\.|[^\\])*?'''"
+    r'|"""(?:\\.|[^\\])*?""")'
+    r"|'(?:\\(?s:.)|[^'\\\n])*'"
+    r'|"(?:\\(?s:.)|[^"\\\n])*"'
+    r"|\\\r?\n|#[^\n]*|[(\[{]|[)\]}]|\n"
+)
+_WORD = re.compile(r"\s*(\w*)")
+_ABOVE = {"elif": "if 1: pass", "else": "if 1: pass", "except": "try: pass", "finally": "try: pass"}
+
+
+_KINDS: dict[type[ast.expr], type[cst.CSTNode]] = {
+    ast.Attribute: cst.Attribute,
+    ast.Subscript: cst.Subscript,
+    ast.Call: cst.Call,
+    ast.Compare: cst.Comparison,
+    ast.BinOp: cst.BinaryOperation,
+    ast.UnaryOp: cst.UnaryOperation,
+    ast.IfExp: cst.IfExp,
+    ast.BoolOp: cst.BooleanOperation,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One statement; `nodes` are those of its header, outermost first, and `observed` what was seen at them.
+
+    `places` are the expressions of `ast` by place. Where libcst does not read the statement there is no tree: each
+    expression in it is parsed by itself.
+    """
+
+    tree: Tree | None
+    nodes: Sequence[cst.CSTNode] = ()
+    places: Mapping[tuple[Place, Place], ast.expr] = field(default_factory=dict)  # line from 1, offset from 0 in bytes
+    offset: Callable[[Place], Place] = lambda place: place  # the same of a column from 1 in characters
+    observed: dict[cst.CSTNode, list[Observation]] = field(default_factory=dict)
+
+    def node(self, page: Page, span: Span) -> cst.CSTNode:
+        """The innermost expression at a place, or the statement itself, which may go on behind its header."""
+        if self.tree is None:
+            return _alone(page.between(span))
+        place = (span.line, span.column), (span.end_line, span.end_column)
+        # Places are dear in libcst: of the expressions of one kind take the one that is as many-th as in `ast`.
+        start, end = map(self.offset, place)
+        kind = type(self.places.get((start, end)))
+        alike = [other for other, expression in self.places.items() if type(expression) is kind]
+        nodes = self._of_kind(kind)
+        if nodes and len(alike) == len(nodes):
+            return nodes[sum(first < start or (first == start and last > end) for first, last in alike)]
+        at = self.tree.at(*place)
+        inner = [node for node in at if isinstance(node, cst.BaseExpression)] or at
+        return inner[-1] if inner else self.nodes[0]
+
+    def _of_kind(self, kind: type) -> list[cst.CSTNode]:
+        """The nodes for which `ast` has nodes of a kind, in source order; none of a kind that is not so simple."""
+        if kind is ast.Name:
+            return [*variables(self.nodes[0])]
+        nodes: list[Any] = [node for node in self.nodes if type(node) is _KINDS.get(kind)]
+        if kind is ast.BoolOp:  # which has all of `a and b and c`
+            lefts = [n.left for n in nodes if type(getattr(n.left, "operator", None)) is type(n.operator)]
+            return [node for node in nodes if node.lpar or all(node is not left for left in lefts)]
+        return nodes
+
+
+def _no_cache(
+    root_path: Path, paths: list[str], *, timeout: int | None = None, use_pyproject_toml: bool = False
+) -> Mapping[str, object]:
+    """Nothing: libcst cannot run the dataflow, and says that the cache is missing."""
+    return {}
+
+
+class _FromDataflow(BaseMetadataProvider[T]):
+    """What the dataflow saw at the nodes of some pieces, which the wrapper has as its cache."""
+
+    cache: Sequence[Piece]
+    gen_cache = staticmethod(_no_cache)
+
+
+class ObservationProvider(_FromDataflow[Sequence[Observation]]):
+    """What was observed at a node."""
+
+    def _gen_impl(self, module: cst.Module) -> None:
+        for piece in self.cache:
+            for node, observed in piece.observed.items():
+                self.set_metadata(node, observed)
+
+
+class ValueProvider(_FromDataflow[str]):
+    """What is known of the value of a variable, or of what was observed, in the words of flow/state/variable_kinds."""
+
+    def _gen_impl(self, module: cst.Module) -> None:
+        for piece in self.cache:
+            names = {name: kind for seen in piece.observed.values() for o in seen for name, kind in o.known.items()}
+            for name in variables(piece.nodes[0]) if piece.nodes and names else ():
+                if name.value in names:
+                    self.set_metadata(name, names[name.value])
+            for node, (first, *_) in piece.observed.items():
+                if "" in first.known:
+                    self.set_metadata(node, first.known[""])
+
+
+PROVIDERS: tuple[type[BaseMetadataProvider[object]], ...] = (ObservationProvider, ValueProvider)
+
+
+class ObservedFile:
+    """The pieces of one file, with their metadata. An error of our own in making one is added to `broken`."""
+
+    def __init__(self, page: Page, observations: Iterable[Observation], broken: list[Diagnostic]) -> None:
+        self.page = page
+        pieces: dict[int, Piece] = {}
+        for observation in observations:
+            line = observation.statement or observation.span.line
+            try:
+                piece = pieces.get(line) or _piece(page, line)
+            except (SyntaxError, cst.ParserSyntaxError, ValueError, RecursionError):
+                piece = Piece(None)
+            except Exception as error:  # noqa: BLE001 - an error of our own must not lose the findings of the file
+                message = f"internal error before the rules: {described(error)}"
+                broken.append(Diagnostic("error", message, page.path, observation.span.line))
+                piece = Piece(None)
+            pieces[line] = piece
+            piece.observed.setdefault(piece.node(page, observation.span), []).append(observation)
+        self.pieces = tuple(pieces.values())
+        self._trees = {node: piece.tree for piece in self.pieces if piece.tree is not None for node in piece.nodes}
+        cache = dict.fromkeys(PROVIDERS, self.pieces)
+        self.metadata = MetadataWrapper(cst.Module([]), True, cache).resolve_many(PROVIDERS)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node that holds a node; None for a statement."""
+        tree = self._trees.get(node)
+        parent = tree.parents[node] if tree is not None else None
+        return parent if parent in self._trees else None
+
+    def around(self, node: cst.CSTNode) -> Observation:
+        """What was observed at a node, or at one around it, or else first in its statement."""
+        at: cst.CSTNode | None = node
+        observed = self.metadata[ObservationProvider]
+        while at is not None and at not in observed:
+            at = self.parent(at)
+        if at is None:
+            at = next(iter(next(piece.observed for piece in self.pieces if node in piece.nodes)))
+        return observed[at][0]  # type: ignore[index,no-any-return]  # what that provider gives
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """The place of a node. Raises KeyError for one that is not of this file."""
+        observed = self.metadata[ObservationProvider].get(node)
+        if observed is not None:
+            return observed[0].span  # type: ignore[index,no-any-return]  # what that provider gives
+        tree = self._trees[node]
+        start, end = tree.range(node)
+        return Span(self.page.path, *start, *end)
+
+    def source(self, node: cst.CSTNode) -> str:
+        """The text of a node, white space folded."""
+        return " ".join(self.page.between(self.span(node)).split())
+
+
+def _piece(page: Page, line: int) -> Piece:
+    """The statement that begins in a line. Raises SyntaxError, ParserSyntaxError, ValueError or RecursionError."""
+    text, opens = _logical_line(page.text, page.lines.start(line))
+    last = line + text.count("\n") - 1
+    word = _WORD.match(text)
+    assert word is not None  # it matches any text
+    indent, keyword = text[: word.start(1)], word[1]
+    above = f"{_ABOVE[keyword]}\n" if keyword in _ABOVE else ""
+    if opens and keyword == "case":  # which has its place by its indentation
+        above, text, indent = "match 0:\n", f"{text}{indent} pass\n", ""
+    elif opens:
+        text += " case _: pass\n" if keyword == "match" else " pass\n"
+    text = text.removeprefix(indent)
+    if keyword == "try":
+        text += "finally: pass\n"
+    first = line - above.count("\n")
+    module = parsed("\n" * (first - 1) + above + text)
+    width = len(indent.encode())
+
+    def column(at: int, byte: int) -> int:
+        return page.column(at, byte + width if at == line else byte)
+
+    def offset(place: Place) -> Place:
+        return place[0], page.byte(*place) - (width if place[0] == line else 0)
+
+    tree = Tree(above + text, module.body, column, first)
+    places = {
+        ((n.lineno, n.col_offset), (n.end_lineno or 0, n.end_col_offset or 0)): n
+        for n in ast.walk(module)
+        if isinstance(n, ast.expr)
+    }
+    return Piece(tree, tree.headers(line, last), places, offset)
+
+
+def _alone(text: str) -> cst.CSTNode:
+    """An expression; an empty module for what libcst does not read either."""
+    try:
+        return cst.parse_expression(f"({text}\n)")
+    except (cst.ParserSyntaxError, RecursionError):
+        return cst.Module([])
+
+
+def _logical_line(text: str, start: int) -> tuple[str, bool]:
+    """The line that begins at an offset, with those that it goes on in, and whether it ends with a colon."""
+    depth, code, end = 0, len(text), len(text)
+    for token in _TOKEN.finditer(text, start):
+        first = token[0][0]
+        depth += (first in "([{") - (first in ")]}")
+        if depth <= 0 and first in "#\n":
+            code = min(code, token.start())
+            if first == "\n":
+                end = token.start()
+                break
+    return text[start:end].rstrip("\r") + "\n", text[start:code].rstrip().endswith(":")
