@@ -75,7 +75,7 @@ def _objected(
         rule.reports.clear()
         try:
             said = method(rule, *arguments)
-            objections = [*(said if len(arguments) > 1 else ()), *rule.reports]  # a visitor reports
+            objections = (list(said) if len(arguments) > 1 else []) + rule.reports  # a visitor reports
             made = [(o.ends, _finding(catalogue[rule.code], observation, o, file, exporters)) for o in objections]
         except Exception as error:  # noqa: BLE001 - a broken rule must not lose the others' findings
             message = f"internal error in {titled(rule.code)}: {described(error)}"
