@@ -11,6 +11,7 @@ from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, literal
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class DynamicAxesMismatch(Rule):
@@ -23,7 +24,7 @@ class DynamicAxesMismatch(Rule):
         if not call.axes_known:
             return
         argument = "dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"
-        at = call.argument_spans.get(argument)
+        at = argument_at(node, call, argument)
         for name, axis, why in call.fixed_axes:
             yield Objection(
                 f"axis {axis} of `{name}` is asked for as dynamic, but {why}",
@@ -31,7 +32,7 @@ class DynamicAxesMismatch(Rule):
                 at=call.axes_spans.get(name, at),
                 hints={"fixed": axis, "rank": _rank(call, name)},
             )
-        yield from _part_of_a_batch(call)
+        yield from _part_of_a_batch(node, call)
         known = _names(call)
         if known is None:
             return
@@ -77,7 +78,7 @@ def _names(call: ExportCall) -> tuple[str, ...] | None:
     return (*inputs, *(call.output_names or ()))
 
 
-def _part_of_a_batch(call: ExportCall) -> Iterator[Objection]:
+def _part_of_a_batch(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
     """Inputs of one batch size in the example of which some may have another one, and some not."""
     names = call.input_names if call.has_dynamic_axes else call.parameters
     if names is None or call.examples is None or call.keywords:
@@ -94,7 +95,7 @@ def _part_of_a_batch(call: ExportCall) -> Iterator[Objection]:
                 f"axis 0 of `{free[size]}` is dynamic, and of `{name}`, which is {size} in the example too, it is not:"
                 " the batch cannot vary",
                 f'write `"{name}": {{0: ...}}` as well',
-                at=call.argument_spans.get("dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"),
+                at=argument_at(node, call, "dynamic_axes" if call.has_dynamic_axes else "dynamic_shapes"),
                 severity=Severity.WARNING if size > 1 else Severity.NOTE,
             )
 

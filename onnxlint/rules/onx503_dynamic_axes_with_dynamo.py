@@ -10,7 +10,7 @@ from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, elements, literal
-from onnxlint.rules.helpers.export_edits import export_call, keyword_at, names
+from onnxlint.rules.helpers.export_edits import argument_at, export_call, keyword_at, names
 
 
 class DynamicAxesWithDynamo(Rule):
@@ -20,7 +20,8 @@ class DynamicAxesWithDynamo(Rule):
     safety = Safety.UNSAFE
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        if not call.dynamo or not call.has_dynamic_axes or "dynamic_axes" not in call.argument_spans:
+        at = argument_at(node, call, "dynamic_axes")
+        if not call.dynamo or not call.has_dynamic_axes or at is None:
             return
         refused = _refused(call)
         severity, applied = (None, f"{refused}, and the call raises") if refused else _misplaced(call)
@@ -29,7 +30,7 @@ class DynamicAxesWithDynamo(Rule):
                 "the dynamo exporter, the default since torch 2.9, matches the entries of `dynamic_axes` to the inputs"
                 f" by position: {applied}",
                 "pass `dynamic_shapes={...}` with the names of forward's parameters, or `dynamo=False`",
-                at=call.argument_spans["dynamic_axes"],
+                at=at,
                 severity=severity,
                 effects={"dynamo": Outcome.EXPORT_ERROR} if refused else None,
                 about="" if refused else f"the exporter of line {call.statement}",

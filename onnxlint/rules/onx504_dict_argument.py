@@ -10,7 +10,7 @@ from onnxlint.base.records import Fix, Outcome, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument
-from onnxlint.rules.helpers.export_edits import export_call
+from onnxlint.rules.helpers.export_edits import argument_at, export_call
 
 
 class DictArgument(Rule):
@@ -29,7 +29,7 @@ class DictArgument(Rule):
             yield Objection(
                 "the TorchScript exporter takes no dict with numbers for keys: the call raises a KeyError",
                 "use strings for the keys, or a list",
-                at=call.argument_spans.get("args"),
+                at=argument_at(node, call, "args"),
                 effects={"torchscript": Outcome.EXPORT_ERROR},
             )
 

@@ -10,7 +10,7 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import leave_out
+from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
 
 class ExportTrainingMode(Rule):
@@ -25,7 +25,7 @@ class ExportTrainingMode(Rule):
             yield Objection(
                 "the export asks for training mode: dropout and batch statistics stay in the graph",
                 "leave `training` at its default, and put the model in eval mode",
-                at=call.argument_spans.get("training"),
+                at=argument_at(node, call, "training"),
             )
 
     def fix(self, site: Site) -> Fix | None:

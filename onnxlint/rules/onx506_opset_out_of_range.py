@@ -9,6 +9,7 @@ import libcst as cst
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 # Measured with torch 2.13 and onnxruntime 1.31.
 DYNAMO = range(18, 27)  # below, the file is converted down afterwards, or left as it is; above, the runtime refuses it
@@ -22,7 +23,7 @@ class OpsetOutOfRange(Rule):
     code = "ONX506"
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        opset, span = call.opset, call.argument_spans.get("opset_version")
+        opset, span = call.opset, argument_at(node, call, "opset_version")
         if opset is None:
             return
         if call.dynamo and opset < DYNAMO.start:

@@ -10,7 +10,7 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import leave_out
+from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
 # What torch 2.13 answers with a TypeError, and what to write instead.
 ARGUMENTS = {
@@ -53,7 +53,7 @@ class RemovedExportArgument(Rule):
                 yield Objection(
                     f"`torch.onnx.export` no longer takes `{name}`: the call raises a TypeError",
                     ARGUMENTS[name],
-                    at=call.argument_spans.get(name),
+                    at=argument_at(node, call, name),
                     ends=True,
                     about=f"removed {name}",
                 )
@@ -63,7 +63,7 @@ class RemovedExportArgument(Rule):
                 f"`torch.onnx.export` takes the model, its inputs and the file by position, and no more: this call"
                 f" gives {call.positional}",
                 f"name the rest: `{name}=...`",
-                at=call.argument_spans.get(name),
+                at=argument_at(node, call, name),
                 ends=True,
             )
 

@@ -10,7 +10,7 @@ from onnxlint.base.records import Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import leave_out
+from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
 IGNORED_BY_DYNAMO = ("operator_export_type", "custom_opsets", "export_modules_as_functions", "autograd_inlining")
 ONLY_DYNAMO = {
@@ -31,7 +31,7 @@ class DeprecatedExportArgument(Rule):
             yield Objection(
                 f"`OperatorExportTypes.{kind}` puts PyTorch operators in the file that no runtime knows",
                 "leave `operator_export_type` out; an operator that cannot be lowered is then an error of the export",
-                at=call.argument_spans.get("operator_export_type"),
+                at=argument_at(node, call, "operator_export_type"),
                 effects={"torchscript": Outcome.RUNTIME_ERROR},
             )
         if call.dynamo:
@@ -39,7 +39,7 @@ class DeprecatedExportArgument(Rule):
                 yield Objection(
                     f"`{name}` is deprecated: the dynamo exporter ignores it, and a later torch refuses it",
                     "leave it out",
-                    at=call.argument_spans.get(name),
+                    at=argument_at(node, call, name),
                     severity=Severity.NOTE,
                     effects={"dynamo": Outcome.EXPORT_ERROR},
                 )
@@ -48,7 +48,7 @@ class DeprecatedExportArgument(Rule):
                     "`do_constant_folding=False` is deprecated: the dynamo exporter folds constants all the same, and a"
                     " later torch refuses it",
                     "leave it out; `optimize=False` keeps the graph as it was captured",
-                    at=call.argument_spans.get("do_constant_folding"),
+                    at=argument_at(node, call, "do_constant_folding"),
                     severity=Severity.NOTE,
                     effects={"dynamo": Outcome.EXPORT_ERROR},
                 )
@@ -58,7 +58,7 @@ class DeprecatedExportArgument(Rule):
                 yield Objection(
                     f"the TorchScript exporter ignores `{name}`: {what}",
                     "leave it out, or use the dynamo exporter",
-                    at=call.argument_spans.get(name),
+                    at=argument_at(node, call, name),
                     effects={"torchscript": outcome},
                     about=f"ignored {name}",
                 )

@@ -10,6 +10,7 @@ import libcst as cst
 from onnxlint.base.records import EXPORTERS, Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class InputNamesMismatch(Rule):
@@ -19,7 +20,7 @@ class InputNamesMismatch(Rule):
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
         for argument, names in (("input_names", call.input_names), ("output_names", call.output_names)):
-            span = call.argument_spans.get(argument)
+            span = argument_at(node, call, argument)
             if isinstance(call.settings.get(argument), str):
                 yield Objection(
                     f"`{argument}` is a string: each of its letters is taken for a name",
@@ -42,7 +43,7 @@ class InputNamesMismatch(Rule):
                 f"`{both[0]}` names an input and an output: dynamo's file cannot be loaded, TorchScript renames"
                 " the input",
                 "give the output another name",
-                at=call.argument_spans.get("output_names"),
+                at=argument_at(node, call, "output_names"),
                 effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
         known = call.examples is not None and call.keywords is not None
@@ -54,17 +55,17 @@ class InputNamesMismatch(Rule):
                 f"{len(call.input_names)} input names for {fed} inputs: TorchScript gives `{surplus}` to a weight, or"
                 " raises; dynamo drops it",
                 "name the inputs of the example, and nothing else",
-                at=call.argument_spans.get("input_names"),
+                at=argument_at(node, call, "input_names"),
                 effects={"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )
-        yield from _moved_up(call)
+        yield from _moved_up(node, call)
         swapped = _out_of_order(call)
         if swapped is not None:
             yield Objection(
                 f"`input_names` has `{swapped[0]}` before `{swapped[1]}`, forward takes them the other way round:"
                 " names go by place, and the file takes what it is fed as one for the other",
                 "list the names, and the inputs of the example, in the order of forward's parameters",
-                at=call.argument_spans.get("input_names"),
+                at=argument_at(node, call, "input_names"),
                 severity=Severity.ERROR,
                 effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.WRONG_VALUES},
             )
@@ -73,11 +74,11 @@ class InputNamesMismatch(Rule):
                 f"{len(call.output_names)} output names for {call.outputs} output{'s' if call.outputs > 1 else ''}:"
                 " TorchScript raises, dynamo drops the rest",
                 "name the outputs that forward returns, and nothing else",
-                at=call.argument_spans.get("output_names"),
+                at=argument_at(node, call, "output_names"),
             )
 
 
-def _moved_up(call: ExportCall) -> Iterator[Objection]:
+def _moved_up(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
     """Measured: None is no input of either file, a number none of dynamo's; the names behind it go to other inputs."""
     names, examples = call.input_names or (), call.examples or ()
     if call.keywords or len(names) != len(examples):
@@ -90,7 +91,7 @@ def _moved_up(call: ExportCall) -> Iterator[Objection]:
                 f"`{names[i]}` names {what}: that is no input of the file, and the names behind it move up:"
                 f" `{later}` is called `{names[i]}`",
                 "name the tensors of the example only, or give what varies as a tensor",
-                at=call.argument_spans.get("input_names"),
+                at=argument_at(node, call, "input_names"),
                 effects={e: Outcome.RUNTIME_ERROR for e in EXPORTERS if what == "None" or e == "dynamo"},
             )
             return

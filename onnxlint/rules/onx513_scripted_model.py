@@ -9,6 +9,7 @@ import libcst as cst
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class ScriptedModel(Rule):
@@ -17,7 +18,7 @@ class ScriptedModel(Rule):
     code = "ONX513"
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        span = call.argument_spans.get("model")
+        span = argument_at(node, call, "model")
         if call.wrapping in ("script", "trace", "load") and call.dynamo is not False:
             yield Objection(
                 f"the dynamo exporter refuses the ScriptModule that `torch.jit.{call.wrapping}` made",

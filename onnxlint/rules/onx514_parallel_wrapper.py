@@ -10,6 +10,7 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class ParallelWrapper(Rule):
@@ -23,7 +24,7 @@ class ParallelWrapper(Rule):
             yield Objection(
                 "the model is wrapped for several devices: TorchScript refuses it, and dynamo sees `*inputs` only",
                 "export `model.module`",
-                at=call.argument_spans.get("model"),
+                at=argument_at(node, call, "model"),
             )
 
     def fix(self, site: Site) -> Fix | None:

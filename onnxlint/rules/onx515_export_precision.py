@@ -9,6 +9,7 @@ import libcst as cst
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class ExportPrecision(Rule):
@@ -25,7 +26,7 @@ class ExportPrecision(Rule):
             yield Objection(
                 f"{where}, for which ONNX Runtime has few operators on the CPU: no Gemm, no MatMul, no Conv",
                 "export in float32 or float16",
-                at=call.argument_spans.get("model"),
+                at=argument_at(node, call, "model"),
                 severity=Severity.WARNING,
                 effects={"torchscript": Outcome.RUNTIME_ERROR, "dynamo": Outcome.RUNTIME_ERROR},
             )

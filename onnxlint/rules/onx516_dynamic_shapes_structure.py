@@ -9,6 +9,7 @@ import libcst as cst
 from onnxlint.base.records import Outcome, Severity
 from onnxlint.flow.state.observations import AskedDim, Example, ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 REFUSED = {"torchscript": Outcome.EXPORT_ERROR, "dynamo": Outcome.EXPORT_ERROR}
 
@@ -19,7 +20,7 @@ class DynamicShapesStructure(Rule):
     code = "ONX516"
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        at = call.argument_spans.get("dynamic_shapes")
+        at = argument_at(node, call, "dynamic_shapes")
         if call.has_dynamic_shapes and call.dynamo is False:
             yield Objection(
                 "the TorchScript exporter takes no `dynamic_shapes`",
@@ -29,16 +30,16 @@ class DynamicShapesStructure(Rule):
             )
             return
         if call.has_dynamic_axes and call.dynamo is False and "dynamic_axes" in call.arguments:
-            yield from _axes(call)
+            yield from _axes(node, call)
         if not call.has_dynamic_shapes or call.dict_argument or call.model.startswith("torch.export"):
             return
-        yield from _inputs(call)
-        yield from _sizes(call)
+        yield from _inputs(node, call)
+        yield from _sizes(node, call)
 
 
-def _axes(call: ExportCall) -> Iterator[Objection]:
+def _axes(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
     """`dynamic_axes` as the TorchScript exporter reads them."""
-    at = call.argument_spans.get("dynamic_axes")
+    at = argument_at(node, call, "dynamic_axes")
     if "input_names" not in call.arguments and call.axes and call.axes_known:
         yield Objection(
             "`dynamic_axes` goes by the names of `input_names`, which the call does not give: the axes stay fixed",
@@ -56,9 +57,9 @@ def _axes(call: ExportCall) -> Iterator[Objection]:
             )
 
 
-def _inputs(call: ExportCall) -> Iterator[Objection]:
+def _inputs(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
     """As many entries as inputs, under the names of forward's parameters."""
-    at = call.argument_spans.get("dynamic_shapes")
+    at = argument_at(node, call, "dynamic_shapes")
     if call.examples is None or call.keywords is None or call.variadic or call.required is None:
         return
     fed = len(call.examples) + len(call.keywords)
@@ -89,9 +90,9 @@ def _inputs(call: ExportCall) -> Iterator[Objection]:
             )
 
 
-def _sizes(call: ExportCall) -> Iterator[Objection]:
+def _sizes(node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
     """What is asked of single axes against the sizes of the example."""
-    at = call.argument_spans.get("dynamic_shapes")
+    at = argument_at(node, call, "dynamic_shapes")
     first: dict[str, tuple[AskedDim, int]] = {}
     for dim in call.asked:
         where = f"axis {dim.axis} of `{dim.input}`"

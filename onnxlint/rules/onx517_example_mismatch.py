@@ -9,6 +9,7 @@ import libcst as cst
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class ExampleMismatch(Rule):
@@ -17,7 +18,7 @@ class ExampleMismatch(Rule):
     code = "ONX517"
 
     def on_export_call(self, node: cst.CSTNode, call: ExportCall) -> Iterator[Objection]:
-        span = call.argument_spans.get("args")
+        span = argument_at(node, call, "args")
         if call.listed:
             yield Objection("`args` is a list, which is taken for one input", "write a tuple", at=span)
             return
@@ -39,7 +40,7 @@ class ExampleMismatch(Rule):
             yield Objection(
                 f"forward has no parameter `{unknown[0]}`: dynamo raises, TorchScript drops the input without a word",
                 f"use the names of forward: {', '.join(f'`{p}`' for p in call.parameters)}",
-                at=call.argument_spans.get("kwargs", span),
+                at=argument_at(node, call, "kwargs") or span,
                 effects={"torchscript": Outcome.WRONG_VALUES, "dynamo": Outcome.EXPORT_ERROR},
             )
             return

@@ -10,7 +10,7 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
-from onnxlint.rules.helpers.export_edits import leave_out
+from onnxlint.rules.helpers.export_edits import argument_at, leave_out
 
 
 class WeightsLeftOut(Rule):
@@ -24,7 +24,7 @@ class WeightsLeftOut(Rule):
             yield Objection(
                 "`export_params=False` leaves the weights out: the file does not run by itself",
                 "leave the argument out; large weights go to a second file with `external_data=True`, the default",
-                at=call.argument_spans.get("export_params"),
+                at=argument_at(node, call, "export_params"),
             )
 
     def fix(self, site: Site) -> Fix | None:

@@ -10,6 +10,7 @@ from onnxlint.base.paths import package_path
 from onnxlint.base.records import Outcome
 from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.export_edits import argument_at
 
 
 class OpsetTooLow(Rule):
@@ -26,6 +27,6 @@ class OpsetTooLow(Rule):
             f"the TorchScript exporter lowers `{newest.op}` ({package_path(newest.span.path)}:{newest.span.line}{more})"
             f" from opset {newest.since} on, and is asked for {call.opset}",
             f"ask for opset {newest.since} or later",
-            at=call.argument_spans.get("opset_version"),
+            at=argument_at(node, call, "opset_version"),
             effects={"torchscript": Outcome.EXPORT_ERROR},
         )

@@ -74,7 +74,6 @@ def record(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, d
         training=_training(training),
         opset=opset,
         too_new=_too_new(engine, model, inputs, opset) if dynamo is False else (),
-        argument_spans=_spans(engine, node),
         axes_spans=_axes_spans(engine, axes),
         fixed_axes=fixed,
         # A call that is given no inputs at all is one with a program, which brings inputs and their axes along.
@@ -161,7 +160,6 @@ def record_program(engine: Engine, args: list[dom.Value], kwargs: dict[str, dom.
         model=_label(model),
         has_dynamic_shapes=not dom.is_none(given.get("dynamic_shapes", dom.NONE)),
         parameters=parameters,
-        argument_spans=_spans(engine, node, _PROGRAM_POSITIONS),
         arguments=tuple(n for n in given if n != "**"),
         **signature(model),
         **fed(engine, given, node, parameters),
@@ -192,14 +190,6 @@ def _setting(v: dom.Value) -> object:
     if isinstance(v, dom.Const):
         return v.literal
     return v.name.rpartition(".")[2] if isinstance(v, dom.External) and v.name.startswith("torch.") else None
-
-
-def _spans(engine: Engine, node: ast.AST, positions: tuple[str, ...] = _POSITIONS) -> dict[str, Span]:
-    found: dict[str, Span] = {}
-    if isinstance(node, ast.Call):
-        found = {name: engine.place(a).span for name, a in zip(positions, node.args, strict=False)}
-        found.update({k.arg: engine.place(k).span for k in node.keywords if k.arg is not None})
-    return found
 
 
 def _axes_spans(engine: Engine, axes: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, Span]:

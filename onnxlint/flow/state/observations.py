@@ -276,7 +276,6 @@ class ExportCall(Observation):
     training: str | None = None
     opset: int | None = None
     too_new: tuple[OpCall, ...] = ()  # operators of the model that TorchScript lowers at later opsets alone
-    argument_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     fixed_axes: tuple[tuple[str, int, str], ...] = ()
     tensor_inputs: bool = True

@@ -5,8 +5,21 @@ from __future__ import annotations
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
+from onnxlint.flow.state.observations import ExportCall
 from onnxlint.rules.engine.site import Site, call_name
 from onnxlint.rules.helpers.call_edits import drop_argument
+
+_EXPORT = ("model", "args", "f", "export_params", "verbose", "training", "input_names", "output_names")
+_PROGRAM = ("mod", "args", "kwargs")
+
+
+def argument_at(node: cst.CSTNode, call: ExportCall, name: str) -> cst.CSTNode | None:
+    """Where an export call gives an argument: `name=value`, or the value alone where it goes by position."""
+    arguments = node.args if isinstance(node, cst.Call) else ()
+    names = _PROGRAM if call.api == "torch.export.export" else _EXPORT
+    front = zip(names, (a for a in arguments if a.keyword is None and a.star != "**"), strict=False)
+    by_name = {a.keyword.value: a for a in arguments if a.keyword is not None}
+    return by_name.get(name) or next((a if a.star else a.value for n, a in front if n == name), None)
 
 
 def export_call(site: Site) -> cst.Call | None:

@@ -151,7 +151,7 @@ def test_the_export_of_another_library_is_none() -> None:
 
 def test_a_span_for_every_argument() -> None:
     observation = export(f"torch.onnx.export(build(), {IMAGE}, 'm.onnx', dynamic_axes={{'x': {{0: 'batch'}}}})")
-    assert set(observation.argument_spans) == {"model", "args", "f", "dynamic_axes"}
+    assert set(observation.arguments) == {"model", "args", "f", "dynamic_axes"}
     assert set(observation.axes_spans) == {"x"}
 
 
