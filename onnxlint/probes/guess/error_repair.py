@@ -121,7 +121,7 @@ def _named(
 
 
 def _at_layer(guess: Mapping[str, Guess], trial: Trial, facts: Facts) -> Iterator[dict[str, Guess]]:
-    """What the layer that raised takes: in place of an input that it got unchanged, else by the size of its features."""
+    """What the layer that raised takes: in place of an input that it got unchanged, else by its number of features."""
     if trial.layer is None:
         return
     before = guess.get(trial.direct or "")
