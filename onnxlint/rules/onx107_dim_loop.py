@@ -21,4 +21,6 @@ class DimLoop(Rule):
                 f"the loop runs once per element of a dynamic axis: `{loop.text}`; it is unrolled for the"
                 " example's size",
                 "index or reduce the whole axis with tensor operators instead of looping over it",
+                about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",
+                in_class=True,
             )

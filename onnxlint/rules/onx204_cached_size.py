@@ -20,4 +20,5 @@ class CachedSize(Rule):
             yield Objection(
                 f"`self.{write.name}` caches what was made at the size of one input; the export keeps that size",
                 "make it in every forward (it is cheap), or register it once at the largest size and slice",
+                about="caches",
             )

@@ -39,6 +39,7 @@ class UnsupportedOperator(Rule):
                 f"{who} cannot lower `{call.op}`{detail}",
                 "write it with operators that lower (see the rule), or use the other exporter where it lowers there",
                 effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+                about=f"{call.op} {call.detail}",
             )
 
     def fix(self, site: Site) -> Fix | None:

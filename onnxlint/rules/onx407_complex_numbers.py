@@ -28,4 +28,6 @@ class ComplexNumbers(Rule):
                 f"{who} cannot lower {what}",
                 "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic",
                 effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+                about="complex numbers",
+                in_class=True,
             )

@@ -22,4 +22,5 @@ class PackedSequence(Rule):
                 f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses",
                 "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
                 effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+                about="packed sequence",
             )

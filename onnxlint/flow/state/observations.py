@@ -42,6 +42,11 @@ class Observation:
         return type(self), self.span, *(getattr(self, name, None) for name in ("how", "hazard", "op", "name", "caller"))
 
     @property
+    def hints(self) -> dict[str, str | int]:
+        """What a fix may ask for beside `known`."""
+        return {}
+
+    @property
     def rank(self) -> tuple[Any, ...]:
         """The least of those with one key stands for all: exported ones first, then sure ones, then by its fields."""
         own = (getattr(self, f.name) for f in fields(self)[_COMMON:])
@@ -298,3 +303,15 @@ class ExportCall(Observation):
     shapes_size: int = 0
     for_a_version: bool = False  # it stands in an arm for some versions of torch
     later_loads: tuple[tuple[Span, str], ...] = ()
+
+    @property
+    def hints(self) -> dict[str, str | int]:
+        """The names around the call, the exporter and the ranks of the examples, as far as they are known."""
+        names = {"parameters": self.parameters, "inputs": self.input_names, "outputs": self.output_names}
+        hints: dict[str, str | int] = {key: ",".join(v) for key, v in names.items() if v is not None}
+        hints["model"] = self.model
+        if self.dynamo is not None:
+            hints["dynamo"] = int(self.dynamo)
+        if self.examples is not None:
+            hints["examples"] = ",".join("" if e.sizes is None else str(len(e.sizes)) for e in self.examples)
+        return hints

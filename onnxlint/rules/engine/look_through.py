@@ -11,7 +11,7 @@ import msgspec
 
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.records import EXPORTERS, Diagnostic, Finding, Fix, Outcome, Severity, Span, described
-from onnxlint.flow.state.observations import ExportCall, Loop, Observation, OpCall, StateWrite
+from onnxlint.flow.state.observations import Observation
 from onnxlint.rules.engine.observed_file import ObservedFile
 from onnxlint.rules.engine.registry import rules_of, titled
 from onnxlint.rules.engine.rule import Objection, Rule
@@ -33,13 +33,11 @@ def look_through(
     """
     rules, broken = rules_of(codes)
     running = [type(rule)() for rule in rules.values()]
-    methods: dict[type, list[tuple[Rule, Callable[..., Any]]]] = {}  # by kind of observation, and by kind of node
-    for rule in running:
-        for by_kind in (rule.handlers, rule.visitors):
-            for kind, method in by_kind.items():
-                methods.setdefault(kind, []).append((rule, method))
-    visiting = any(rule.visitors for rule in running)
-    watched = [observation for observation in observations if visiting or type(observation) in methods]
+    kinds = {type(observation) for observation in observations}
+    methods = {kind: _methods(((rule, rule.handlers) for rule in running), kind) for kind in kinds}
+    visiting = {kind for rule in running for kind in rule.visitors}
+    methods |= {kind: _methods(((rule, rule.visitors) for rule in running), kind) for kind in visiting}
+    watched = [observation for observation in observations if visiting or methods[type(observation)]]
     file = ObservedFile(Page(path, text), watched, broken)
     for rule in running:
         rule.look_at(file)
@@ -86,6 +84,14 @@ def _objected(
     return [replace(f, severity=Severity.NOTE) if ended and not ends else f for ends, f in objected]
 
 
+def _methods(
+    rules: Iterable[tuple[Rule, Mapping[type[Any], Callable[..., Any]]]], kind: type[Any]
+) -> list[tuple[Rule, Callable[..., Any]]]:
+    """Each rule with its method for a kind of observation or node, or for the nearest that the kind is derived from."""
+    methods = ((rule, next((own[k] for k in kind.__mro__ if k in own), None)) for rule, own in rules)
+    return [(rule, method) for rule, method in methods if method is not None]
+
+
 def _finding(
     rule: Contract, observation: Observation, objection: Objection, file: ObservedFile, exporters: Sequence[str]
 ) -> Finding | None:
@@ -99,6 +105,7 @@ def _finding(
     if not observation.sure or observation.outside:
         severity = Severity.NOTE
     at = objection.at or observation.span
+    about = objection.about if objection.in_class or not objection.about else f"{observation.symbol} {objection.about}"
     finding = Finding(
         code=rule.code,
         rule=rule.name,
@@ -110,45 +117,10 @@ def _finding(
         effects=effects,
         fix=Fix(objection.advice),
         text=observation.text,
-        hints={**_hints(observation), **objection.hints},
+        hints={**{f"${name}": v for name, v in observation.known.items()}, **observation.hints, **objection.hints},
         outside=observation.outside,
         doubt=observation.doubt,
-        about=f"{observation.symbol} {objection.about}" if objection.about else _about(observation),
+        about=about,
     )
     # What a package's rule says may be of any type, and has to be found out here rather than in a report.
     return finding if rule.plugin is None else msgspec.msgpack.decode(msgspec.msgpack.encode(finding), type=Finding)
-
-
-def _about(observation: Observation) -> str:
-    """What all findings of one cause have in common inside a class, or a function; nothing where each is its own."""
-    function, about = observation.symbol, ""
-    match observation:
-        case OpCall(hazard="complex"):
-            return "complex numbers"
-        case Loop(axes=(_, *_)):
-            return f"loops over {' and '.join(observation.axes)}"
-        case OpCall(hazard="unsupported"):
-            about = f"{observation.op} {observation.detail}"
-        case OpCall(hazard="packed"):
-            about = "packed sequence"
-        case StateWrite(kind="cache"):
-            about = "caches"
-    return f"{function} {about}" if about else ""
-
-
-def _hints(observation: Observation) -> dict[str, str | int]:
-    """What every fix may ask for: the variables that were known, and the names around an export call."""
-    hints: dict[str, str | int] = {f"${name}": told for name, told in observation.known.items()}
-    if isinstance(observation, ExportCall):
-        names = {
-            "parameters": observation.parameters,
-            "inputs": observation.input_names,
-            "outputs": observation.output_names,
-        }
-        hints |= {key: ",".join(told) for key, told in names.items() if told is not None}
-        hints["model"] = observation.model
-        if observation.dynamo is not None:
-            hints["dynamo"] = int(observation.dynamo)
-        if observation.examples is not None:
-            hints["examples"] = ",".join("" if e.sizes is None else str(len(e.sizes)) for e in observation.examples)
-    return hints

@@ -26,7 +26,7 @@ class Objection:
     `at`, `severity` and `effects` are passed where they differ from the node observed and the contract's: the place is
     a node of the statement, or a span elsewhere. `hints` tell the rule's fix what the source text alone does not.
     `ends` says that what is observed raises before anything else can go wrong there: what other rules object to is a
-    note below it. Findings of one function `about` the same thing are shown as one.
+    note below it. Findings of one function, or of one class (`in_class`), `about` the same thing are shown as one.
     """
 
     message: str
@@ -37,6 +37,7 @@ class Objection:
     hints: Mapping[str, str | int] = field(default_factory=dict)
     ends: bool = False
     about: str = ""
+    in_class: bool = False
 
 
 Handler = Callable[[Any, Any, Any], Iterator[Objection]]
@@ -46,7 +47,8 @@ class Rule(cst.BatchableCSTVisitor):
     """A rule, by the code of its contract, written in either of two ways.
 
     Each method `on_...(self, node, seen)` yields Objections to observations of one kind, which the annotation of `seen`
-    says; `node` is what was observed. Each `visit_...(self, node)` is libcst's, and is called for the nodes of every
+    says; `node` is what was observed. One for `Call` gets every kind of call that no other method of the rule is for.
+    Each `visit_...(self, node)` is libcst's, and is called for the nodes of every
     statement in which anything was observed, those of formatting aside; it objects by `report`. Of a compound
     statement only the header is parsed. An empty module stands for what libcst does not read.
     Every call of the contract's `operators` is observed, by canonical name (`torch.std`, which is the name of `x.std()`
