@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import Squeeze
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, elements, is_name, keywords, literal
 from onnxlint.rules.helpers.value_kinds import sizes_of
@@ -19,12 +19,11 @@ class SqueezeAllDims(Rule):
     code = "ONX205"
     safety = Safety.UNSAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "squeeze":
-            yield Objection(
-                "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
-                "name the axis: `squeeze(-1)`",
-            )
+    def on_squeeze(self, node: cst.CSTNode, squeeze: Squeeze) -> Iterator[Objection]:
+        yield Objection(
+            "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
+            "name the axis: `squeeze(-1)`",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: with a batch of one the output keeps an axis that it used to lose."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import DropoutCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, call_name, keywords, tight
 from onnxlint.rules.helpers.call_edits import set_argument
@@ -20,12 +20,11 @@ class FunctionalDropout(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "dropout":
-            yield Objection(
-                f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode",
-                "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",
-            )
+    def on_dropout_call(self, node: cst.CSTNode, call: DropoutCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.text}` drops in eval mode too: `training` is not tied to the module's mode",
+            "pass `training=self.training`, or make an `nn.Dropout` module in `__init__`",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Pass `training=self.training`; outside of a module's method there is no mode to pass."""

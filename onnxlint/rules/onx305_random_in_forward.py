@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import RandomDraw
 from onnxlint.rules.engine.cst_tree import Statement
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
@@ -23,17 +23,12 @@ class RandomInForward(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.random:
-            source = (
-                "Python's or numpy's generator, once, while it is traced"
-                if call.hazard == "python-random"
-                else "a generator"
-            )
-            yield Objection(
-                f"`{call.text}` draws from {source}; the graph cannot give eager's numbers",
-                "pass the noise in as an input, or draw only under `if self.training:`",
-            )
+    def on_random_draw(self, node: cst.CSTNode, draw: RandomDraw) -> Iterator[Objection]:
+        source = "Python's or numpy's generator, once, while it is traced" if draw.source == "python" else "a generator"
+        yield Objection(
+            f"`{draw.text}` draws from {source}; the graph cannot give eager's numbers",
+            "pass the noise in as an input, or draw only under `if self.training:`",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: in eval mode the output is no longer random, which is the point."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import BatchNormCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, is_name
 from onnxlint.rules.helpers.call_edits import set_argument
@@ -20,12 +20,11 @@ class BatchStatistics(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "batch-norm":
-            yield Objection(
-                f"`{call.text}` normalises by the statistics of each batch, in eval mode too",
-                "pass `training=self.training` with running statistics, or use group or layer norm",
-            )
+    def on_batch_norm_call(self, node: cst.CSTNode, call: BatchNormCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.text}` normalises by the statistics of each batch, in eval mode too",
+            "pass `training=self.training` with running statistics, or use group or layer norm",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: eval mode then normalises by the running statistics, which the call has to be given."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import DirectForward
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
 
@@ -19,12 +19,11 @@ class BypassedHooks(Rule):
     safety = Safety.UNSAFE
     changes_output = True
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "bypassed-hooks":
-            yield Objection(
-                f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant",
-                "call the module itself: `layer(x)`",
-            )
+    def on_direct_forward(self, node: cst.CSTNode, call: DirectForward) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.text}` goes past the hook that computes the layer's weight: the weight is a stale constant",
+            "call the module itself: `layer(x)`",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: its hooks run then, which is the point."""

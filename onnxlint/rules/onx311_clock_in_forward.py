@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import ClockRead
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,9 +15,8 @@ class ClockInForward(Rule):
 
     code = "ONX311"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "clock":
-            yield Objection(
-                f"`{call.text}` reads the clock, and the graph keeps the moment of the export",
-                "pass the time in as an input",
-            )
+    def on_clock_read(self, node: cst.CSTNode, read: ClockRead) -> Iterator[Objection]:
+        yield Objection(
+            f"`{read.text}` reads the clock, and the graph keeps the moment of the export",
+            "pass the time in as an input",
+        )

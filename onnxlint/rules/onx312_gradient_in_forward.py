@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import GradientCall
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,9 +15,8 @@ class GradientInForward(Rule):
 
     code = "ONX312"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "gradient":
-            yield Objection(
-                f"`{call.text}` takes a gradient in forward, which no graph holds",
-                "write the derivative out, or export what it is taken of and differentiate outside",
-            )
+    def on_gradient_call(self, node: cst.CSTNode, call: GradientCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.text}` takes a gradient in forward, which no graph holds",
+            "write the derivative out, or export what it is taken of and differentiate outside",
+        )

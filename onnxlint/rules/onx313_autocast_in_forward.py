@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import AutocastCall
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,9 +15,8 @@ class AutocastInForward(Rule):
 
     code = "ONX313"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "autocast":
-            yield Objection(
-                f"`{call.text}` writes the precision of the exporting machine into the graph",
-                "put autocast around the call of the model, in the training loop, and export in full precision",
-            )
+    def on_autocast_call(self, node: cst.CSTNode, call: AutocastCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.text}` writes the precision of the exporting machine into the graph",
+            "put autocast around the call of the model, in the training loop, and export in full precision",
+        )

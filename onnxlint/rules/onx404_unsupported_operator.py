@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import Call
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import (
     Site,
@@ -20,6 +20,7 @@ from onnxlint.rules.engine.site import (
     literal,
     positional,
 )
+from onnxlint.rules.helpers.exporter_names import named
 
 _TITLE = "sort, and take the middle"
 
@@ -30,15 +31,14 @@ class UnsupportedOperator(Rule):
     code = "ONX404"
     safety = Safety.UNSAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "unsupported":
-            names = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
-            who = " and ".join(names[e] for e in call.refused_by)
+    def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
+        refused = call.exporters_with(Outcome.EXPORT_ERROR)
+        if refused and type(call) is Call:  # any other type has a rule of its own
             detail = f" with `{call.detail}`" if call.detail else ""
             yield Objection(
-                f"{who} cannot lower `{call.op}`{detail}",
+                f"{named(refused)} cannot lower `{call.op}`{detail}",
                 "write it with operators that lower (see the rule), or use the other exporter where it lowers there",
-                effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+                effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
                 about=f"{call.op} {call.detail}",
             )
 

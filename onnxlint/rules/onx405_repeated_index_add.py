@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import IndexAddCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, dotted, literal, tight
 from onnxlint.rules.helpers.value_kinds import sizes_of
@@ -19,12 +19,11 @@ class RepeatedIndexAdd(Rule):
     code = "ONX405"
     safety = Safety.SAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "index-add":
-            yield Objection(
-                f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",
-                "use `scatter_add` with an expanded index, which lowers right in both exporters",
-            )
+    def on_index_add_call(self, node: cst.CSTNode, call: IndexAddCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.op.rpartition('.')[2]}` loses summands in the TorchScript exporter where an index repeats",
+            "use `scatter_add` with an expanded index, which lowers right in both exporters",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: both add every row in eager, in the same order on one thread."""

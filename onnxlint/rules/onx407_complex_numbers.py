@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.records import Outcome
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import ComplexCall
 from onnxlint.rules.engine.rule import Objection, Rule
-
-WHO = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
+from onnxlint.rules.helpers.exporter_names import named
 
 
 class ComplexNumbers(Rule):
@@ -18,16 +16,14 @@ class ComplexNumbers(Rule):
 
     code = "ONX407"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "complex":
-            who = " and ".join(WHO[e] for e in call.refused_by)
-            what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"
-            if call.detail == "j":
-                what = f"a complex number of Python in `{call.text}`"
-            yield Objection(
-                f"{who} cannot lower {what}",
-                "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic",
-                effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
-                about="complex numbers",
-                in_class=True,
-            )
+    def on_complex_call(self, node: cst.CSTNode, call: ComplexCall) -> Iterator[Objection]:
+        what = f"`{call.detail}` of complex numbers" if call.detail else f"the complex numbers of `{call.op}`"
+        if call.literal:
+            what = f"a complex number of Python in `{call.text}`"
+        yield Objection(
+            f"{named(call.exporters)} cannot lower {what}",
+            "compute with the real and the imaginary part as two tensors; dynamo lowers FFT and plain arithmetic",
+            effects=call.outcomes,
+            about="complex numbers",
+            in_class=True,
+        )

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Outcome
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import Call
 from onnxlint.rules.engine.rule import Objection, Rule
+from onnxlint.rules.helpers.exporter_names import named
 
-WHO = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
 _RESULTS = {
-    "wrong": ("something that computes other values", Outcome.WRONG_VALUES),
-    "unloadable": ("something that ONNX Runtime does not load", Outcome.RUNTIME_ERROR),
+    Outcome.WRONG_VALUES: "something that computes other values",
+    Outcome.RUNTIME_ERROR: "something that ONNX Runtime does not load",
 }
 
 
@@ -22,14 +22,13 @@ class OperatorLoweredWrong(Rule):
 
     code = "ONX408"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard not in _RESULTS:
-            return
-        who = " and ".join(WHO[e] for e in call.refused_by)
+    def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
         how = f" {call.detail}" if call.detail[:3] == "of " else f" with `{call.detail}`" if call.detail else ""
-        result, outcome = _RESULTS[call.hazard]
-        yield Objection(
-            f"{who} translates `{call.op}`{how} to {result}",
-            "say it with other operators (see the rule), and compare the file with PyTorch",
-            effects=dict.fromkeys(call.refused_by, outcome),
-        )
+        for outcome, result in _RESULTS.items():
+            exporters = call.exporters_with(outcome)
+            if exporters and type(call) is Call:  # any other type has a rule of its own
+                yield Objection(
+                    f"{named(exporters)} translates `{call.op}`{how} to {result}",
+                    "say it with other operators (see the rule), and compare the file with PyTorch",
+                    effects=dict.fromkeys(exporters, outcome),
+                )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import FileWrite
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,9 +15,8 @@ class TensorToFile(Rule):
 
     code = "ONX410"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "file":
-            yield Objection(
-                f"`{call.op}` stores a tensor in forward: while dynamo exports, the tensor has no data",
-                "return the tensor as an output, or store it in a hook that is not there during the export",
-            )
+    def on_file_write(self, node: cst.CSTNode, write: FileWrite) -> Iterator[Objection]:
+        yield Objection(
+            f"`{write.op}` stores a tensor in forward: while dynamo exports, the tensor has no data",
+            "return the tensor as an output, or store it in a hook that is not there during the export",
+        )

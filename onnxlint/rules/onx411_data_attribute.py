@@ -8,7 +8,7 @@ from enum import Enum
 import libcst as cst
 
 from onnxlint.base.records import Fix, Outcome, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import DataRead
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, is_loaded
 
@@ -21,17 +21,15 @@ class DataAttribute(Rule):
     code = "ONX411"
     safety = Safety.SAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "data":
-            weight = call.detail == "weight"
-            yield Objection(
-                f"`{call.text}` takes the tensor out of the trace"
-                + ("" if weight else ": the graph keeps the example's values as a constant"),
-                "write `.detach()` to read it; what forward writes belongs in its outputs"
-                if weight
-                else "write `.detach()`",
-                effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if weight else None,
-            )
+    def on_data_read(self, node: cst.CSTNode, read: DataRead) -> Iterator[Objection]:
+        yield Objection(
+            f"`{read.text}` takes the tensor out of the trace"
+            + ("" if read.weight else ": the graph keeps the example's values as a constant"),
+            "write `.detach()` to read it; what forward writes belongs in its outputs"
+            if read.weight
+            else "write `.detach()`",
+            effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if read.weight else None,
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: the same values, cut from the gradient as before.

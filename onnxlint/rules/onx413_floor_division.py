@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import FloorDivide
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, call_name, dotted, has_star, keywords, positional
 
@@ -21,12 +21,11 @@ class FloorDivision(Rule):
     code = "ONX413"
     safety = Safety.SAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "floor-division":
-            yield Objection(
-                f"`{call.text}` rounds down in PyTorch, and to zero in the TorchScript export where it is negative",
-                'write `torch.div(a, b, rounding_mode="floor")`',
-            )
+    def on_floor_divide(self, node: cst.CSTNode, division: FloorDivide) -> Iterator[Objection]:
+        yield Objection(
+            f"`{division.text}` rounds down in PyTorch, and to zero in the TorchScript export where it is negative",
+            'write `torch.div(a, b, rounding_mode="floor")`',
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: it is what `//` means for tensors."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import InputReshape
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
 
@@ -18,12 +18,11 @@ class InputReshaped(Rule):
     code = "ONX414"
     safety = Safety.UNSAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "input-reshaped":
-            yield Objection(
-                f"`{call.text}` changes the shape of the input `{call.detail}` itself: the file asks for another shape",
-                "use the function without the underscore and go on with what it returns",
-            )
+    def on_input_reshape(self, node: cst.CSTNode, call: InputReshape) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.text}` changes the shape of the input `{call.parameter}` itself: the file asks for another shape",
+            "use the function without the underscore and go on with what it returns",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: the caller's tensor keeps its shape then."""

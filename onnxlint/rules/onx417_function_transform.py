@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Outcome, Severity
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import TransformCall
 from onnxlint.rules.engine.rule import Objection, Rule
-
-WHO = {"torchscript": "the TorchScript exporter", "dynamo": "the dynamo exporter"}
+from onnxlint.rules.helpers.exporter_names import named
 
 
 class FunctionTransform(Rule):
@@ -18,18 +17,17 @@ class FunctionTransform(Rule):
 
     code = "ONX417"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "transform":
-            if call.op.endswith("vmap"):
-                yield Objection(
-                    "`vmap` is unrolled by the TorchScript exporter, which may fail on another size than the example's",
-                    "write the batched computation out, with broadcasting",
-                    severity=Severity.WARNING,
-                    effects={"torchscript": Outcome.SHAPE_ERROR, "dynamo": Outcome.OK},
-                )
-                return
+    def on_transform_call(self, node: cst.CSTNode, call: TransformCall) -> Iterator[Objection]:
+        if call.op.endswith("vmap"):
             yield Objection(
-                f"{' and '.join(WHO[e] for e in call.refused_by)} cannot trace through `{call.op}`",
-                "write the derivative or the batched computation out in tensor operations",
-                effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
+                "`vmap` is unrolled by the TorchScript exporter, which may fail on another size than the example's",
+                "write the batched computation out, with broadcasting",
+                severity=Severity.WARNING,
+                effects={"torchscript": Outcome.SHAPE_ERROR, "dynamo": Outcome.OK},
             )
+            return
+        yield Objection(
+            f"{named(call.exporters)} cannot trace through `{call.op}`",
+            "write the derivative or the batched computation out in tensor operations",
+            effects=call.outcomes,
+        )

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.records import Outcome
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import PackingCall
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -16,11 +15,10 @@ class PackedSequence(Rule):
 
     code = "ONX418"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "packed":
-            yield Objection(
-                f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses",
-                "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
-                effects=dict.fromkeys(call.refused_by, Outcome.EXPORT_ERROR),
-                about="packed sequence",
-            )
+    def on_packing_call(self, node: cst.CSTNode, call: PackingCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.op.rpartition('.')[2]}` lays the batch out by lengths, which are data: dynamo refuses",
+            "run the layer over the padded batch and mask by length; gather the last state at `lengths - 1`",
+            effects=call.outcomes,
+            about="packed sequence",
+        )

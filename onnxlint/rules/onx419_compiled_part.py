@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import CompileCall
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted
 
@@ -18,12 +18,11 @@ class CompiledPart(Rule):
     code = "ONX419"
     safety = Safety.SAFE
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "compiled":
-            yield Objection(
-                f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it",
-                "compile the finished model where it is used, and export the plain one",
-            )
+    def on_compile_call(self, node: cst.CSTNode, call: CompileCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.op}` compiles a part of the model by itself: the TorchScript exporter cannot trace through it",
+            "compile the finished model where it is used, and export the plain one",
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: the same function, not compiled. The state dict loses the prefix that compiling puts in front."""

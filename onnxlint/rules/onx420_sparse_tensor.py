@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import SparseCall
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,9 +15,8 @@ class SparseTensor(Rule):
 
     code = "ONX420"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "sparse":
-            yield Objection(
-                f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it",
-                "make the matrix dense, or sum over edges with `index_select` and `scatter_add`",
-            )
+    def on_sparse_call(self, node: cst.CSTNode, call: SparseCall) -> Iterator[Objection]:
+        yield Objection(
+            f"`{call.op}` works on a sparse or nested layout: neither exporter can lower it",
+            "make the matrix dense, or sum over edges with `index_select` and `scatter_add`",
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import AttentionMask
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,9 +15,8 @@ class MaskedRows(Rule):
 
     code = "ONX421"
 
-    def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
-        if call.hazard == "masked-rows":
-            yield Objection(
-                "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values",
-                "let rows without any key see all keys and set their result to zero (`mask | empty`)",
-            )
+    def on_attention_mask(self, node: cst.CSTNode, mask: AttentionMask) -> Iterator[Objection]:
+        yield Objection(
+            "the mask comes from the inputs: for a row that it hides as a whole, dynamo's file gives other values",
+            "let rows without any key see all keys and set their result to zero (`mask | empty`)",
+        )

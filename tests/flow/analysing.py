@@ -11,7 +11,7 @@ from onnxlint.base.records import EXPORTERS, Outcome, Severity
 from onnxlint.flow.entry_points import analyse
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import Analysis
-from onnxlint.flow.state.observations import Observation, Output
+from onnxlint.flow.state.observations import Call, Observation, Output
 from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
@@ -89,6 +89,7 @@ def told(source: str | Project, declared: Sequence[Declared] = ()) -> list[str]:
 
 def _short(observation: Observation) -> str:
     words = [type(observation).__name__]
+    words += sorted(observation.results) if type(observation) is Call else []
     words += [
         str(getattr(observation, name))
         for name in ("keyword", "operator", "how", "hazard", "call", "over", "kind", "where", "container", "parameter")

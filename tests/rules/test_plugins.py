@@ -32,14 +32,14 @@ class M(nn.Module):
         return y + z.mean()
 """
 RULE = """
-from onnxlint.flow.state.observations import OpCall
+from onnxlint.flow.state.observations import Call
 from onnxlint.base.records import Fix, Safety
 from onnxlint.rules.engine.rule import Objection, Rule
 
 class Some(Rule):
     code = "{code}"
     {more}
-    def on_op_call(self, node, call: OpCall):
+    def on_call(self, node, call: Call):
         {body}
 """
 SAYS = 'yield Objection("said by {code}", "advice")'
@@ -178,7 +178,7 @@ def test_the_example_of_contributing_is_a_package_with_a_contract(environment: E
     (block,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
     head = (
         "from collections.abc import Iterator\n\nimport libcst as cst\n\n"
-        "from onnxlint.flow.state.observations import OpCall\n"
+        "from onnxlint.flow.state.observations import Call\n"
         "from onnxlint.rules.engine.rule import Objection, Rule\n\n"
     )
     rule = head + textwrap.dedent(block).replace("ONX499", "ONXACME101")

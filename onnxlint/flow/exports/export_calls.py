@@ -116,13 +116,13 @@ def _option_default(engine: Engine, node: ast.AST, argument: str) -> int | None:
     return None
 
 
-def _too_new(engine: Engine, model: dom.Value, inputs: dom.Value, opset: int | None) -> tuple[observations.OpCall, ...]:
+def _too_new(engine: Engine, model: dom.Value, inputs: dom.Value, opset: int | None) -> tuple[observations.Call, ...]:
     """The operators of a model that the TorchScript exporter lowers, but not at this opset; the newest first."""
     if opset is None or not isinstance(model, dom.Instance) or not OLDEST <= opset < LATEST:
         return ()
     fed: list[dom.Value] = list(inputs.items) if isinstance(inputs, dom.Tuple) else [inputs]
     _, _, found = engine.rehearse(model, fed, opset)
-    new = [f for f in found if isinstance(f, observations.OpCall) and f.since > opset and f.sure and f.certain]
+    new = [f for f in found if isinstance(f, observations.Call) and f.since > opset and f.sure and f.certain]
     return tuple(sorted(new, key=lambda f: (-f.since, f.span.path, f.span.line)))
 
 

@@ -186,12 +186,12 @@ class Emitter(Located, Engine):
     # ----------------------------------------------------------------------------------------------- escapes
 
     def use(self, v: dom.Value, how: str) -> None:
-        """The graph depends on `v`: if it was frozen on the way, that is where the hazard is."""
+        """The graph depends on `v`: if it was frozen on the way, that is where."""
         if not self.context.tracing:
             return
         if isinstance(v, dom.Data):
             if unexportable_calls.clock(self.table, v):
-                self.emit(observations.OpCall, v.site.place, op=v.site.how, hazard="clock")
+                self.emit(observations.ClockRead, v.site.place, op=v.site.how)
             elif v.site.how:
                 numpy = "numpy" in v.site.how
                 self.emit(

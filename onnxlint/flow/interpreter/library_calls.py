@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from onnxlint.base.records import Outcome
 from onnxlint.flow.exports import export_calls
 from onnxlint.flow.exports.train_modes import without_mode
 from onnxlint.flow.interpreter import control_flow
@@ -111,7 +112,7 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs, no
 def _numpy(call: Call) -> dom.Value:
     quiet = ("Generator", "default_rng", "seed", "RandomState")
     if call.name.startswith("numpy.random.") and not call.name.endswith(quiet):
-        _drawn(call.engine, call.node, call.name, "python-random")
+        _drawn(call.engine, call.node, call.name, "python")
         return dom.CONFIG
     return numpy_result(call)
 
@@ -137,7 +138,7 @@ def _random(call: Call) -> dom.Value:
         return dom.UNKNOWN
     if call.op == "randrange" and [dom.or_default(v) for v in call.args] == [dom.Const(1)]:
         return dom.Const(0)
-    _drawn(call.engine, call.node, call.name, "python-random")
+    _drawn(call.engine, call.node, call.name, "python")
     return call.args[0] if call.op == "choice" and call.args and isinstance(call.args[0], dom.Tensor) else dom.CONFIG
 
 
@@ -272,12 +273,12 @@ def _module(call: Call) -> dom.Value:
         )
     if engine.context.tracing and "Dropout" in short:
         # A module made in forward never hears of eval().
-        engine.emit(observations.OpCall, call.node, op=name, hazard="dropout")
+        engine.emit(observations.DropoutCall, call.node, op=name)
     if name.count(".") > 2 and ".modules." in name:
         name = f"torch.nn.{short}"
     tracked = call.kwargs.get("track_running_stats")
     if short.startswith(("BatchNorm", "SyncBatchNorm")) and isinstance(tracked, dom.Const) and tracked.literal is False:
-        engine.emit(observations.OpCall, call.node, op=name, hazard="batch-norm", always=True)
+        engine.emit(observations.BatchNormCall, call.node, op=name, always=True)
     return layer_calls.build(name, call.args, call.kwargs)
 
 
@@ -451,12 +452,12 @@ def inplace_write(engine: Engine, call: Call, target: dom.Value) -> None:
 
 
 def _inspect(engine: Engine, call: Call, entry: Op | None) -> None:
-    """Emit an OpCall where the operator or its arguments are worth a look."""
+    """Record a call where the operator or its arguments are worth a look."""
     if not engine.context.tracing:
         return
     op = call.op
     if engine.watched and not engine.watched.isdisjoint((call.name, f"torch.{op}")):
-        engine.emit(observations.OpCall, call.node, op=call.name if call.name in engine.watched else f"torch.{op}")
+        engine.emit(observations.Call, call.node, op=call.name if call.name in engine.watched else f"torch.{op}")
     if op in _DROPOUTS and call.name.startswith("torch.nn.functional."):
         _dropout(call)
         return
@@ -477,12 +478,12 @@ def _dropout(call: Call) -> None:
     training, p = call.arg(2, "training"), call.arg(1, "p")
     off = isinstance(p, dom.Const) and p.literal in (0, 0.0)
     if not off and (training is None or (isinstance(training, dom.Const) and training.literal is True)):
-        call.engine.emit(observations.OpCall, call.node, op=call.name, hazard="dropout")
+        call.engine.emit(observations.DropoutCall, call.node, op=call.name)
 
 
 def _attention(call: Call) -> None:
     if _drops(call):
-        call.engine.emit(observations.OpCall, call.node, op=call.name, hazard="dropout")
+        call.engine.emit(observations.DropoutCall, call.node, op=call.name)
 
 
 def _batch_norm(call: Call) -> None:
@@ -491,7 +492,7 @@ def _batch_norm(call: Call) -> None:
         return
     # On weights (weight standardisation) the statistics are constants, and both exporters are right.
     if isinstance(training, dom.Const) and training.literal is True and t.source == "input":
-        call.engine.emit(observations.OpCall, call.node, t.trace, op=call.name, hazard="batch-norm")
+        call.engine.emit(observations.BatchNormCall, call.node, t.trace, op=call.name)
 
 
 def _squeeze(call: Call) -> None:
@@ -501,7 +502,7 @@ def _squeeze(call: Call) -> None:
     sizes = [d for d in t.dims or () if isinstance(d, dom.Dim)]
     if (t.dims is None or sizes) and not takes_item(call.node, engine.frames[-1].statement_node):
         sure = any(d.sure for d in sizes) if t.dims is not None else engine.context.axes.declared is None
-        engine.emit(observations.OpCall, call.node, t.trace, op=call.name, about=t, hazard="squeeze", sure=sure)
+        engine.emit(observations.Squeeze, call.node, t.trace, op=call.name, about=t, sure=sure)
 
 
 def _index_add(call: Call) -> None:
@@ -511,8 +512,8 @@ def _index_add(call: Call) -> None:
     # What `where` and `nonzero` give along an axis mostly has each index once.
     sure = not (isinstance(index, dom.Tensor) and (index.ragged is not None or _from_a_list(index)))
     trace = call.tensor.trace
-    fields: dict[str, Any] = {"sure": sure, "doubt": "guess", "op": call.name, "hazard": "index-add"}
-    call.engine.emit(observations.OpCall, call.node, trace, about=source, **fields)
+    fields: dict[str, Any] = {"sure": sure, "doubt": "guess", "op": call.name}
+    call.engine.emit(observations.IndexAddCall, call.node, trace, about=source, **fields)
 
 
 _INSPECTED: dict[str, Callable[[Call], None]] = {
@@ -525,7 +526,7 @@ _INSPECTED: dict[str, Callable[[Call], None]] = {
 
 
 def _lowered(call: Call, entry: Op) -> None:
-    """Emit an OpCall where an exporter has no form of the operator, or none for these arguments."""
+    """Record a call where an exporter has no form of the operator, or none for these arguments."""
     engine, op = call.engine, call.op
     refused = [e for e in engine.context.exporters if entry.lowers(e, engine.context.opset) is False]
     detail = ""
@@ -541,18 +542,9 @@ def _lowered(call: Call, entry: Op) -> None:
     # An exported model computes no loss.
     quiet = op.endswith(("_", "_loss")) or entry.random or entry.reads_data or op in _NO_OPERATORS
     if refused and not quiet:
-        exporters = tuple(dict.fromkeys(refused))
-        engine.emit(
-            observations.OpCall,
-            call.node,
-            call.tensor.trace,
-            op=call.name,
-            hazard="unsupported",
-            refused_by=exporters,
-            detail=detail,
-            since=entry.lowering.get("torchscript") or 0,
-            exporters=exporters,
-        )
+        outcomes, since = dict.fromkeys(refused, Outcome.EXPORT_ERROR), entry.lowering.get("torchscript") or 0
+        fields: dict[str, Any] = {"trace": call.tensor.trace, "detail": detail, "since": since}
+        unexportable_calls.emit(engine, call.node, observations.Call, call.name, outcomes, **fields)
 
 
 def _distribution(engine: Engine, name: str, node: ast.AST) -> dom.Value:
@@ -586,16 +578,16 @@ def _from_a_list(index: dom.Tensor) -> bool:
     return index.source == "made" and not (index.dims and isinstance(index.dims[0], (dom.Const, dom.Dim)))
 
 
-def _drawn(engine: Engine, node: ast.AST, name: str, hazard: str = "") -> None:
+def _drawn(engine: Engine, node: ast.AST, name: str, source: str = "torch") -> None:
     """A draw from a generator: an observation, unless only training reads what is drawn."""
     frame = engine.frames[-1]
     if engine.context.tracing and not (
         frame.unit is not None and for_training_only(frame.body.function, frame.statement_node)
     ):
-        engine.emit(observations.OpCall, node, op=name, random=True, hazard=hazard)
+        engine.emit(observations.RandomDraw, node, op=name, source=source)
         asked = without_mode(engine.frames)
         if asked is not None:
-            engine.emit(observations.OpCall, asked, op=asked.text, hazard="dropout")
+            engine.emit(observations.DropoutCall, asked, op=asked.text)
 
 
 def _holds(call: Call, condition: str) -> bool:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
-from onnxlint.base.records import EXPORTERS
+from onnxlint.base.records import Outcome
 from onnxlint.flow.lowering.sizes_as_numbers import along
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
+from onnxlint.flow.state import observations
+from onnxlint.flow.state.observations import (
+    AttentionMask,
+    ComplexCall,
+    DataRead,
+    FloorDivide,
+    InputReshape,
+    SparseCall,
+)
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none
@@ -25,7 +35,7 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     op, curated = call.op, engine.table.curated
     t = call.tensor
     if op in curated["sparse"] and (t.source == "input" or op.startswith("sparse_")):
-        emit(engine, call.node, "sparse", call.name, curated["sparse"][op].outcomes, trace=t.trace)
+        emit(engine, call.node, SparseCall, call.name, curated["sparse"][op].outcomes, trace=t.trace)
         return True
     if op in ("pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "unpack_sequence"):
         return True  # where it is packed, that is told
@@ -43,21 +53,20 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     if op in engine.table.curated["no batch"]:
         unbatched(engine, t, op, call.name, call.node)
     if op in curated["input-reshaped"] and t.given:
-        refused = curated["input-reshaped"][op].outcomes
-        emit(engine, call.node, "input-reshaped", call.name, refused, trace=t.trace, detail=t.given)
+        outcomes = curated["input-reshaped"][op].outcomes
+        emit(engine, call.node, InputReshape, call.name, outcomes, trace=t.trace, parameter=t.given)
     if entry is not None and _by_table(engine, call, entry):
         return True
     real = curated["complex: real"].get(op)
     if real is not None and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
-        emit(engine, call.node, "complex", call.name, real.outcomes, trace=t.trace, detail=op)
+        emit(engine, call.node, ComplexCall, call.name, real.outcomes, trace=t.trace, detail=op)
     return False
 
 
 def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
-    wrong = _wrong(engine, call, entry)
-    if wrong:
-        emit(engine, call.node, "wrong", call.name, wrong[0], trace=call.tensor.trace, detail=wrong[1])
+    outcomes, detail = _wrong(engine, call, entry)
+    emit(engine, call.node, observations.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
     if call.op == "cdist":
         _distances(engine, call)
         return True
@@ -77,8 +86,8 @@ def _distances(engine: Engine, call: Call) -> None:
         return
 
     def tell(case: str, detail: str, sure: bool = True) -> None:
-        refused = engine.table.outcomes(f"distances: {case}", "cdist")
-        emit(engine, call.node, "unsupported", call.name, refused, trace=call.tensor.trace, sure=sure, detail=detail)
+        outcomes, trace = engine.table.outcomes(f"distances: {case}", "cdist"), call.tensor.trace
+        emit(engine, call.node, observations.Call, call.name, outcomes, trace=trace, sure=sure, detail=detail)
 
     if a.dims is not None and b.dims is not None and len(a.dims) != len(b.dims):
         tell("unequal ranks", "sides of unequal rank")
@@ -111,11 +120,11 @@ def _complex(engine: Engine, call: Call, entry: Op) -> None:
     tensors = call.tensors()
     if tensors and all(t.source == "made" and not t.axes for t in tensors):
         return
-    refused = tuple(e for e in EXPORTERS if entry.lowers(e, engine.context.opset) is False)
+    outcomes: Mapping[str, Outcome] = entry.refusals(engine.context.opset)
     if call.op == "stft":
         whole = call.kwargs.get("return_complex")
-        refused = tuple(engine.table.outcomes("complex: return_complex", "stft")) if literal_true(whole) else ()
-    emit(engine, call.node, "complex", call.name, refused, trace=call.tensor.trace)
+        outcomes = engine.table.outcomes("complex: return_complex", "stft") if literal_true(whole) else {}
+    emit(engine, call.node, ComplexCall, call.name, outcomes, trace=call.tensor.trace)
 
 
 def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
@@ -123,8 +132,8 @@ def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) ->
     if t.kind == "complex" and not t.guessed and engine.context.tracing:
         for v in index:
             if is_none(v) or isinstance(v, Tensor) or as_int(v) is not None:
-                refused = engine.table.outcomes("complex: real", "index")
-                emit(engine, node, "complex", "index", refused, trace=t.trace, detail="an index")
+                outcomes = engine.table.outcomes("complex: real", "index")
+                emit(engine, node, ComplexCall, "index", outcomes, trace=t.trace, detail="an index")
                 return
 
 
@@ -138,8 +147,8 @@ def _attention(engine: Engine, call: Call) -> None:
         node = keyword.value if keyword.arg == "attn_mask" else node
     if _is_union(engine, node):
         return  # `mask | rows_without_any`: every row sees something
-    refused = engine.table.outcomes("masked-rows", call.op)
-    emit(engine, call.node, "masked-rows", call.name, refused, trace=mask.trace, sure=not mask.guessed)
+    outcomes = engine.table.outcomes("masked-rows", call.op)
+    emit(engine, call.node, AttentionMask, call.name, outcomes, trace=mask.trace, sure=not mask.guessed)
 
 
 def _windows(engine: Engine, call: Call) -> None:
@@ -152,8 +161,8 @@ def _windows(engine: Engine, call: Call) -> None:
         return
     known = t.dims is not None and -axis <= len(t.dims)
     if not (known and t.dims is not None and isinstance(t.dims[axis], Dim)):
-        refused = engine.table.outcomes("windows: negative dimension", "unfold")
-        emit(engine, call.node, "wrong", call.name, refused, trace=t.trace, sure=known, detail=f"dimension={axis}")
+        outcomes, detail = engine.table.outcomes("windows: negative dimension", "unfold"), f"dimension={axis}"
+        emit(engine, call.node, observations.Call, call.name, outcomes, trace=t.trace, sure=known, detail=detail)
 
 
 def spread(body: Body, node: ast.expr) -> bool:
@@ -202,20 +211,19 @@ def literal_true(v: Value | None) -> bool:
     return isinstance(v, Const) and v.literal is True
 
 
-def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[tuple[str, ...], str] | None:
-    """The exporters that lower this call to something else, and the argument that makes them."""
+def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome], str]:
+    """What exporters make of this call that lower it to something else, and the argument that makes them."""
     if call.op in ("index_put", "index_put_"):
-        wrong = tuple(engine.table.outcomes("index_put: accumulate", "index_put"))
-        return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else None
-    found: list[str] = [e for e in entry.wrong if e in engine.context.exporters]
-    detail = ""
+        wrong = engine.table.outcomes("index_put: accumulate", "index_put")
+        return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else ({}, "")
+    outcomes, detail = dict.fromkeys(entry.wrong, Outcome.WRONG_VALUES), ""
     curated = engine.table.curated["wrong"].get(entry.name)
     for position, name in curated.arguments if curated is not None else ():
         given = call.arg(position, name)
         if curated is not None and isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
-            found += [e for e in EXPORTERS if e in curated.outcomes]
+            outcomes |= curated.outcomes
             detail = f"{name}={given.literal!r}"
-    return (tuple(dict.fromkeys(found)), detail) if found else None
+    return outcomes, detail
 
 
 def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -> None:
@@ -228,7 +236,7 @@ def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -
     for position, name in entry.arguments if entry is not None else ():
         given = called.arg(position, name)
         if entry is not None and isinstance(given, Const) and not is_none(given):
-            emit(engine, node, "wrong", called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
+            emit(engine, node, observations.Call, called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
 
 
 def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]) -> None:
@@ -239,10 +247,10 @@ def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST,
         by_a_size(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in engine.table.curated["complex: imaginary"]:
-        emit(engine, node, "complex", operator, engine.table.outcomes("complex: imaginary", operator), detail="j")
+        emit(engine, node, ComplexCall, operator, engine.table.outcomes("complex: imaginary", operator), literal=True)
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
-        refused = engine.table.outcomes("complex: real", "**")
-        emit(engine, node, "complex", operator, refused, trace=a.trace, detail="pow")
+        outcomes = engine.table.outcomes("complex: real", "**")
+        emit(engine, node, ComplexCall, operator, outcomes, trace=a.trace, detail="pow")
 
 
 def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
@@ -253,8 +261,8 @@ def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.A
     """
     tensors = [v for v in (a, b) if isinstance(v, Tensor)]
     if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):
-        trace = next((t.trace for t in tensors if t.trace), None)
-        emit(engine, node, "floor-division", how, trace=trace, sure=not any(t.guessed for t in tensors))
+        trace, sure = next((t.trace for t in tensors if t.trace), None), not any(t.guessed for t in tensors)
+        emit(engine, node, FloorDivide, how, engine.table.outcomes("floor-division", how), trace=trace, sure=sure)
 
 
 def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
@@ -275,8 +283,8 @@ def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, h
         return
     if whole or op.endswith(("**", "pow")):
         sure, doubt = b.sure and not a.guessed, "guess" if a.guessed else "axis"
-        refused = engine.table.outcomes("size-operand", op)
-        emit(engine, node, "unsupported", how, refused, trace=b.trace, sure=sure, doubt=doubt, detail=detail)
+        fields: dict[str, Any] = {"trace": b.trace, "sure": sure, "doubt": doubt, "detail": detail}
+        emit(engine, node, observations.Call, how, engine.table.outcomes("size-operand", op), **fields)
 
 
 def _interleaved(engine: Engine, call: Call) -> None:
@@ -291,9 +299,10 @@ def _interleaved(engine: Engine, call: Call) -> None:
         axis = as_int(v)
         before = engine.interleaved.get((root, axis)) if axis is not None and axis < 0 else None
         if before is not None and (rank is None or rank != before.rank or call.op in ("unsqueeze", "stack")):
-            refused = engine.table.outcomes("interleaved", "repeat_interleave")
             sure = rank is not None and before.rank is not None
-            emit(engine, before.place, "wrong", before.name, refused, trace=t.trace, sure=sure, detail=f"dim={axis}")
+            fields: dict[str, Any] = {"trace": t.trace, "sure": sure, "detail": f"dim={axis}"}
+            outcomes = engine.table.outcomes("interleaved", "repeat_interleave")
+            emit(engine, before.place, observations.Call, before.name, outcomes, **fields)
     axis = call.int_arg(2, "dim")
     if call.op == "repeat_interleave" and axis is not None and axis < 0:
         engine.note_interleaved(axis, rank, call.node, call.name)
@@ -302,9 +311,8 @@ def _interleaved(engine: Engine, call: Call) -> None:
 def unbatched(engine: Engine, t: Tensor, op: str, name: str, node: ast.AST) -> None:
     """Pooling of a tensor without a batch: TorchScript's form counts the axes from the front."""
     if t.dims is not None and len(t.dims) == int(op[-2]) + 1 and t.source == "input" and not t.guessed:
-        outcomes = engine.table.outcomes("no batch", op)
-        hazard = "wrong" if "wrong-values" in outcomes.values() else "unloadable"
-        emit(engine, node, hazard, name, outcomes, trace=t.trace, detail="of a tensor without a batch")
+        outcomes, detail = engine.table.outcomes("no batch", op), "of a tensor without a batch"
+        emit(engine, node, observations.Call, name, outcomes, trace=t.trace, detail=detail)
 
 
 def _signed(v: Value | None) -> bool:
@@ -317,8 +325,8 @@ def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> Non
     """`t.mT` and its like: attributes that the TorchScript exporter has no translation for; `t.T` has one."""
     if t.source != "made" and not t.guessed and engine.context.tracing:
         op = engine.table.method(name)
-        refused = [e for e in EXPORTERS if op is not None and op.lowers(e, engine.context.opset) is False]
-        emit(engine, node, "unsupported", f"torch.Tensor.{name}", refused, trace=t.trace)
+        outcomes = op.refusals(engine.context.opset) if op is not None else {}
+        emit(engine, node, observations.Call, f"torch.Tensor.{name}", outcomes, trace=t.trace)
 
 
 def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
@@ -327,7 +335,8 @@ def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
         return
     statement = engine.frames[-1].statement_node
     if statement is None or id(node) not in _asked_for_shape(statement):
-        emit(engine, node, "data", "torch.Tensor.data", trace=t.trace, detail=t.source)
+        outcomes = engine.table.outcomes("data", "torch.Tensor.data")
+        emit(engine, node, DataRead, "torch.Tensor.data", outcomes, trace=t.trace, weight=t.source == "weight")
 
 
 @lru_cache(maxsize=16)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from onnxlint.flow.lowering.exporter_support import bound
 from onnxlint.flow.lowering.unexportable_calls import emit
+from onnxlint.flow.state.observations import Call
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import External, Tensor, Tuple, Value
 from onnxlint.flow.values.node_places import Body
@@ -26,8 +27,8 @@ def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript)
         return
     body = engine.frames[-1].body
     if any(_gathers(v) and _below_zero(body, e) for v, e in zip(index, written, strict=True)):
-        refused = engine.table.outcomes("index: below zero", "index")
-        emit(engine, node, "wrong", "index", refused, trace=t.trace, detail="a position below zero")
+        outcomes = engine.table.outcomes("index: below zero", "index")
+        emit(engine, node, Call, "index", outcomes, trace=t.trace, detail="a position below zero")
 
 
 def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
@@ -40,16 +41,16 @@ def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript
     if t.source != "input" and mask.source != "input":
         return
 
-    def tell(hazard: str, place: str) -> None:
-        refused = engine.table.outcomes(f"index_put: a mask {place}", "index_put")
-        emit(engine, node, hazard, "index_put", refused, trace=mask.trace, detail=f"a mask {place}")
+    def tell(place: str) -> None:
+        outcomes = engine.table.outcomes(f"index_put: a mask {place}", "index_put")
+        emit(engine, node, Call, "index_put", outcomes, trace=mask.trace, detail=f"a mask {place}")
 
     if any(not _is_ellipsis(v) for v in index[at + 1 :]):
-        tell("wrong", "before another index")
+        tell("before another index")
     if any(_is_ellipsis(v) for v in index[:at]):
-        tell("unsupported", "after `...`")
+        tell("after `...`")
     elif any(isinstance(v, Tuple) and v.kind == "slice" for v in index[:at]):
-        tell("unsupported", "after a slice")
+        tell("after a slice")
 
 
 def _gathers(v: Value) -> bool:

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from onnxlint.flow.state import observations
+from onnxlint.base.records import Outcome
+from onnxlint.flow.state.observations import (
+    AutocastCall,
+    Call,
+    CompileCall,
+    CustomCall,
+    DirectForward,
+    FileWrite,
+    GradientCall,
+    Operation,
+    PackingCall,
+    SparseCall,
+    TransformCall,
+)
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
 
+# What the name of a function says alone, by the form that the overlay has it under.
+_KINDS: dict[str, type[Call]] = {
+    "unsupported": Call,
+    "transform": TransformCall,
+    "gradient": GradientCall,
+    "autocast": AutocastCall,
+    "packed": PackingCall,
+    "file": FileWrite,
+}
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 _PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
 
@@ -30,22 +52,24 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, 
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
     plain = CONTROL_FLOW.get(name) or name.replace("functorch.", "torch.func.")
-    hazard = table.calls.get(plain)
-    if hazard == "autocast":
-        _autocast(engine, name, args, kwargs, node)
-    elif hazard is not None:
+    form, namespace = table.calls.get(plain), name[: name.find(".", 6)]
+    if form is not None:
+        kind = _KINDS[form]
         asked = args[:1] if plain == "torch.cond" and args else values
-        if hazard not in ("file", "unsupported") or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
-            emit(engine, node, hazard, name, table.outcomes(hazard, plain))
+        if kind is AutocastCall:
+            _autocast(engine, name, args, kwargs, node)
+        elif kind not in (FileWrite, Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
+            emit(engine, node, kind, name, table.outcomes(form, plain))
     elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
-        emit(engine, node, "custom", name, table.outcomes("custom", ".".join(name.split(".")[:3])))
-    elif name[: name.find(".", 6)] in table.curated["sparse: namespace"] and not name.endswith("softmax"):
-        emit(engine, node, "sparse", name, table.outcomes("sparse: namespace", name[: name.find(".", 6)]))
+        emit(engine, node, CustomCall, name, table.outcomes("custom", ".".join(name.split(".")[:3])))
+    elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
+        emit(engine, node, SparseCall, name, table.outcomes("sparse: namespace", namespace))
 
 
 def gradient(engine: Engine, t: dom.Tensor, node: ast.AST) -> None:
     """`t.backward()` in traced code."""
-    emit(engine, node, "gradient", "torch.Tensor.backward", trace=t.trace)
+    op = "torch.Tensor.backward"
+    emit(engine, node, GradientCall, op, engine.table.outcomes("gradient", op), trace=t.trace)
 
 
 def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.AST | None) -> dom.Value | None:
@@ -53,7 +77,7 @@ def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.
     unit = fn.unit
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
         if not guarded(engine):
-            emit(engine, node, "custom", unit.name)
+            emit(engine, node, CustomCall, unit.name, engine.table.outcomes("custom", unit.name))
         return next(
             (replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, dom.Tensor)), dom.CONFIG
         )
@@ -61,11 +85,8 @@ def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.
         body = body_of(unit)
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
         place = Place(body, at, at.lineno + body.shift, f"{unit.module.name}.{unit.qualname}")
-        hit = tuple(e for e in engine.context.exporters if e in engine.table.outcomes("compiled", "torch.compile"))
-        if hit and not guarded(engine):
-            engine.emit(
-                observations.OpCall, place, None, op="torch.compile", hazard="compiled", refused_by=hit, exporters=hit
-            )
+        if not guarded(engine):
+            emit(engine, place, CompileCall, "torch.compile", engine.table.outcomes("compiled", "torch.compile"))
     return None
 
 
@@ -78,9 +99,8 @@ def compiled_part(engine: Engine, name: str, args: list[dom.Value], node: ast.AS
     if isinstance(part, (dom.Instance, dom.Layer)) or (name == "torch.compile" and isinstance(part, dom.Function)):
         building = frame.unit is not None and frame.unit.name == "__init__"
         if building and isinstance(frame.statement_node, (ast.Assign, ast.AnnAssign)) and not guarded(engine):
-            hit = tuple(engine.table.outcomes("compiled: part", name))
-            fields: dict[str, Any] = {"op": name, "hazard": "compiled", "refused_by": hit}
-            engine.emit(observations.OpCall, node, None, exporters=hit, always=True, **fields)
+            outcomes = engine.table.outcomes("compiled: part", name)
+            engine.emit(CompileCall, node, exporters=tuple(outcomes), always=True, op=name, outcomes=outcomes)
 
 
 def hooked(name: str, args: list[dom.Value]) -> dom.Value | None:
@@ -103,7 +123,7 @@ HOOKED = "<hooked>"
 def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
-        emit(engine, node, "bypassed-hooks", called.name)
+        emit(engine, node, DirectForward, called.name, engine.table.outcomes("bypassed-hooks", called.name))
 
 
 def _is_kernel(table: OpTable, name: str) -> bool:
@@ -128,16 +148,9 @@ def _autocast(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str
     )
     if isinstance(dtype, dom.External) and dtype.name.endswith((".float32", ".float")):
         return
-    kind = (
-        device.literal
-        if isinstance(device, dom.Const)
-        else "cuda"
-        if ".cuda." in name
-        else "cpu"
-        if ".cpu." in name
-        else ""
-    )
-    emit(engine, node, "autocast", name, sure=kind == "cpu" and enabled is None, detail=str(kind))
+    on_cpu = device.literal == "cpu" if isinstance(device, dom.Const) else ".cpu." in name
+    outcomes = engine.table.outcomes("autocast", name)
+    emit(engine, node, AutocastCall, name, outcomes, sure=on_cpu and enabled is None)
 
 
 def guarded(engine: Engine) -> bool:
@@ -190,18 +203,14 @@ def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
 def emit(
     engine: Engine,
     node: ast.AST | Place,
-    hazard: str,
+    kind: type[Operation],
     op: str,
-    refused: Container[str] | None = None,
+    outcomes: Mapping[str, Outcome],
     *,
-    trace: dom.Trace | None = None,
-    sure: bool = True,
     doubt: str = "guess",
-    detail: str = "",
+    **fields: Any,
 ) -> None:
-    """Record a call that some exporters fail on (the overlay's, if not told), where their trace comes through here."""
-    refused = engine.table.outcomes(hazard, op) if refused is None else refused
-    hit = tuple(e for e in engine.context.exporters if e in refused)
+    """Record an operation that has outcomes, for the exporters among them whose trace comes through here."""
+    hit = tuple(e for e in engine.context.exporters if e in outcomes)
     if hit:
-        fields: dict[str, Any] = {"op": op, "hazard": hazard, "refused_by": hit, "detail": detail}
-        engine.emit(observations.OpCall, node, trace, sure=sure, doubt=doubt, exporters=hit, **fields)
+        engine.emit(kind, node, doubt=doubt, exporters=hit, op=op, outcomes=outcomes, **fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from onnxlint.base.records import EXPORTERS, Outcome, Span, Step
 
@@ -39,7 +39,8 @@ class Observation:
     @property
     def key(self) -> tuple[Any, ...]:
         """What tells it from the other observations of a run."""
-        return type(self), self.span, *(getattr(self, name, None) for name in ("how", "hazard", "op", "name", "caller"))
+        names = ("how", "hazard", "op", "name", "caller", "results")
+        return type(self), self.span, *(getattr(self, name, None) for name in names)
 
     @property
     def hints(self) -> dict[str, str | int]:
@@ -142,15 +143,152 @@ class ShapeLiteral(Observation):
 
 
 @dataclass(frozen=True, slots=True)
-class OpCall(Observation):
-    """A call of a torch operator that the operator table, or its arguments, mark as worth a look."""
+class Operation(Observation):
+    """An operator of torch or of Python, `op`; `detail` names the argument or the form that it is about.
+
+    `outcomes` is what the tables say of that form, for those exporters whose export then differs from PyTorch.
+    """
 
     op: str = ""
-    random: bool = False
-    hazard: str = ""  # the word that a check subscribes to: "dropout", "unsupported", "complex", ...
-    refused_by: tuple[str, ...] = ()
     detail: str = ""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict, hash=False)
+
+    def exporters_with(self, outcome: Outcome) -> tuple[str, ...]:
+        """The exporters with an outcome whose trace comes through here."""
+        return tuple(e for e in self.exporters if self.outcomes.get(e) is outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Operation):
+    """A call of an operator that a rule watches, or that the tables have outcomes for; also an operator of Python.
+
+    What is known of some calls beyond that is in the types derived from this one. The dataflow keeps to the calls that
+    their docstrings speak of: any more would be many, and no rule asks for them.
+    """
+
     since: int = 0  # the first opset at which the TorchScript exporter lowers it, if there is one
+
+    @property
+    def results(self) -> frozenset[Outcome]:
+        """The outcomes, whichever exporter has them."""
+        return frozenset(self.outcomes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RandomDraw(Call):
+    """Random numbers; `source` is the generator: torch's, or one of Python or numpy."""
+
+    source: Literal["torch", "python"] = "torch"
+
+
+@dataclass(frozen=True, slots=True)
+class DropoutCall(Call):
+    """A dropout that is on in eval mode too."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNormCall(Call):
+    """A batch normalization by the statistics of the batch, in eval mode too."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAddCall(Call):
+    """An `index_add` whose index may hold a number twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexCall(Call):
+    """An operator on complex numbers; `literal`: one operand is a complex number of Python."""
+
+    literal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCall(Call):
+    """An operator or a kernel that is not torch's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackingCall(Call):
+    """Sequences are packed by their lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileWrite(Call):
+    """A tensor is written to a file, or plotted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformCall(Call):
+    """A transform of functions, such as `vmap` or `torch.func.grad`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradientCall(Call):
+    """Autograd computes a gradient."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutocastCall(Call):
+    """An autocast that is on, to another dtype than float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRead(Call):
+    """The time of a clock becomes part of the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseCall(Call):
+    """An operator on a sparse or nested layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileCall(Call):
+    """A part of the model is compiled, scripted or traced by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectForward(Call):
+    """`layer.forward(x)` on a layer whose weight a hook computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDivide(Call):
+    """`a // b` or `a >> b` on tensors whose quotient may be negative."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionMask(Call):
+    """Fused attention gets a boolean mask that comes from the inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputReshape(Call):
+    """An operator changes the shape of an input, `parameter`, in place."""
+
+    parameter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DataRead(Call):
+    """`t.data`; `weight`: `t` is a parameter or a buffer."""
+
+    weight: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SizeUse(Operation):
+    """A dynamic size, of the axes `axis`, where an operator or Python takes a number."""
+
+    axis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Squeeze(SizeUse):
+    """A squeeze of a dynamic axis, `dim`, or of every axis (None) of a tensor that has dynamic ones."""
+
+    dim: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +418,7 @@ class ExportCall(Observation):
     dict_argument: bool = False
     training: str | None = None
     opset: int | None = None
-    too_new: tuple[OpCall, ...] = ()  # operators of the model that TorchScript lowers at later opsets alone
+    too_new: tuple[Call, ...] = ()  # operators of the model that TorchScript lowers at later opsets alone
     axes_spans: dict[str, Span] = field(default_factory=dict, hash=False)
     fixed_axes: tuple[tuple[str, int, str], ...] = ()
     tensor_inputs: bool = True

@@ -14,7 +14,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
-from onnxlint.base.records import EXPORTERS
+from onnxlint.base.records import EXPORTERS, Outcome
 from onnxlint.flow.tables.torch_versions import shipped
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -63,6 +63,10 @@ class Op:
         lowest = self.lowering[exporter]
         return lowest is not None and lowest <= max(opset, WRITES_FROM.get(exporter, 0))
 
+    def refusals(self, opset: int) -> dict[str, Outcome]:
+        """The exporters that cannot lower the operator at `opset`, its conditions aside."""
+        return {e: Outcome.EXPORT_ERROR for e in EXPORTERS if self.lowers(e, opset) is False}
+
 
 _BY_NAME = ("unsupported", "transform", "gradient", "autocast", "packed", "file")
 
@@ -78,7 +82,7 @@ WRITES_FROM = {"dynamo": 18}  # the opset of what is translated; an older one is
 class Curated:
     """An entry of the overlay: what those exporters that fail make of a call, and the arguments that it is about."""
 
-    outcomes: Mapping[str, str]
+    outcomes: Mapping[str, Outcome]
     arguments: tuple[tuple[int, str], ...] = ()
     limit: int = 0
 
@@ -94,7 +98,8 @@ class OpTable:
         self.curated: dict[str, dict[str, Curated]] = {}
         for row in overlay:
             places = tuple((position, name) for name, position in row.get("arguments", _NOTHING).items())
-            entry = Curated(row["outcomes"], places, row.get("limit", 0))
+            outcomes = {exporter: Outcome(outcome) for exporter, outcome in row["outcomes"].items()}
+            entry = Curated(outcomes, places, row.get("limit", 0))
             here = self.curated.setdefault(row["hazard"], {})
             if not row["measured"] or data["versions"]["torch"] in row["measured"]:
                 here.update(dict.fromkeys(row["names"], entry))
@@ -119,7 +124,7 @@ class OpTable:
             data["versions"] = other["versions"]
         return OpTable(data, _read("overlay.json"))
 
-    def outcomes(self, hazard: str, name: str) -> Mapping[str, str]:
+    def outcomes(self, hazard: str, name: str) -> Mapping[str, Outcome]:
         """What the exporters that fail make of `name` under `hazard`; an entry `*` is about any name."""
         entries = self.curated[hazard]
         entry = entries.get(name) or entries.get("*")

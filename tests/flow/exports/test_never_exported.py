@@ -82,14 +82,14 @@ MODELS = {
 
 @pytest.mark.parametrize("source", MODELS.values(), ids=MODELS.keys())
 def test_a_forward_is_exported_that_gives(source: str) -> None:
-    assert kinds(source) == ["OpCall"]
+    assert kinds(source) == ["RandomDraw"]
 
 
 def test_an_augmentation_that_only_a_training_wrapper_uses_is_never_exported() -> None:
     augment = "class Augment(nn.Module):\n    def forward(self, x):\n        return x + torch.rand(1)\n\n\n"
     wrapper = model("return F.mse_loss(self.net(Augment()(x)), x)")
     assert told(augment + wrapper) == []
-    assert kinds(augment + wrapper + "\n\naugment = Augment()\n") == ["OpCall"]
+    assert kinds(augment + wrapper + "\n\naugment = Augment()\n") == ["RandomDraw"]
 
 
 TRAINED = {
@@ -113,7 +113,7 @@ def test_no_draw_that_only_training_reads_by(body: str) -> None:
     ids=["read before the mode is asked", "read after the branch as well"],
 )
 def test_a_draw_that_inference_reads(body: str) -> None:
-    assert "OpCall" in kinds(model(body))
+    assert "RandomDraw" in kinds(model(body))
 
 
 QUIET = {
@@ -159,7 +159,7 @@ def test_nothing_in_a_function_that_computes_a_loss() -> None:
     more = "def balance_loss(self, x):\n    return x * torch.rand(1)\n"
     assert told(model("return self.net(x), self.balance_loss(x)", more=more)) == []
     assert kinds(model("return self.net(x), self.lossless(x)", more=more.replace("balance_loss", "lossless"))) == [
-        "OpCall"
+        "RandomDraw"
     ]
 
 
@@ -214,7 +214,7 @@ COUNTS = {
     "lengths": ("lengths // 2", []),
     "lengths less one": ("(lengths - 1) // 2", []),
     "a length between two places": ("(lengths - positions) // 2", []),
-    "a difference of each with each": ("(positions[:, None] - positions[None]) // 2", ["OpCall"]),
+    "a difference of each with each": ("(positions[:, None] - positions[None]) // 2", ["FloorDivide"]),
 }
 
 

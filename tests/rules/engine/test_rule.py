@@ -16,7 +16,7 @@ import pytest
 from onnxlint.base.catalogue import load_catalogue, read_rule, watched
 from onnxlint.base.records import Finding, Fix, Safety
 from onnxlint.config.settings import Settings
-from onnxlint.flow.state.observations import Branch, OpCall
+from onnxlint.flow.state.observations import Branch, Call, ClockRead
 from onnxlint.rules.engine import registry
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
@@ -40,7 +40,7 @@ def example() -> type[Rule]:
     """The class in CONTRIBUTING.md, as it is written there."""
     text = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
     (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
-    names: dict[str, Any] = {"Rule": Rule, "cst": cst, "OpCall": OpCall, "Iterator": Iterator, "Objection": Objection}
+    names: dict[str, Any] = {"Rule": Rule, "cst": cst, "Call": Call, "Iterator": Iterator, "Objection": Objection}
     exec(textwrap.dedent(code), names)
     return names["SomeName"]  # type: ignore[no-any-return]
 
@@ -70,12 +70,34 @@ def test_a_handler_is_given_the_node_that_was_observed(tmp_path: Path, monkeypat
     class Calls(Rule):
         code = "ONX499"
 
-        def on_op_call(self, node: cst.CSTNode, call: OpCall) -> Iterator[Objection]:
+        def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
             nodes.append(node)
             yield Objection("m", "a")
 
     findings(Calls, tmp_path, monkeypatch)
     assert [cst.Module([]).code_for_node(node) for node in nodes] == ["torch.std(x)", "x.std(dim=1)"]
+
+
+def test_a_method_for_calls_gets_each_kind_of_call_but_those_of_other_methods(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Calls(Rule):
+        code = "ONX499"
+
+        def on_call(self, node: cst.CSTNode, call: Call) -> Iterator[Objection]:
+            yield Objection(f"call of {call.op}", "a")
+
+        def on_clock_read(self, node: cst.CSTNode, read: ClockRead) -> Iterator[Objection]:
+            yield Objection(f"read of {read.op}", "a")
+
+    body = "y = torch.std(x) + time.time()  # a function\n        y = y + torch.rand_like(x)"
+    monkeypatch.setattr(f"{__name__}.MODEL", "import time\n" + MODEL.replace("y = torch.std(x)  # a function", body))
+    assert [f.message for f in findings(Calls, tmp_path, monkeypatch)] == [
+        "call of torch.std",
+        "read of time.time()",
+        "call of torch.rand_like",
+        "call of torch.std",
+    ]
 
 
 def test_nothing_is_watched_that_no_rule_asks_for() -> None:
