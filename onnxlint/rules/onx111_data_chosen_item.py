@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import ItemChoice
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class DataChosenItem(Rule):
 
     code = "ONX111"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "item":
-            yield Objection(
-                f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept",
-                "keep the items in one tensor and index that; of modules compute all, and select by `index_select`",
-                effects=seen.effects,
-            )
+    def on_item_choice(self, node: cst.CSTNode, seen: ItemChoice) -> Iterator[Objection]:
+        yield Objection(
+            f"the value of a tensor chooses an item of a Python container: `{seen.text}`; the example's is kept",
+            "keep the items in one tensor and index that; of modules compute all, and select by `index_select`",
+            effects=seen.outcomes,
+        )

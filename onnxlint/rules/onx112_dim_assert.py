@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeCheck
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site
 from onnxlint.rules.helpers.work_saving_branches import under_guard
@@ -19,18 +19,18 @@ class DimAssert(Rule):
     code = "ONX112"
     safety = Safety.SAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "check":
-            yield Objection(
-                f"`{seen.op}` on a dynamic size: under TorchScript that is a tensor, which it refuses: `{seen.text}`",
-                "write a plain `assert`, or put the check under `if not torch.jit.is_tracing():`",
-                effects=seen.effects,
-            )
-        elif seen.hazard == "pinned":
+    def on_size_check(self, node: cst.CSTNode, seen: SizeCheck) -> Iterator[Objection]:
+        if seen.pins:
             yield Objection(
                 f"the {seen.op} holds the dynamic axis `{seen.axis}` to one size: `{seen.text}`; dynamo refuses that",
                 "declare the axis static, or assert a range",
-                effects=seen.effects,
+                effects=seen.outcomes,
+            )
+        else:
+            yield Objection(
+                f"`{seen.op}` on a dynamic size: under TorchScript that is a tensor, which it refuses: `{seen.text}`",
+                "write a plain `assert`, or put the check under `if not torch.jit.is_tracing():`",
+                effects=seen.outcomes,
             )
 
     def fix(self, site: Site) -> Fix | None:

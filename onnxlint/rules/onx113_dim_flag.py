@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeFlag
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class DimFlag(Rule):
 
     code = "ONX113"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "flag":
-            yield Objection(
-                f"`{seen.detail}` of `{seen.op}` is a comparison of a dynamic size, and not a bool during an export",
-                "take the flag from the constructor, or write the choice as a mask made with `torch.arange`",
-                effects=seen.effects,
-            )
+    def on_size_flag(self, node: cst.CSTNode, seen: SizeFlag) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.parameter}` of `{seen.op}` is a comparison of a dynamic size, and not a bool during an export",
+            "take the flag from the constructor, or write the choice as a mask made with `torch.arange`",
+            effects=seen.outcomes,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import TypeTest
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,16 +15,16 @@ class SizeTypeTest(Rule):
 
     code = "ONX117"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "type" and seen.detail:
+    def on_type_test(self, node: cst.CSTNode, seen: TypeTest) -> Iterator[Objection]:
+        if seen.tensor:
             yield Objection(
                 f"`{seen.text}` is true of a size while TorchScript traces, of a tensor that has no axes",
                 "give the function the size itself, in every call",
-                effects=seen.effects,
+                effects=seen.outcomes,
             )
-        elif seen.hazard == "type":
+        else:
             yield Objection(
                 f"`{seen.text}` asks whether a dynamic size is an `int`: it is in PyTorch, and in no export",
                 "do without the test, or ask for what is no number: `isinstance(size, (tuple, list))`",
-                effects=seen.effects,
+                effects=seen.outcomes,
             )

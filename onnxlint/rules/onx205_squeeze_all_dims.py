@@ -20,10 +20,11 @@ class SqueezeAllDims(Rule):
     safety = Safety.UNSAFE
 
     def on_squeeze(self, node: cst.CSTNode, squeeze: Squeeze) -> Iterator[Objection]:
-        yield Objection(
-            "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
-            "name the axis: `squeeze(-1)`",
-        )
+        if squeeze.dim is None:
+            yield Objection(
+                "`squeeze()` without a dim also drops a dynamic axis whenever its size is 1",
+                "name the axis: `squeeze(-1)`",
+            )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: with a batch of one the output keeps an axis that it used to lose."""

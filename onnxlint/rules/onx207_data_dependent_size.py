@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import DataSize
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class DataDependentSize(Rule):
 
     code = "ONX207"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "data-size":
-            yield Objection(
-                f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`",
-                "give the number of classes: `F.one_hot(x, num_classes=self.classes)`",
-                effects=seen.effects,
-            )
+    def on_data_size(self, node: cst.CSTNode, seen: DataSize) -> Iterator[Objection]:
+        yield Objection(
+            f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`",
+            "give the number of classes: `F.one_hot(x, num_classes=self.classes)`",
+            effects=seen.outcomes,
+        )

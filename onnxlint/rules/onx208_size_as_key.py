@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeKey
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class SizeAsKey(Rule):
 
     code = "ONX208"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "key":
-            yield Objection(
-                f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key",
-                "keep the items in a tensor and index that, or compute the value from the size each time",
-                effects=seen.effects,
-            )
+    def on_size_key(self, node: cst.CSTNode, seen: SizeKey) -> Iterator[Objection]:
+        yield Objection(
+            f"a dynamic size looks up a Python container: `{seen.text}`; in an export it is no such key",
+            "keep the items in a tensor and index that, or compute the value from the size each time",
+            effects=seen.outcomes,
+        )

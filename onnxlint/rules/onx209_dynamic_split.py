@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeSplit
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class DynamicSplit(Rule):
 
     code = "ONX209"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "split":
-            yield Objection(
-                f"`{seen.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{seen.text}`",
-                "reshape to a new axis and work on all pieces at once; for two halves take two slices",
-                effects=seen.effects,
-            )
+    def on_size_split(self, node: cst.CSTNode, seen: SizeSplit) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.op}` cuts a dynamic axis: number and length of the pieces are the example's: `{seen.text}`",
+            "reshape to a new axis and work on all pieces at once; for two halves take two slices",
+            effects=seen.outcomes,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import PooledSize
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,12 +15,10 @@ class AdaptivePool(Rule):
 
     code = "ONX210"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard != "adaptive":
-            return
-        if seen.detail:
-            message = f"`{seen.op}` divides {seen.detail}, which leaves a rest: TorchScript refuses it"
+    def on_pooled_size(self, node: cst.CSTNode, seen: PooledSize) -> Iterator[Objection]:
+        if seen.cells is not None:
+            message = f"`{seen.op}` divides {seen.size} by {seen.cells}, which leaves a rest: TorchScript refuses it"
         else:
             message = f"`{seen.op}` over a dynamic axis: its window is computed from the example's size: `{seen.text}`"
         advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
-        yield Objection(message, advice, effects=seen.effects)
+        yield Objection(message, advice, effects=seen.outcomes)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeAttribute
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, call_name, indices, literal, same, tight
 from onnxlint.rules.helpers.value_kinds import is_shape
@@ -21,13 +21,12 @@ class DimAsAttribute(Rule):
     code = "ONX211"
     safety = Safety.UNSAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "attribute":
-            yield Objection(
-                f"`{seen.detail}` of `{seen.op}` is a dynamic size, and a constant in the file: `{seen.text}`",
-                "write the operator without it: a pooling over everything is `x.mean((-2, -1))` or `amax`",
-                effects=seen.effects,
-            )
+    def on_size_attribute(self, node: cst.CSTNode, seen: SizeAttribute) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.parameter}` of `{seen.op}` is a dynamic size, and a constant in the file: `{seen.text}`",
+            "write the operator without it: a pooling over everything is `x.mean((-2, -1))` or `amax`",
+            effects=seen.outcomes,
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe by a last digit: a mean adds in another order than a pooling."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeScale
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class ScaleFromSize(Rule):
 
     code = "ONX214"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "scale":
-            yield Objection(
-                f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
-                "say the size instead: `F.interpolate(x, size=(h, w))`",
-                effects=seen.effects,
-            )
+    def on_size_scale(self, node: cst.CSTNode, seen: SizeScale) -> Iterator[Objection]:
+        yield Objection(
+            f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
+            "say the size instead: `F.interpolate(x, size=(h, w))`",
+            effects=seen.outcomes,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import Squeeze
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,11 +15,10 @@ class SqueezeDynamicAxis(Rule):
 
     code = "ONX215"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "squeeze-axis" and seen.certain:  # in an arm that a size chose, the size is known
+    def on_squeeze(self, node: cst.CSTNode, seen: Squeeze) -> Iterator[Objection]:
+        if seen.dim is not None and seen.certain:  # in an arm that a size chose, the size is known
             yield Objection(
-                f"`squeeze({seen.detail})` removes a dynamic axis or keeps it, as its size is one or not:"
-                f" `{seen.text}`",
+                f"`squeeze({seen.dim})` removes a dynamic axis or keeps it, as its size is one or not: `{seen.text}`",
                 "keep the axis, or take the item that is meant: `x[0]`",
-                effects=seen.effects,
+                effects=seen.outcomes,
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import WindowSize
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class SlidingWindow(Rule):
 
     code = "ONX216"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "window":
-            yield Objection(
-                f"`{seen.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{seen.text}`",
-                "gather by an index of `starts[:, None] + torch.arange(size)`, or export with dynamo",
-                effects=seen.effects,
-            )
+    def on_window_size(self, node: cst.CSTNode, seen: WindowSize) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{seen.text}`",
+            "gather by an index of `starts[:, None] + torch.arange(size)`, or export with dynamo",
+            effects=seen.outcomes,
+        )

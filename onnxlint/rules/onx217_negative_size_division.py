@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, literal
 from onnxlint.rules.helpers.size_expressions import rounded_up
@@ -25,13 +25,12 @@ class NegativeSizeDivision(Rule):
     code = "ONX217"
     safety = Safety.SAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "negative-division":
-            yield Objection(
-                f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`",
-                "round up with `(n + k - 1) // k`; write `n // k` and `n % k` for `divmod`",
-                effects=seen.effects,
-            )
+    def on_size_division(self, node: cst.CSTNode, seen: SizeDivision) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.op}` on a dynamic size: {WORDS[seen.op]}: `{seen.text}`",
+            "round up with `(n + k - 1) // k`; write `n // k` and `n % k` for `divmod`",
+            effects=seen.outcomes,
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Safe: the same number for every size."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeStride
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,11 +15,9 @@ class StrideArithmetic(Rule):
 
     code = "ONX218"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "strides":
-            yield Objection(
-                f"`{seen.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's:"
-                f" `{seen.text}`",
-                "say which elements: an index of `starts[:, None] + torch.arange(size)`, `reshape`, a convolution",
-                effects=seen.effects,
-            )
+    def on_size_stride(self, node: cst.CSTNode, seen: SizeStride) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's: `{seen.text}`",
+            "say which elements: an index of `starts[:, None] + torch.arange(size)`, `reshape`, a convolution",
+            effects=seen.outcomes,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import SizeRepetition
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class RepetitionByDim(Rule):
 
     code = "ONX219"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "repetition":
-            yield Objection(
-                f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`",
-                "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`",
-                effects=seen.effects,
-            )
+    def on_size_repetition(self, node: cst.CSTNode, seen: SizeRepetition) -> Iterator[Objection]:
+        yield Objection(
+            f"repeated by a dynamic size, which has to be a number for that: `{seen.text}`",
+            "repeat the tensor: `x.repeat(1, n)`, `x.expand(n, -1)`, `torch.full((n,), value)`",
+            effects=seen.outcomes,
+        )

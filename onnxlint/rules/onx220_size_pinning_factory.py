@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from onnxlint.base.records import Fix, Safety
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import FactorySize
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, dotted, has_star, keywords, tight
 
@@ -18,14 +18,12 @@ class SizePinningFactory(Rule):
     code = "ONX220"
     safety = Safety.UNSAFE
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "factory":
-            yield Objection(
-                f"`{seen.op}` has no form for a dynamic size: `{seen.text}`",
-                "compute the values from `torch.arange(n)`; a triangle's indices from `torch.ones(n,"
-                " n).tril().nonzero()`",
-                effects=seen.effects,
-            )
+    def on_factory_size(self, node: cst.CSTNode, seen: FactorySize) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.op}` has no form for a dynamic size: `{seen.text}`",
+            "compute the values from `torch.arange(n)`; a triangle's indices from `torch.ones(n, n).tril().nonzero()`",
+            effects=seen.outcomes,
+        )
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe by a last digit: `linspace` counts from both ends, and one step alone would divide by zero."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.flow.state.observations import SizeHazard
+from onnxlint.flow.state.observations import AttentionSize
 from onnxlint.rules.engine.rule import Objection, Rule
 
 
@@ -15,10 +15,9 @@ class AttentionLength(Rule):
 
     code = "ONX221"
 
-    def on_size_hazard(self, node: cst.CSTNode, seen: SizeHazard) -> Iterator[Objection]:
-        if seen.hazard == "attention":
-            yield Objection(
-                f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone",
-                "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",
-                effects=seen.effects,
-            )
+    def on_attention_size(self, node: cst.CSTNode, seen: AttentionSize) -> Iterator[Objection]:
+        yield Objection(
+            f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone",
+            "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",
+            effects=seen.outcomes,
+        )

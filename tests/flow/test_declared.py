@@ -88,32 +88,32 @@ FOUND = {
     "attention to itself": (
         "return self.attention(x, x, x)[0]",
         LENGTH,
-        "SizeHazard attention: self.attention(x, x, x)",
+        "AttentionSize: self.attention(x, x, x)",
     ),
     "attention by name": (
         "return self.attention(x[:, :1], key=x, value=x)[0]",
         LENGTH,
-        "SizeHazard attention: self.attention(x[:, :1], key=x, value=x)",
+        "AttentionSize: self.attention(x[:, :1], key=x, value=x)",
     ),
     "attention by two names for one tensor": (
         "k = v = self.lin(x)\nreturn self.attention(x[:, :1], k, v)[0]",
         LENGTH,
-        "SizeHazard attention: self.attention(x[:, :1], k, v)",
+        "AttentionSize: self.attention(x[:, :1], k, v)",
     ),
     "attention with the length in front": (
         "x = x.transpose(0, 1)\nreturn self.attention_second(x, x, x)[0]",
         LENGTH,
-        "SizeHazard attention: self.attention_second(x, x, x)",
+        "AttentionSize: self.attention_second(x, x, x)",
     ),
     "a stack of layers over a dynamic length": (
         "return self.encoder(x)",
         LENGTH,
-        "SizeHazard attention: self.encoder(x)",
+        "AttentionSize: self.encoder(x)",
     ),
     "a memory of dynamic length": (
         "return self.decoder(self.token, x)",
         LENGTH,
-        "SizeHazard attention: self.decoder(self.token, x)",
+        "AttentionSize: self.decoder(self.token, x)",
     ),
     "a branch on a dynamic axis": ("return x if x.shape[1] > 3 else -x", LENGTH, "Branch ternary dim: x.shape[1] > 3"),
     "an axis counted from the end": (

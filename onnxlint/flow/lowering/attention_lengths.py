@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from onnxlint.flow.lowering.exporter_support import bound
-from onnxlint.flow.lowering.sizes_as_numbers import along, size_hazard
+from onnxlint.flow.lowering.sizes_as_numbers import along, size_use
+from onnxlint.flow.state.observations import AttentionSize
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values.domain import UNSURE, Const, Layer, Tensor, Value, is_none
 
@@ -37,7 +38,7 @@ def called(engine: Engine, layer: Layer, args: Sequence[Value], kwargs: Mapping[
         if dim is not None:
             if axis == 0 and engine.context.axes.declared is None:
                 dim = replace(dim, axes=frozenset((f"{UNSURE}0",)))  # for certain dynamic as a batch, which it is not
-            size_hazard(engine, node, "attention", f"nn.{short}", dim, entry=entry)
+            size_use(engine, node, AttentionSize, "attention", f"nn.{short}", dim, name=short)
             return
 
 

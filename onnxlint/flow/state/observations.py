@@ -39,7 +39,7 @@ class Observation:
     @property
     def key(self) -> tuple[Any, ...]:
         """What tells it from the other observations of a run."""
-        names = ("how", "hazard", "op", "name", "caller", "results")
+        names = ("how", "op", "name", "caller", "results")
         return type(self), self.span, *(getattr(self, name, None) for name in names)
 
     @property
@@ -144,13 +144,12 @@ class ShapeLiteral(Observation):
 
 @dataclass(frozen=True, slots=True)
 class Operation(Observation):
-    """An operator of torch or of Python, `op`; `detail` names the argument or the form that it is about.
+    """An operator of torch or of Python, `op`.
 
-    `outcomes` is what the tables say of that form, for those exporters whose export then differs from PyTorch.
+    `outcomes` is what the tables say of this form of it, for those exporters whose export then differs from PyTorch.
     """
 
     op: str = ""
-    detail: str = ""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict, hash=False)
 
     def exporters_with(self, outcome: Outcome) -> tuple[str, ...]:
@@ -163,9 +162,11 @@ class Call(Operation):
     """A call of an operator that a rule watches, or that the tables have outcomes for; also an operator of Python.
 
     What is known of some calls beyond that is in the types derived from this one. The dataflow keeps to the calls that
-    their docstrings speak of: any more would be many, and no rule asks for them.
+    their docstrings speak of: any more would be many, and no rule asks for them. `detail` names the argument or the
+    form that the outcomes are about.
     """
 
+    detail: str = ""
     since: int = 0  # the first opset at which the TorchScript exporter lowers it, if there is one
 
     @property
@@ -292,31 +293,103 @@ class Squeeze(SizeUse):
 
 
 @dataclass(frozen=True, slots=True)
+class SizeSplit(SizeUse):
+    """A dynamic axis is cut into pieces, whose number or length follows from its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeScale(SizeUse):
+    """A resize by a factor that was computed from a size."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeDivision(SizeUse):
+    """A division of sizes whose quotient may be negative, or `divmod`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRepetition(SizeUse):
+    """Something is repeated as often as a size says."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCheck(SizeUse):
+    """A check of a size; `pins`: that it is one certain number."""
+
+    pins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SizeKey(SizeUse):
+    """A Python container is asked for the item of a size."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeStride(SizeUse):
+    """Strides that follow from sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAttribute(SizeUse):
+    """A size for `parameter`, which is an attribute of the ONNX operator."""
+
+    parameter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeFlag(SizeUse):
+    """A comparison of sizes for `parameter`, which is a Python bool."""
+
+    parameter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorySize(SizeUse):
+    """The size of a new tensor, of a function that computes its values from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSize(SizeUse):
+    """The number of sliding windows follows from a size."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionSize(SizeUse):
+    """The length that an attention of torch.nn runs over."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTest(SizeUse):
+    """An `isinstance` asks whether a size is an int, or (`tensor`) a tensor with axes."""
+
+    tensor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PooledSize(SizeUse):
+    """An adaptive pooling of a dynamic axis, or of `size` elements to `cells` where that is no factor of it."""
+
+    size: int | None = None
+    cells: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataSize(Operation):
+    """Tensor data decides a size."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChoice(Operation):
+    """Tensor data chooses an item of a Python container."""
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Observation):
     """The exported forward gives back an input as it came, or something that is no tensor."""
 
     what: str = "input"  # "input", "number", "text", "scalar", "list", "array", "object"
     name: str = ""
     inside: bool = False  # what stands at the span holds it among other things
-
-
-@dataclass(frozen=True, slots=True)
-class SizeHazard(Observation):
-    """A dynamic size where an operator, or Python, takes a number, or an item that tensor data chooses.
-
-    `hazard` is the word that a check subscribes to, `outcomes` what each exporter makes of this form of it.
-    """
-
-    hazard: str = ""
-    op: str = ""
-    axis: str = ""
-    detail: str = ""
-    outcomes: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def effects(self) -> dict[str, Outcome]:
-        """`outcomes` as a check gives them."""
-        return {exporter: Outcome(outcome) for exporter, outcome in self.outcomes}
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ def test_an_arm_for_the_state_of_an_earlier_call_is_not_that_of_a_fresh_model() 
         "self.p = p", "self.p = p\n        self.last = None"
     )
     assert sorted(set(kinds(start))) == ["Branch", "StateWrite"]
-    assert "SizeHazard" in kinds(start.replace("self.last is not None and x.sum()", "x.sum()"))
+    assert "SizeRepetition" in kinds(start.replace("self.last is not None and x.sum()", "x.sum()"))
 
 
 SIZES = {
