@@ -98,7 +98,7 @@ def longer(sample: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def child(hazard: str, name: str, pipe: Any) -> None:
+def child(form: str, name: str, pipe: Any) -> None:
     """Measure one name and send what both exporters made of it."""
     import logging
     import os
@@ -115,7 +115,7 @@ def child(hazard: str, name: str, pipe: Any) -> None:
     torch.set_num_threads(1)
     seen: dict[str, tuple[str, str]] = {}
     try:
-        sample = overlay_samples.SAMPLES[hazard](name)
+        sample = overlay_samples.SAMPLES[form](name)
         for exporter in ("torchscript", "dynamo"):
             seen[exporter] = outcome(exporter, sample)
     except Exception as error:  # noqa: BLE001 - eager cannot run the sample: that is a mistake in it
@@ -123,11 +123,11 @@ def child(hazard: str, name: str, pipe: Any) -> None:
     pipe.send(seen)
 
 
-def measure(hazard: str, name: str) -> dict[str, tuple[str, str]]:
+def measure(form: str, name: str) -> dict[str, tuple[str, str]]:
     """What both exporters make of one name, measured in a process of its own."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=child, args=(hazard, name, there))
+    process = context.Process(target=child, args=(form, name, there))
     process.start()
     there.close()
     try:
@@ -173,7 +173,7 @@ def main() -> int:
     """Measure every entry whose source is measurement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--write", action="store_true", help="record what was seen")
-    parser.add_argument("--only", help="a hazard, or a name")
+    parser.add_argument("--only", help="a form, or a name")
     parser.add_argument("--log", type=Path, help="write every outcome and its reason there")
     arguments = parser.parse_args()
     import overlay_samples  # imported once, in the parent of all
@@ -190,13 +190,13 @@ def main() -> int:
     made: list[dict[str, Any]] = []
     different = 0
     for entry in entries:
-        wanted = arguments.only is None or arguments.only in (entry["hazard"], *entry["names"])
+        wanted = arguments.only is None or arguments.only in (entry["form"], *entry["names"])
         if not entry["measured"] or not wanted:
             made.append(entry)
             continue
         seen: dict[str, dict[str, str]] = {}
         for name in entry["names"]:
-            key = (entry["hazard"], name)
+            key = (entry["form"], name)
             if key not in known:
                 known[key] = measure(*key)
                 if arguments.log:

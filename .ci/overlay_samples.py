@@ -543,7 +543,7 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "sparse: namespace": sparse,
     "compiled: part": compiled_part,
     "compiled": lambda _: fixed(torch.compile(lambda x: row(x) * 2), X(2, 4)),
-    "bypassed-hooks": lambda _: fixed(Normed(), X(2, 4)),
+    "direct forward": lambda _: fixed(Normed(), X(2, 4)),
     "clock": lambda _: fixed(row, X(2, 4)),
     "floor-division": lambda name: fixed({"//": lambda x: x // 2, ">>": lambda x: x >> 1}.get(name) or
                                          (lambda x: function(name)(x, 1 if "shift" in name else 2)),
@@ -561,14 +561,14 @@ SAMPLES: dict[str, Callable[[str], Sample]] = {
     "index_put: a mask before another index": masked_write(after=(2,)),
     "index_put: a mask after `...`": masked_write(...),
     "index_put: a mask after a slice": masked_write(slice(None)),
-    "wrong": wrong,
-    "wrong: layer": wrong_layer,
+    "argument": wrong,
+    "argument: layer": wrong_layer,
     "complex: return_complex": lambda _: fixed(
         lambda x: torch.stft(x, 8, window=torch.ones(8), return_complex=True).abs(), X(1, 32)),
     "read": lambda _: sized(lambda x: x * (len(x[0].tolist()) > 99), 2, 8),
     "complex: real": complex_numbers,
     "complex: imaginary": lambda name: fixed(lambda x: IMAGINARY[name](x).abs(), X(2, 4).abs()),
-    "masked-rows": masked,
+    "attention mask": masked,
     "input-reshaped": reshaped,
     "data": lambda name: fixed((lambda x: x.data * 2), X(2, 4)),
 }  # fmt: skip

@@ -18,7 +18,7 @@ def run(call: Call) -> Value:
     """
     engine = call.engine
     settled = call.op == "cond" and isinstance(call.arg(0, "pred"), Const)
-    refused = () if settled else engine.table.outcomes("unsupported", call.name)
+    refused = () if settled else engine.table.outcomes("function", call.name)
     left = tuple(e for e in engine.context.exporters if e not in refused) or engine.context.exporters
     with engine.within(exporters=left):
         made = _RUN[call.op](call)

@@ -147,7 +147,7 @@ def _attention(engine: Engine, call: Call) -> None:
         node = keyword.value if keyword.arg == "attn_mask" else node
     if _is_union(engine, node):
         return  # `mask | rows_without_any`: every row sees something
-    outcomes = engine.table.outcomes("masked-rows", call.op)
+    outcomes = engine.table.outcomes("attention mask", call.op)
     emit(engine, call.node, AttentionMask, call.name, outcomes, trace=mask.trace, sure=not mask.guessed)
 
 
@@ -217,7 +217,7 @@ def _wrong(engine: Engine, call: Call, entry: Op) -> tuple[Mapping[str, Outcome]
         wrong = engine.table.outcomes("index_put: accumulate", "index_put")
         return (wrong, "accumulate=True") if literal_true(call.arg(3, "accumulate")) else ({}, "")
     outcomes, detail = dict.fromkeys(entry.wrong, Outcome.WRONG_VALUES), ""
-    curated = engine.table.curated["wrong"].get(entry.name)
+    curated = engine.table.curated["argument"].get(entry.name)
     for position, name in curated.arguments if curated is not None else ():
         given = call.arg(position, name)
         if curated is not None and isinstance(given, Const) and not is_none(given) and given.literal not in (2, 2.0):
@@ -232,7 +232,7 @@ def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -
     op = _WORDS.sub("_", short).lower()
     if "_pool" in op and op in engine.table.curated["no batch"] and args and isinstance(args[0], Tensor):
         unbatched(engine, args[0], op, called.name, node)
-    entry = engine.table.curated["wrong: layer"].get(short)
+    entry = engine.table.curated["argument: layer"].get(short)
     for position, name in entry.arguments if entry is not None else ():
         given = called.arg(position, name)
         if entry is not None and isinstance(given, Const) and not is_none(given):

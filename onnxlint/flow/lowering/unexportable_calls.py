@@ -29,7 +29,7 @@ from onnxlint.flow.values.node_places import Place, body_of, nodes_of
 
 # What the name of a function says alone, by the form that the overlay has it under.
 _KINDS: dict[str, type[Call]] = {
-    "unsupported": Call,
+    "function": Call,
     "transform": TransformCall,
     "gradient": GradientCall,
     "autocast": AutocastCall,
@@ -52,7 +52,7 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, 
     """Look at a call of something that is not of the project, in traced code."""
     table, values = engine.table, [*args, *kwargs.values()]
     plain = CONTROL_FLOW.get(name) or name.replace("functorch.", "torch.func.")
-    form, namespace = table.calls.get(plain), name[: name.find(".", 6)]
+    form, namespace = _forms(table).get(plain), name[: name.find(".", 6)]
     if form is not None:
         kind = _KINDS[form]
         asked = args[:1] if plain == "torch.cond" and args else values
@@ -64,6 +64,11 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, 
         emit(engine, node, CustomCall, name, table.outcomes("custom", ".".join(name.split(".")[:3])))
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
         emit(engine, node, SparseCall, name, table.outcomes("sparse: namespace", namespace))
+
+
+@lru_cache(maxsize=8)
+def _forms(table: OpTable) -> dict[str, str]:
+    return {name: form for form in _KINDS for name in table.curated.get(form, ())}
 
 
 def gradient(engine: Engine, t: dom.Tensor, node: ast.AST) -> None:
@@ -123,7 +128,7 @@ HOOKED = "<hooked>"
 def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
-        emit(engine, node, DirectForward, called.name, engine.table.outcomes("bypassed-hooks", called.name))
+        emit(engine, node, DirectForward, called.name, engine.table.outcomes("direct forward", called.name))
 
 
 def _is_kernel(table: OpTable, name: str) -> bool:

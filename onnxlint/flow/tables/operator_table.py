@@ -68,9 +68,6 @@ class Op:
         return {e: Outcome.EXPORT_ERROR for e in EXPORTERS if self.lowers(e, opset) is False}
 
 
-_BY_NAME = ("unsupported", "transform", "gradient", "autocast", "packed", "file")
-
-
 def _read(name: str) -> Any:
     return json.loads(resources.files("onnxlint.flow.tables").joinpath(name).read_bytes())
 
@@ -90,7 +87,7 @@ class Curated:
 class OpTable:
     """The operators by public name: `torch.nonzero`, `torch.Tensor.item`, `torch.nn.ReLU`.
 
-    `curated` holds the overlay by hazard and name, `named` its names, `calls` the hazards that a function's name tells.
+    `curated` holds the overlay by form of a call and by name, `named` its names.
     """
 
     def __init__(self, data: Mapping[str, Any], overlay: Iterable[Mapping[str, Any]] = ()) -> None:
@@ -100,11 +97,10 @@ class OpTable:
             places = tuple((position, name) for name, position in row.get("arguments", _NOTHING).items())
             outcomes = {exporter: Outcome(outcome) for exporter, outcome in row["outcomes"].items()}
             entry = Curated(outcomes, places, row.get("limit", 0))
-            here = self.curated.setdefault(row["hazard"], {})
+            here = self.curated.setdefault(row["form"], {})
             if not row["measured"] or data["versions"]["torch"] in row["measured"]:
                 here.update(dict.fromkeys(row["names"], entry))
         self.named = frozenset(name for entries in self.curated.values() for name in entries)
-        self.calls = {name: hazard for hazard in _BY_NAME for name in self.curated.get(hazard, ())}
         self._rows: Mapping[str, Mapping[str, Any]] = data["ops"]
         self._names: Mapping[str, str] = data["names"]
         self._made: dict[str, Op] = {}
@@ -124,9 +120,9 @@ class OpTable:
             data["versions"] = other["versions"]
         return OpTable(data, _read("overlay.json"))
 
-    def outcomes(self, hazard: str, name: str) -> Mapping[str, Outcome]:
-        """What the exporters that fail make of `name` under `hazard`; an entry `*` is about any name."""
-        entries = self.curated[hazard]
+    def outcomes(self, form: str, name: str) -> Mapping[str, Outcome]:
+        """What the exporters that fail make of `name` under `form`; an entry `*` is about any name."""
+        entries = self.curated[form]
         entry = entries.get(name) or entries.get("*")
         return _NOTHING if entry is None else entry.outcomes
 

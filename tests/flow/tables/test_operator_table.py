@@ -297,11 +297,11 @@ OVERLAY = json.loads((ROOT / "onnxlint" / "flow" / "tables" / "overlay.json").re
 SPELLED = ("", "torch.", "torch.nn.", "torch.nn.functional.", "torch.Tensor.", "torch.fft.", "fft_")
 
 
-@pytest.mark.parametrize("entry", OVERLAY, ids=lambda entry: f"{entry['hazard']}: {entry['names'][0]}")
+@pytest.mark.parametrize("entry", OVERLAY, ids=lambda entry: f"{entry['form']}: {entry['names'][0]}")
 def test_an_entry_of_the_overlay_names_its_source_and_versions_and_operators_that_torch_has(
     entry: dict[str, Any],
 ) -> None:
-    assert set(entry) <= {"hazard", "names", "arguments", "limit", "outcomes", "seen", "source", "measured", "unlisted"}
+    assert set(entry) <= {"form", "names", "arguments", "limit", "outcomes", "seen", "source", "measured", "unlisted"}
     assert entry["measured"] or "documentation" in entry["source"] or entry["source"].startswith("rules/")
     assert not entry["source"].startswith("rules/") or (ROOT / entry["source"]).is_file()
     assert entry["source"] == "measured" or "measured" not in entry["source"]
@@ -315,8 +315,8 @@ def test_an_entry_of_the_overlay_names_its_source_and_versions_and_operators_tha
 
 def test_every_name_of_the_overlay_is_known_of_every_torch() -> None:
     tables = [OpTable.load(version) for version in shipped()]
-    first = {hazard: set(entries) for hazard, entries in tables[0].curated.items()}
-    assert all({hazard: set(entries) for hazard, entries in t.curated.items()} == first for t in tables)
+    first = {form: set(entries) for form, entries in tables[0].curated.items()}
+    assert all({form: set(entries) for form, entries in t.curated.items()} == first for t in tables)
 
 
 def test_what_a_later_torch_mended() -> None:
