@@ -33,8 +33,10 @@ def look_through(
     """
     rules, broken = rules_of(codes)
     running = [type(rule)() for rule in rules.values()]
-    kinds = {type(observation) for observation in observations}
-    methods = {kind: _methods(((rule, rule.handlers) for rule in running), kind) for kind in kinds}
+    kinds: set[type[Any]] = {type(observation) for observation in observations}
+    methods: dict[type[Any], list[tuple[Rule, Callable[..., Any]]]] = {
+        kind: _methods(((rule, rule.handlers) for rule in running), kind) for kind in kinds
+    }
     visiting = {kind for rule in running for kind in rule.visitors}
     methods |= {kind: _methods(((rule, rule.visitors) for rule in running), kind) for kind in visiting}
     watched = [observation for observation in observations if visiting or methods[type(observation)]]
