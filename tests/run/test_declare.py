@@ -13,7 +13,7 @@ import pytest
 from onnxlint.base.records import SYNTHESISED
 from onnxlint.config.settings import ModelConfig, Settings, load_settings
 from onnxlint.flow.state.candidates import Candidate
-from onnxlint.probes.schedule.plan import Place, plan
+from onnxlint.probes.schedule.plan import plan
 from onnxlint.run.declare import added, configuration_file
 
 TABLE = '[[tool.onnxlint.models]]\nfactory = "nets:Gate"\ninputs = { x = "float32[batch, 3]" }\n'
@@ -49,7 +49,7 @@ class Odd(nn.Module):
 """
 
 
-class Nowhere(Place):
+class Nowhere:
     def __call__(self, factory: str) -> tuple[str, int]:
         return "", 0
 

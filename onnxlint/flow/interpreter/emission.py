@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import dropwhile
 from typing import Any
 
 from onnxlint.base.records import Span
@@ -461,11 +460,12 @@ class Emitter(Located, Engine):
     def _on_every_way(self, cls: ClassInfo | None = None) -> bool:
         """True for a statement that every run of the exported forward comes to: in no arm, loop or `with`.
 
-        With a class, every run of its own: from the outermost of its methods that is running.
+        With a class, every run of its own forward, where that is running.
         """
-        way = self.frames if cls is None else list(dropwhile(lambda f: f.owner not in cls.mro(), self.frames))
-        straight = (f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in way)
-        return bool(way) and all(straight)
+        frames = self.frames
+        begins = (n for n, f in enumerate(frames) if f.unit is not None and f.unit.name == "forward" and f.owner is cls)
+        way = frames[next(begins, 0) :]
+        return all(f.unit is not None and f.statement_node in f.body.function.body and not f.returns for f in way)
 
     def _read_on_the_way(self, cls: ClassInfo, name: str) -> bool:
         """True when something that runs before this statement may read `self.name`."""

@@ -67,10 +67,13 @@ class Conditions(Arithmetic):
         if isinstance(v, dom.Const):
             return Test([], dict.fromkeys(mask, bool(v.literal)))
         asks = dom.reads_data(v) or isinstance(v, dom.Dim)
-        usual = _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
-        if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(_last_name(node)):
-            usual = True  # what is exported has been trained
+        usual = self._usually(v, node)
         return Test([(v, mask, False)] if asks else [], dict.fromkeys(mask, None), usual)
+
+    def _usually(self, v: dom.Value, node: ast.expr) -> bool | None:
+        if isinstance(v, dom.Tensor) and v.source == "weight" and _INITIALIZED.match(_last_name(node)):
+            return True  # what is exported has been trained
+        return _usual(v) if self.engine.context.tracing or v != dom.CONFIG else self._usual_type(node)
 
     def _usual_type(self, node: ast.expr) -> bool | None:
         """What a script gets for `isinstance(module, T)`: none of the modules that a function is given is to be

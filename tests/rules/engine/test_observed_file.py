@@ -11,7 +11,7 @@ from libcst.metadata import MetadataWrapper
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Diagnostic, Finding, Span
-from onnxlint.flow.state.observations import Branch, Escape, Observation, OpCall
+from onnxlint.flow.state.observations import Branch, Escape, Observation, Call
 from onnxlint.rules.engine import look_through as engine
 from onnxlint.rules.engine import observed_file
 from onnxlint.rules.engine.observed_file import ObservationProvider, ObservedFile, Piece, ValueProvider
@@ -21,7 +21,7 @@ from onnxlint.rules.engine.source_page import Page
 PATH = "model.py"
 
 
-def seen(text: str, part: str, statement: str = "", kind: type[Observation] = OpCall, **more: object) -> Observation:
+def seen(text: str, part: str, statement: str = "", kind: type[Observation] = Call, **more: object) -> Observation:
     """An observation at the first occurrence of a part of a text, in the statement whose line holds another."""
     start = text.index(part)
     lines = Page(PATH, text).lines
@@ -126,7 +126,7 @@ class Calls(Rule):
 
     code = "ONX499"
 
-    def on_op_call(self, node: cst.Call, call: OpCall) -> Iterator[Objection]:
+    def on_op_call(self, node: cst.Call, call: Call) -> Iterator[Objection]:
         yield Objection(f"{self.source(node)} is {self.value(node)}", "", at=node.args[0])
 
 
@@ -136,7 +136,7 @@ class Visitor(Rule):
     code = "ONX499"
 
     def visit_Call(self, node: cst.Call) -> None:
-        for _ in self.observations(node, OpCall):
+        for _ in self.observations(node, Call):
             self.report(node.args[0], f"{self.source(node)} is {self.value(node)}", "")
 
 
