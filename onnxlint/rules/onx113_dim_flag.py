@@ -19,5 +19,4 @@ class DimFlag(Rule):
         yield Objection(
             f"`{seen.parameter}` of `{seen.op}` is a comparison of a dynamic size, and not a bool during an export",
             "take the flag from the constructor, or write the choice as a mask made with `torch.arange`",
-            effects=seen.outcomes,
         )

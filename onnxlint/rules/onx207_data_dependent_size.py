@@ -19,5 +19,4 @@ class DataDependentSize(Rule):
         yield Objection(
             f"without `num_classes` the size of `{seen.op}` is read from the data: `{seen.text}`",
             "give the number of classes: `F.one_hot(x, num_classes=self.classes)`",
-            effects=seen.outcomes,
         )

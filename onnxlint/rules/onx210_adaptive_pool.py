@@ -21,4 +21,4 @@ class AdaptivePool(Rule):
         else:
             message = f"`{seen.op}` over a dynamic axis: its window is computed from the example's size: `{seen.text}`"
         advice = "pool to one cell, fix the size of the axis, or write the cells as means over slices"
-        yield Objection(message, advice, effects=seen.outcomes)
+        yield Objection(message, advice)

@@ -19,5 +19,4 @@ class ScaleFromSize(Rule):
         yield Objection(
             f"the `scale_factor` of `{seen.op}` is computed from a dynamic size: `{seen.text}`",
             "say the size instead: `F.interpolate(x, size=(h, w))`",
-            effects=seen.outcomes,
         )

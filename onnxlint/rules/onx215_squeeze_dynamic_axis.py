@@ -20,5 +20,4 @@ class SqueezeDynamicAxis(Rule):
             yield Objection(
                 f"`squeeze({seen.dim})` removes a dynamic axis or keeps it, as its size is one or not: `{seen.text}`",
                 "keep the axis, or take the item that is meant: `x[0]`",
-                effects=seen.outcomes,
             )

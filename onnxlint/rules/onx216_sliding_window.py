@@ -19,5 +19,4 @@ class SlidingWindow(Rule):
         yield Objection(
             f"`{seen.op}` over a dynamic axis: TorchScript has to know how many windows there are: `{seen.text}`",
             "gather by an index of `starts[:, None] + torch.arange(size)`, or export with dynamo",
-            effects=seen.outcomes,
         )

@@ -19,5 +19,4 @@ class StrideArithmetic(Rule):
         yield Objection(
             f"`{seen.op}` with strides that follow from dynamic sizes: TorchScript keeps the example's: `{seen.text}`",
             "say which elements: an index of `starts[:, None] + torch.arange(size)`, `reshape`, a convolution",
-            effects=seen.outcomes,
         )

@@ -19,5 +19,4 @@ class AttentionLength(Rule):
         yield Objection(
             f"`{seen.op}` over a dynamic length: the TorchScript export takes the example's length alone",
             "give query, key and value to `F.scaled_dot_product_attention` yourself, or use the dynamo exporter",
-            effects=seen.outcomes,
         )

@@ -23,5 +23,4 @@ class CustomOperator(Rule):
             + (f"only the {other} exporter has" if other else "neither exporter has")
             + " a translation for it",
             "keep a plain PyTorch version beside it for the export, or register a translation with the exporter",
-            effects=call.outcomes,
         )

@@ -29,5 +29,4 @@ class FunctionTransform(Rule):
         yield Objection(
             f"{named(call.exporters)} cannot trace through `{call.op}`",
             "write the derivative or the batched computation out in tensor operations",
-            effects=call.outcomes,
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from onnxlint.flow.interpreter.attribute_access import items_of, read_dim
 from onnxlint.flow.lowering import sizes_as_numbers
+from onnxlint.flow.state.observations import SizeDivision
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.equivalent_code import holds_outputs
@@ -225,7 +226,7 @@ def _divmod(engine: Engine, args: list[dom.Value], kwargs: Kwargs, node: ast.AST
     if len(args) != 2:
         return dom.UNKNOWN
     if engine.context.tracing:
-        sizes_as_numbers.divided(engine, args, node)
+        sizes_as_numbers.counted(engine, SizeDivision, "negative-division", "divmod", args, node)
     frame = engine.frames[-1]
     return dom.Tuple(tuple(frame.arithmetic(operator, args[0], args[1], node) for operator in ("//", "%")))
 

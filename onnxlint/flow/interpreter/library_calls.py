@@ -254,7 +254,7 @@ def torch_call(engine: Engine, name: str, args: list[dom.Value], kwargs: Kwargs,
         return layer
     if name.startswith(_NO_TENSORS):
         if name in engine.table.curated["check"] and engine.context.tracing:
-            sizes_as_numbers.checked(engine, name, args, node)
+            sizes_as_numbers.counted(engine, observations.SizeCheck, "check", name, args, node)
         return dom.CONFIG
     if name.startswith("torch.distributions."):
         return _distribution(engine, name, node)

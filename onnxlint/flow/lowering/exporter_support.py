@@ -12,15 +12,7 @@ from onnxlint.base.records import Outcome
 from onnxlint.flow.lowering.sizes_as_numbers import along
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
-from onnxlint.flow.state import observations
-from onnxlint.flow.state.observations import (
-    AttentionMask,
-    ComplexCall,
-    DataRead,
-    FloorDivide,
-    InputReshape,
-    SparseCall,
-)
+from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import Op
 from onnxlint.flow.values.domain import FRACTION, Const, Dim, Layer, Tensor, Value, as_int, is_none
@@ -35,7 +27,7 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     op, curated = call.op, engine.table.curated
     t = call.tensor
     if op in curated["sparse"] and (t.source == "input" or op.startswith("sparse_")):
-        emit(engine, call.node, SparseCall, call.name, curated["sparse"][op].outcomes, trace=t.trace)
+        emit(engine, call.node, obs.SparseCall, call.name, "sparse", op, trace=t.trace)
         return True
     if op in ("pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "unpack_sequence"):
         return True  # where it is packed, that is told
@@ -53,20 +45,18 @@ def operator(engine: Engine, call: Call, entry: Op | None) -> bool:
     if op in engine.table.curated["no batch"]:
         unbatched(engine, t, op, call.name, call.node)
     if op in curated["input-reshaped"] and t.given:
-        outcomes = curated["input-reshaped"][op].outcomes
-        emit(engine, call.node, InputReshape, call.name, outcomes, trace=t.trace, parameter=t.given)
+        emit(engine, call.node, obs.InputReshape, call.name, "input-reshaped", op, trace=t.trace, parameter=t.given)
     if entry is not None and _by_table(engine, call, entry):
         return True
-    real = curated["complex: real"].get(op)
-    if real is not None and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
-        emit(engine, call.node, ComplexCall, call.name, real.outcomes, trace=t.trace, detail=op)
+    if op in curated["complex: real"] and any(v.kind == "complex" and not v.guessed for v in call.tensors()):
+        emit(engine, call.node, obs.ComplexCall, call.name, "complex: real", op, trace=t.trace, detail=op)
     return False
 
 
 def _by_table(engine: Engine, call: Call, entry: Op) -> bool:
     """Look at what the operator table says of an operator; True where that is all there is to say."""
     outcomes, detail = _wrong(engine, call, entry)
-    emit(engine, call.node, observations.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
+    emit(engine, call.node, obs.Call, call.name, outcomes, trace=call.tensor.trace, detail=detail)
     if call.op == "cdist":
         _distances(engine, call)
         return True
@@ -86,8 +76,8 @@ def _distances(engine: Engine, call: Call) -> None:
         return
 
     def tell(case: str, detail: str, sure: bool = True) -> None:
-        outcomes, trace = engine.table.outcomes(f"distances: {case}", "cdist"), call.tensor.trace
-        emit(engine, call.node, observations.Call, call.name, outcomes, trace=trace, sure=sure, detail=detail)
+        fields: dict[str, Any] = {"trace": call.tensor.trace, "sure": sure, "detail": detail}
+        emit(engine, call.node, obs.Call, call.name, f"distances: {case}", "cdist", **fields)
 
     if a.dims is not None and b.dims is not None and len(a.dims) != len(b.dims):
         tell("unequal ranks", "sides of unequal rank")
@@ -124,7 +114,7 @@ def _complex(engine: Engine, call: Call, entry: Op) -> None:
     if call.op == "stft":
         whole = call.kwargs.get("return_complex")
         outcomes = engine.table.outcomes("complex: return_complex", "stft") if literal_true(whole) else {}
-    emit(engine, call.node, ComplexCall, call.name, outcomes, trace=call.tensor.trace)
+    emit(engine, call.node, obs.ComplexCall, call.name, outcomes, trace=call.tensor.trace)
 
 
 def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) -> None:
@@ -132,8 +122,7 @@ def indexed(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.AST) ->
     if t.kind == "complex" and not t.guessed and engine.context.tracing:
         for v in index:
             if is_none(v) or isinstance(v, Tensor) or as_int(v) is not None:
-                outcomes = engine.table.outcomes("complex: real", "index")
-                emit(engine, node, ComplexCall, "index", outcomes, trace=t.trace, detail="an index")
+                emit(engine, node, obs.ComplexCall, "index", "complex: real", trace=t.trace, detail="an index")
                 return
 
 
@@ -147,8 +136,8 @@ def _attention(engine: Engine, call: Call) -> None:
         node = keyword.value if keyword.arg == "attn_mask" else node
     if _is_union(engine, node):
         return  # `mask | rows_without_any`: every row sees something
-    outcomes = engine.table.outcomes("attention mask", call.op)
-    emit(engine, call.node, AttentionMask, call.name, outcomes, trace=mask.trace, sure=not mask.guessed)
+    sure = not mask.guessed
+    emit(engine, call.node, obs.AttentionMask, call.name, "attention mask", call.op, trace=mask.trace, sure=sure)
 
 
 def _windows(engine: Engine, call: Call) -> None:
@@ -161,8 +150,8 @@ def _windows(engine: Engine, call: Call) -> None:
         return
     known = t.dims is not None and -axis <= len(t.dims)
     if not (known and t.dims is not None and isinstance(t.dims[axis], Dim)):
-        outcomes, detail = engine.table.outcomes("windows: negative dimension", "unfold"), f"dimension={axis}"
-        emit(engine, call.node, observations.Call, call.name, outcomes, trace=t.trace, sure=known, detail=detail)
+        fields: dict[str, Any] = {"trace": t.trace, "sure": known, "detail": f"dimension={axis}"}
+        emit(engine, call.node, obs.Call, call.name, "windows: negative dimension", "unfold", **fields)
 
 
 def spread(body: Body, node: ast.expr) -> bool:
@@ -236,7 +225,7 @@ def layer(engine: Engine, called: Layer, args: Sequence[Value], node: ast.AST) -
     for position, name in entry.arguments if entry is not None else ():
         given = called.arg(position, name)
         if entry is not None and isinstance(given, Const) and not is_none(given):
-            emit(engine, node, observations.Call, called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
+            emit(engine, node, obs.Call, called.name, entry.outcomes, detail=f"{name}={given.literal!r}")
 
 
 def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST, operands: Sequence[ast.expr]) -> None:
@@ -247,10 +236,9 @@ def arithmetic(engine: Engine, operator: str, a: Value, b: Value, node: ast.AST,
         by_a_size(engine, a, b, node, operator)
     imaginary = any(isinstance(n, ast.Constant) and isinstance(n.value, complex) for n in operands)
     if imaginary and operator in engine.table.curated["complex: imaginary"]:
-        emit(engine, node, ComplexCall, operator, engine.table.outcomes("complex: imaginary", operator), literal=True)
+        emit(engine, node, obs.ComplexCall, operator, "complex: imaginary", literal=True)
     elif operator == "**" and isinstance(a, Tensor) and a.kind == "complex":
-        outcomes = engine.table.outcomes("complex: real", "**")
-        emit(engine, node, ComplexCall, operator, outcomes, trace=a.trace, detail="pow")
+        emit(engine, node, obs.ComplexCall, operator, "complex: real", trace=a.trace, detail="pow")
 
 
 def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
@@ -262,7 +250,7 @@ def floor_division(engine: Engine, a: Value | None, b: Value | None, node: ast.A
     tensors = [v for v in (a, b) if isinstance(v, Tensor)]
     if any(_signed(v) for v in (a, b)) and any(t.source == "input" or t.axes for t in tensors):
         trace, sure = next((t.trace for t in tensors if t.trace), None), not any(t.guessed for t in tensors)
-        emit(engine, node, FloorDivide, how, engine.table.outcomes("floor-division", how), trace=trace, sure=sure)
+        emit(engine, node, obs.FloorDivide, how, "floor-division", trace=trace, sure=sure)
 
 
 def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, how: str) -> None:
@@ -284,7 +272,7 @@ def by_a_size(engine: Engine, a: Value | None, b: Value | None, node: ast.AST, h
     if whole or op.endswith(("**", "pow")):
         sure, doubt = b.sure and not a.guessed, "guess" if a.guessed else "axis"
         fields: dict[str, Any] = {"trace": b.trace, "sure": sure, "doubt": doubt, "detail": detail}
-        emit(engine, node, observations.Call, how, engine.table.outcomes("size-operand", op), **fields)
+        emit(engine, node, obs.Call, how, "size-operand", op, **fields)
 
 
 def _interleaved(engine: Engine, call: Call) -> None:
@@ -301,8 +289,7 @@ def _interleaved(engine: Engine, call: Call) -> None:
         if before is not None and (rank is None or rank != before.rank or call.op in ("unsqueeze", "stack")):
             sure = rank is not None and before.rank is not None
             fields: dict[str, Any] = {"trace": t.trace, "sure": sure, "detail": f"dim={axis}"}
-            outcomes = engine.table.outcomes("interleaved", "repeat_interleave")
-            emit(engine, before.place, observations.Call, before.name, outcomes, **fields)
+            emit(engine, before.place, obs.Call, before.name, "interleaved", "repeat_interleave", **fields)
     axis = call.int_arg(2, "dim")
     if call.op == "repeat_interleave" and axis is not None and axis < 0:
         engine.note_interleaved(axis, rank, call.node, call.name)
@@ -311,8 +298,7 @@ def _interleaved(engine: Engine, call: Call) -> None:
 def unbatched(engine: Engine, t: Tensor, op: str, name: str, node: ast.AST) -> None:
     """Pooling of a tensor without a batch: TorchScript's form counts the axes from the front."""
     if t.dims is not None and len(t.dims) == int(op[-2]) + 1 and t.source == "input" and not t.guessed:
-        outcomes, detail = engine.table.outcomes("no batch", op), "of a tensor without a batch"
-        emit(engine, node, observations.Call, name, outcomes, trace=t.trace, detail=detail)
+        emit(engine, node, obs.Call, name, "no batch", op, trace=t.trace, detail="of a tensor without a batch")
 
 
 def _signed(v: Value | None) -> bool:
@@ -326,7 +312,7 @@ def matrix_transpose(engine: Engine, t: Tensor, name: str, node: ast.AST) -> Non
     if t.source != "made" and not t.guessed and engine.context.tracing:
         op = engine.table.method(name)
         outcomes = op.refusals(engine.context.opset) if op is not None else {}
-        emit(engine, node, observations.Call, f"torch.Tensor.{name}", outcomes, trace=t.trace)
+        emit(engine, node, obs.Call, f"torch.Tensor.{name}", outcomes, trace=t.trace)
 
 
 def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
@@ -335,8 +321,7 @@ def data_attribute(engine: Engine, t: Tensor, node: ast.AST) -> None:
         return
     statement = engine.frames[-1].statement_node
     if statement is None or id(node) not in _asked_for_shape(statement):
-        outcomes = engine.table.outcomes("data", "torch.Tensor.data")
-        emit(engine, node, DataRead, "torch.Tensor.data", outcomes, trace=t.trace, weight=t.source == "weight")
+        emit(engine, node, obs.DataRead, "torch.Tensor.data", "data", trace=t.trace, weight=t.source == "weight")
 
 
 @lru_cache(maxsize=16)

@@ -27,8 +27,7 @@ def read(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript)
         return
     body = engine.frames[-1].body
     if any(_gathers(v) and _below_zero(body, e) for v, e in zip(index, written, strict=True)):
-        outcomes = engine.table.outcomes("index: below zero", "index")
-        emit(engine, node, Call, "index", outcomes, trace=t.trace, detail="a position below zero")
+        emit(engine, node, Call, "index", "index: below zero", trace=t.trace, detail="a position below zero")
 
 
 def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript) -> None:
@@ -42,8 +41,7 @@ def write(engine: Engine, t: Tensor, index: Sequence[Value], node: ast.Subscript
         return
 
     def tell(place: str) -> None:
-        outcomes = engine.table.outcomes(f"index_put: a mask {place}", "index_put")
-        emit(engine, node, Call, "index_put", outcomes, trace=mask.trace, detail=f"a mask {place}")
+        emit(engine, node, Call, "index_put", f"index_put: a mask {place}", trace=mask.trace, detail=f"a mask {place}")
 
     if any(not _is_ellipsis(v) for v in index[at + 1 :]):
         tell("before another index")

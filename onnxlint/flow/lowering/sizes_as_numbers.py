@@ -9,25 +9,7 @@ from typing import Any
 
 from onnxlint.flow.lowering.unexportable_calls import emit
 from onnxlint.flow.operators.transfer import Call
-from onnxlint.flow.state.observations import (
-    DataSize,
-    FactorySize,
-    ItemChoice,
-    Operation,
-    PooledSize,
-    SizeAttribute,
-    SizeCheck,
-    SizeDivision,
-    SizeFlag,
-    SizeKey,
-    SizeRepetition,
-    SizeScale,
-    SizeSplit,
-    SizeStride,
-    Squeeze,
-    TypeTest,
-    WindowSize,
-)
+from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.shapes import CLIP
@@ -53,7 +35,7 @@ def operator(engine: Engine, call: Call) -> bool:
         scaled(engine, op, call.arg(2, "scale_factor"), call.node)
     elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
-            size_use(engine, call.node, DataSize, "data-size", op, None)
+            size_use(engine, call.node, obs.DataSize, "data-size", op, None)
     elif op == "unfold" and call.method:
         _window(engine, call, along(engine, call.tensor, dom.as_int(call.arg(1, "dimension") or dom.Const(None))))
     elif op == "fold":
@@ -80,7 +62,7 @@ def layer(engine: Engine, called: dom.Layer, args: Sequence[dom.Value], node: as
     elif short == "Fold":
         dim = _symbol(called.arg(0, "output_size"))
         if dim is not None:
-            size_use(engine, node, WindowSize, "window", "fold", dim)
+            size_use(engine, node, obs.WindowSize, "window", "fold", dim)
 
 
 def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, node: ast.AST) -> None:
@@ -95,11 +77,11 @@ def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, nod
             continue
         dim = along(engine, t, i - rank)
         if dim is not None:
-            size_use(engine, node, PooledSize, "adaptive", op, dim)
+            size_use(engine, node, obs.PooledSize, "adaptive", op, dim)
             return
         fixed = dom.as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
         if fixed is not None and fixed % number and t.source == "input":
-            size_use(engine, node, PooledSize, "adaptive: not a factor", op, None, size=fixed, cells=number)
+            size_use(engine, node, obs.PooledSize, "adaptive: not a factor", op, None, size=fixed, cells=number)
             return
 
 
@@ -107,41 +89,36 @@ def scaled(engine: Engine, op: str, factor: dom.Value | None, node: ast.AST) -> 
     """A resize by a factor that was computed from a size."""
     dim = _symbol(factor)
     if dim is not None:
-        size_use(engine, node, SizeScale, "scale", op, dim)
+        size_use(engine, node, obs.SizeScale, "scale", op, dim)
 
 
 def negated_division(engine: Engine, node: ast.BinOp, left: dom.Value) -> None:
     """`-n // k`: Python rounds down, an ONNX division of integers rounds to zero."""
     negated = isinstance(node.left, ast.UnaryOp) and isinstance(node.left.op, ast.USub)
     if negated and isinstance(left, dom.Dim) and left.site is None:
-        size_use(engine, node, SizeDivision, "negative-division", "//", left)
+        size_use(engine, node, obs.SizeDivision, "negative-division", "//", left)
 
 
-def divided(engine: Engine, args: Sequence[dom.Value], node: ast.AST) -> None:
-    """`divmod(n, k)`."""
+def counted(
+    engine: Engine, kind: type[obs.SizeUse], form: str, name: str, args: Sequence[dom.Value], node: ast.AST
+) -> None:
+    """A function takes a size for a number: `divmod(n, k)`, `torch._check(n <= 8)`."""
     dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
     if dim is not None:
-        size_use(engine, node, SizeDivision, "negative-division", "divmod", dim)
+        size_use(engine, node, kind, form, name, dim)
 
 
 def repeated(engine: Engine, dim: dom.Dim, node: ast.AST, first: bool) -> None:
     """`[x] * n`: a list has a length. It is the `first` operand or the second, and looks like one."""
     side = (node.left if first else node.right) if isinstance(node, ast.BinOp) else None
     if dim.site is None and isinstance(side, (ast.List, ast.Tuple, ast.ListComp, ast.Name)):
-        size_use(engine, node, SizeRepetition, "repetition" if dim.plain else "repetition: computed", "*", dim)
-
-
-def checked(engine: Engine, name: str, args: Sequence[dom.Value], node: ast.AST) -> None:
-    """`torch._check(n <= 8)`."""
-    dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
-    if dim is not None:
-        size_use(engine, node, SizeCheck, "check", name, dim)
+        size_use(engine, node, obs.SizeRepetition, "repetition" if dim.plain else "repetition: computed", "*", dim)
 
 
 def pinned(engine: Engine, node: ast.expr, dim: dom.Dim, keyword: str, mask: tuple[str, ...]) -> None:
     """`assert n == 8` on an axis that was declared dynamic."""
     if "dynamo" in mask:
-        size_use(engine, node, SizeCheck, "pinned", "assert" if keyword == "assert" else "check", dim, pins=True)
+        size_use(engine, node, obs.SizeCheck, "pinned", "assert" if keyword == "assert" else "check", dim, pins=True)
 
 
 def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, how: str = "[]") -> None:
@@ -154,7 +131,7 @@ def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, h
     if isinstance(key, dom.Tuple) and key.kind == "tuple" and hashed:
         dim = next((i for i in key.items if isinstance(i, dom.Dim) and i.site is None), None)
         if dim is not None:
-            size_use(engine, node, SizeKey, "key: tuple", how, dim)
+            size_use(engine, node, obs.SizeKey, "key: tuple", how, dim)
     elif isinstance(key, dom.Dim):
         _by_size(engine, owner, key, node, how, hashed)
     elif isinstance(key, (dom.Data, dom.Tensor)) and how == "[]":
@@ -171,7 +148,7 @@ def _by_size(engine: Engine, owner: dom.Value, key: dom.Dim, node: ast.AST, how:
         form = "key: kept"
     else:
         form = "key: module" if isinstance(owner, dom.Layer) and hashed else "key"
-    size_use(engine, node, SizeKey, form, how, key)
+    size_use(engine, node, obs.SizeKey, form, how, key)
 
 
 def _by_data(engine: Engine, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
@@ -179,7 +156,7 @@ def _by_data(engine: Engine, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
         return
     if isinstance(key, dom.Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
         return  # a list takes a tensor without axes; what takes any other is a tensor itself
-    size_use(engine, node, ItemChoice, "item", "[]", None, trace=key.trace)
+    size_use(engine, node, obs.ItemChoice, "item", "[]", None, trace=key.trace)
 
 
 def _split(engine: Engine, call: Call) -> None:
@@ -201,7 +178,7 @@ def _split(engine: Engine, call: Call) -> None:
     # Of an axis that may be dynamic, what is cut into chunks or by a setting is mostly channels.
     if dim is not None and (dim.sure or call.op == "unbind" or (call.op == "split" and dom.as_int(how) is not None)):
         halves = call.op == "chunk" and dom.as_int(how) == 2
-        size_use(engine, call.node, SizeSplit, "split: two pieces" if halves else "split", call.op, dim)
+        size_use(engine, call.node, obs.SizeSplit, "split: two pieces" if halves else "split", call.op, dim)
 
 
 def _interleave(engine: Engine, call: Call) -> None:
@@ -209,7 +186,7 @@ def _interleave(engine: Engine, call: Call) -> None:
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
     if dim is not None and dom.as_int(size) != 1:
-        size_use(engine, call.node, SizeRepetition, "repetition", call.op, dim)
+        size_use(engine, call.node, obs.SizeRepetition, "repetition", call.op, dim)
 
 
 def _squeeze(engine: Engine, call: Call) -> None:
@@ -218,13 +195,13 @@ def _squeeze(engine: Engine, call: Call) -> None:
         number = dom.as_int(axis) if axis is not None else None
         dim = along(engine, call.tensor, number)
         if dim is not None and dim.plain:
-            size_use(engine, call.node, Squeeze, "squeeze-axis", call.op, dim, dim=number)
+            size_use(engine, call.node, obs.Squeeze, "squeeze-axis", call.op, dim, dim=number)
             return
 
 
 def _window(engine: Engine, call: Call, dim: dom.Dim | None) -> None:
     if dim is not None and call.tensor.source == "input":
-        size_use(engine, call.node, WindowSize, "window", call.op, dim)
+        size_use(engine, call.node, obs.WindowSize, "window", call.op, dim)
 
 
 def _strides(engine: Engine, call: Call) -> None:
@@ -234,33 +211,28 @@ def _strides(engine: Engine, call: Call) -> None:
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
     if dim is not None:
-        size_use(engine, call.node, SizeStride, "strides", call.op, dim)
+        size_use(engine, call.node, obs.SizeStride, "strides", call.op, dim)
 
 
 def _attributes(engine: Engine, call: Call) -> None:
-    curated = engine.table.curated
-    entry = curated["attribute"].get(call.op)
-    for position, name in entry.arguments if entry is not None else ():
-        dim = _symbol(call.arg(position, name))
-        if dim is not None and (dim.sure or name not in _OF_CHANNELS):
-            size_use(engine, call.node, SizeAttribute, "attribute", call.op, dim, parameter=name)
-            return
-    entry = curated["attribute: shape"].get(call.op)
-    for position, name in entry.arguments if entry is not None else ():
-        if _has_dynamic_axis(engine, call.tensor) and _reads_shape(engine, call.node, position, name):
-            size_use(engine, call.node, SizeAttribute, "attribute: shape", call.op, None, parameter=name)
-            return
+    for form in ("attribute", "attribute: shape", "attribute: groups"):
+        entry = engine.table.curated[form].get(call.op)
+        for position, name in entry.arguments if entry is not None else ():
+            dim = _symbol(call.arg(position, name)) if form != "attribute: shape" else None
+            if dim is not None:
+                used = dim.sure or (form == "attribute" and name not in _OF_CHANNELS)
+            else:
+                used = form == "attribute: shape" and _has_dynamic_axis(engine, call.tensor)
+                used = used and _reads_shape(engine, call.node, position, name)
+            if used:
+                size_use(engine, call.node, obs.SizeAttribute, form, call.op, dim, parameter=name)
+                return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
         sizes = size.items if isinstance(size, dom.Tuple) else size.tensor.dims if isinstance(size, dom.Shape) else None
         dim = next((d for d in (sizes or ())[2:] if isinstance(d, dom.Dim) and d.site is None), None)
         if dim is not None:
-            size_use(engine, call.node, SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
-    entry = curated["attribute: groups"].get(call.op)
-    for position, name in entry.arguments if entry is not None else ():
-        dim = _symbol(call.arg(position, name))
-        if dim is not None and dim.sure:
-            size_use(engine, call.node, SizeAttribute, "attribute: groups", call.op, dim, parameter=name)
+            size_use(engine, call.node, obs.SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
 
 
 def _has_dynamic_axis(engine: Engine, t: dom.Tensor) -> bool:
@@ -298,7 +270,7 @@ def _factory(engine: Engine, call: Call) -> bool:
     for position, name in entry.arguments if entry is not None and not call.method else ():
         dim = _symbol(call.arg(position, name))
         if dim is not None:
-            size_use(engine, call.node, FactorySize, "factory", call.op, dim)
+            size_use(engine, call.node, obs.FactorySize, "factory", call.op, dim)
             return True
     return False
 
@@ -306,7 +278,7 @@ def _factory(engine: Engine, call: Call) -> bool:
 def _flags(engine: Engine, call: Call) -> None:
     for name, v in call.kwargs.items():
         if isinstance(v, dom.Dim) and v.site is None and name in engine.table.curated["flag"]:
-            size_use(engine, call.node, SizeFlag, "flag", call.op, v, name=name, parameter=name)
+            size_use(engine, call.node, obs.SizeFlag, "flag", call.op, v, name=name, parameter=name)
 
 
 def along(engine: Engine, t: dom.Tensor, axis: int | None) -> dom.Dim | None:
@@ -345,14 +317,14 @@ def type_asked(engine: Engine, size: dom.Dim, kinds: dom.Value, node: ast.AST) -
     """`isinstance(n, int)`. Measured: a size is no `int` in either exporter, and both take the other arm."""
     asked = kinds.items if isinstance(kinds, dom.Tuple) else (kinds,)
     if asked == (_TENSOR,) and _takes_axes(node, engine.frames[-1].statement_node):
-        size_use(engine, node, TypeTest, "type: tensor", "isinstance", size, tensor=True)
+        size_use(engine, node, obs.TypeTest, "type: tensor", "isinstance", size, tensor=True)
     if dom.External("builtins.int") not in asked or not all(isinstance(kind, dom.External) for kind in asked):
         return
     blind = {"torchscript": _TENSOR, "dynamo": _SYMBOL}
     # A size is a tensor to TorchScript whether or not the axis is dynamic; to dynamo a symbol only if it is.
     blind = {e: kind for e, kind in blind.items() if kind not in asked and (size.sure or e == "torchscript")}
     outcomes = {e: o for e, o in engine.table.outcomes("type", "isinstance").items() if e in blind}
-    emit(engine, node, TypeTest, "isinstance", outcomes, trace=size.trace)
+    emit(engine, node, obs.TypeTest, "isinstance", outcomes, trace=size.trace)
 
 
 def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
@@ -373,19 +345,10 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
 
 
 def size_use(
-    engine: Engine,
-    node: ast.AST,
-    kind: type[Operation],
-    form: str,
-    op: str,
-    dim: dom.Dim | None,
-    /,
-    *,
-    name: str = "",
-    **fields: Any,
+    engine: Engine, node: ast.AST, kind: type[obs.Operation], form: str, op: str, dim: dom.Dim | None, /, **fields: Any
 ) -> None:
-    """Record a use of the size `dim`, if it has one, with what the overlay has under `form` of `name` or `op`."""
+    """Record a use of the size `dim`, if it has one, with what the overlay has under `form`."""
     if dim is not None:
         axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?")))
         fields = {"trace": dim.trace, "sure": dim.sure, "axis": axis, **fields}
-    emit(engine, node, kind, op, engine.table.outcomes(form, name or op), doubt="axis", **fields)
+    emit(engine, node, kind, op, form, doubt="axis", **fields)

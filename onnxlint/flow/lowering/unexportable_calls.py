@@ -9,32 +9,20 @@ from functools import lru_cache
 from typing import Any
 
 from onnxlint.base.records import Outcome
-from onnxlint.flow.state.observations import (
-    AutocastCall,
-    Call,
-    CompileCall,
-    CustomCall,
-    DirectForward,
-    FileWrite,
-    GradientCall,
-    Operation,
-    PackingCall,
-    SparseCall,
-    TransformCall,
-)
+from onnxlint.flow.state import observations as obs
 from onnxlint.flow.state.protocols import Engine
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import domain as dom
 from onnxlint.flow.values.node_places import Place, body_of, nodes_of
 
 # What the name of a function says alone, by the form that the overlay has it under.
-_KINDS: dict[str, type[Call]] = {
-    "function": Call,
-    "transform": TransformCall,
-    "gradient": GradientCall,
-    "autocast": AutocastCall,
-    "packed": PackingCall,
-    "file": FileWrite,
+_KINDS: dict[str, type[obs.Call]] = {
+    "function": obs.Call,
+    "transform": obs.TransformCall,
+    "gradient": obs.GradientCall,
+    "autocast": obs.AutocastCall,
+    "packed": obs.PackingCall,
+    "file": obs.FileWrite,
 }
 _OWN_NAMESPACES = ("aten", "prims", "prim", "higher_order", "torchvision")
 _PLACES = ("torch", "torch._higher_order_ops", "torch.ops.higher_order", "functorch.experimental.control_flow")
@@ -56,14 +44,14 @@ def library(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str, 
     if form is not None:
         kind = _KINDS[form]
         asked = args[:1] if plain == "torch.cond" and args else values
-        if kind is AutocastCall:
+        if kind is obs.AutocastCall:
             _autocast(engine, name, args, kwargs, node)
-        elif kind not in (FileWrite, Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
-            emit(engine, node, kind, name, table.outcomes(form, plain))
+        elif kind not in (obs.FileWrite, obs.Call) or any(_depends(v) or isinstance(v, dom.Dim) for v in asked):
+            emit(engine, node, kind, name, form, plain)
     elif _is_kernel(table, name) and any(isinstance(v, dom.Tensor) for v in _flat(values)) and not guarded(engine):
-        emit(engine, node, CustomCall, name, table.outcomes("custom", ".".join(name.split(".")[:3])))
+        emit(engine, node, obs.CustomCall, name, "custom", ".".join(name.split(".")[:3]))
     elif namespace in table.curated["sparse: namespace"] and not name.endswith("softmax"):
-        emit(engine, node, SparseCall, name, table.outcomes("sparse: namespace", namespace))
+        emit(engine, node, obs.SparseCall, name, "sparse: namespace", namespace)
 
 
 @lru_cache(maxsize=8)
@@ -73,8 +61,7 @@ def _forms(table: OpTable) -> dict[str, str]:
 
 def gradient(engine: Engine, t: dom.Tensor, node: ast.AST) -> None:
     """`t.backward()` in traced code."""
-    op = "torch.Tensor.backward"
-    emit(engine, node, GradientCall, op, engine.table.outcomes("gradient", op), trace=t.trace)
+    emit(engine, node, obs.GradientCall, "torch.Tensor.backward", "gradient", trace=t.trace)
 
 
 def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.AST | None) -> dom.Value | None:
@@ -82,7 +69,7 @@ def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.
     unit = fn.unit
     if unit.has_decorator("library.custom_op", "triton.jit") and node is not None:
         if not guarded(engine):
-            emit(engine, node, CustomCall, unit.name, engine.table.outcomes("custom", unit.name))
+            emit(engine, node, obs.CustomCall, unit.name, "custom")
         return next(
             (replace(v, given="", view=None, distinct=False) for v in args if isinstance(v, dom.Tensor)), dom.CONFIG
         )
@@ -91,7 +78,7 @@ def function(engine: Engine, fn: dom.Function, args: list[dom.Value], node: ast.
         at = next(d for d in body.function.decorator_list if "compile" in body.text(d))
         place = Place(body, at, at.lineno + body.shift, f"{unit.module.name}.{unit.qualname}")
         if not guarded(engine):
-            emit(engine, place, CompileCall, "torch.compile", engine.table.outcomes("compiled", "torch.compile"))
+            emit(engine, place, obs.CompileCall, "torch.compile", "compiled")
     return None
 
 
@@ -105,7 +92,7 @@ def compiled_part(engine: Engine, name: str, args: list[dom.Value], node: ast.AS
         building = frame.unit is not None and frame.unit.name == "__init__"
         if building and isinstance(frame.statement_node, (ast.Assign, ast.AnnAssign)) and not guarded(engine):
             outcomes = engine.table.outcomes("compiled: part", name)
-            engine.emit(CompileCall, node, exporters=tuple(outcomes), always=True, op=name, outcomes=outcomes)
+            engine.emit(obs.CompileCall, node, exporters=tuple(outcomes), always=True, op=name, outcomes=outcomes)
 
 
 def hooked(name: str, args: list[dom.Value]) -> dom.Value | None:
@@ -128,7 +115,7 @@ HOOKED = "<hooked>"
 def bypassed(engine: Engine, called: dom.Layer, node: ast.AST) -> None:
     """`layer.forward(x)`: hooks do not run."""
     if engine.context.tracing and any(name == HOOKED for name, _ in called.args):
-        emit(engine, node, DirectForward, called.name, engine.table.outcomes("direct forward", called.name))
+        emit(engine, node, obs.DirectForward, called.name, "direct forward")
 
 
 def _is_kernel(table: OpTable, name: str) -> bool:
@@ -154,8 +141,7 @@ def _autocast(engine: Engine, name: str, args: list[dom.Value], kwargs: dict[str
     if isinstance(dtype, dom.External) and dtype.name.endswith((".float32", ".float")):
         return
     on_cpu = device.literal == "cpu" if isinstance(device, dom.Const) else ".cpu." in name
-    outcomes = engine.table.outcomes("autocast", name)
-    emit(engine, node, AutocastCall, name, outcomes, sure=on_cpu and enabled is None)
+    emit(engine, node, obs.AutocastCall, name, "autocast", sure=on_cpu and enabled is None)
 
 
 def guarded(engine: Engine) -> bool:
@@ -208,14 +194,19 @@ def _flat(values: Iterable[dom.Value]) -> list[dom.Value]:
 def emit(
     engine: Engine,
     node: ast.AST | Place,
-    kind: type[Operation],
+    kind: type[obs.Operation],
     op: str,
-    outcomes: Mapping[str, Outcome],
+    form: str | Mapping[str, Outcome],
+    name: str = "",
     *,
     doubt: str = "guess",
     **fields: Any,
 ) -> None:
-    """Record an operation that has outcomes, for the exporters among them whose trace comes through here."""
+    """Record an operation for the exporters whose trace comes through here, if any of them has an outcome.
+
+    The outcomes are those of the overlay for `name` (or `op`) under `form`, unless they are given themselves.
+    """
+    outcomes = engine.table.outcomes(form, name or op) if isinstance(form, str) else form
     hit = tuple(e for e in engine.context.exporters if e in outcomes)
     if hit:
         engine.emit(kind, node, doubt=doubt, exporters=hit, op=op, outcomes=outcomes, **fields)

@@ -182,17 +182,14 @@ class RandomDraw(Call):
     source: Literal["torch", "python"] = "torch"
 
 
-@dataclass(frozen=True, slots=True)
 class DropoutCall(Call):
     """A dropout that is on in eval mode too."""
 
 
-@dataclass(frozen=True, slots=True)
 class BatchNormCall(Call):
     """A batch normalization by the statistics of the batch, in eval mode too."""
 
 
-@dataclass(frozen=True, slots=True)
 class IndexAddCall(Call):
     """An `index_add` whose index may hold a number twice."""
 
@@ -204,62 +201,50 @@ class ComplexCall(Call):
     literal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class CustomCall(Call):
     """An operator or a kernel that is not torch's own."""
 
 
-@dataclass(frozen=True, slots=True)
 class PackingCall(Call):
     """Sequences are packed by their lengths."""
 
 
-@dataclass(frozen=True, slots=True)
 class FileWrite(Call):
     """A tensor is written to a file, or plotted."""
 
 
-@dataclass(frozen=True, slots=True)
 class TransformCall(Call):
     """A transform of functions, such as `vmap` or `torch.func.grad`."""
 
 
-@dataclass(frozen=True, slots=True)
 class GradientCall(Call):
     """Autograd computes a gradient."""
 
 
-@dataclass(frozen=True, slots=True)
 class AutocastCall(Call):
     """An autocast that is on, to another dtype than float32."""
 
 
-@dataclass(frozen=True, slots=True)
 class ClockRead(Call):
     """The time of a clock becomes part of the graph."""
 
 
-@dataclass(frozen=True, slots=True)
 class SparseCall(Call):
     """An operator on a sparse or nested layout."""
 
 
-@dataclass(frozen=True, slots=True)
 class CompileCall(Call):
     """A part of the model is compiled, scripted or traced by itself."""
 
 
-@dataclass(frozen=True, slots=True)
 class DirectForward(Call):
     """`layer.forward(x)` on a layer whose weight a hook computes."""
 
 
-@dataclass(frozen=True, slots=True)
 class FloorDivide(Call):
     """`a // b` or `a >> b` on tensors whose quotient may be negative."""
 
 
-@dataclass(frozen=True, slots=True)
 class AttentionMask(Call):
     """Fused attention gets a boolean mask that comes from the inputs."""
 
@@ -292,22 +277,18 @@ class Squeeze(SizeUse):
     dim: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class SizeSplit(SizeUse):
     """A dynamic axis is cut into pieces, whose number or length follows from its size."""
 
 
-@dataclass(frozen=True, slots=True)
 class SizeScale(SizeUse):
     """A resize by a factor that was computed from a size."""
 
 
-@dataclass(frozen=True, slots=True)
 class SizeDivision(SizeUse):
     """A division of sizes whose quotient may be negative, or `divmod`."""
 
 
-@dataclass(frozen=True, slots=True)
 class SizeRepetition(SizeUse):
     """Something is repeated as often as a size says."""
 
@@ -319,12 +300,10 @@ class SizeCheck(SizeUse):
     pins: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class SizeKey(SizeUse):
     """A Python container is asked for the item of a size."""
 
 
-@dataclass(frozen=True, slots=True)
 class SizeStride(SizeUse):
     """Strides that follow from sizes."""
 
@@ -343,17 +322,14 @@ class SizeFlag(SizeUse):
     parameter: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class FactorySize(SizeUse):
     """The size of a new tensor, of a function that computes its values from it."""
 
 
-@dataclass(frozen=True, slots=True)
 class WindowSize(SizeUse):
     """The number of sliding windows follows from a size."""
 
 
-@dataclass(frozen=True, slots=True)
 class AttentionSize(SizeUse):
     """The length that an attention of torch.nn runs over."""
 
@@ -373,12 +349,10 @@ class PooledSize(SizeUse):
     cells: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class DataSize(Operation):
     """Tensor data decides a size."""
 
 
-@dataclass(frozen=True, slots=True)
 class ItemChoice(Operation):
     """Tensor data chooses an item of a Python container."""
 
