@@ -35,7 +35,7 @@ def operator(engine: Engine, call: Call) -> bool:
         scaled(engine, op, call.arg(2, "scale_factor"), call.node)
     elif op == "one_hot" and dom.as_int(call.arg(1, "num_classes") or dom.Const(-1)) == -1:
         if call.tensor.source == "input" and not call.tensor.guessed:
-            size_use(engine, call.node, obs.DataSize, "data-size", op, None)
+            emit(engine, call.node, obs.DataSize, op, "data-size")
     elif op == "unfold" and call.method:
         _window(engine, call, along(engine, call.tensor, dom.as_int(call.arg(1, "dimension") or dom.Const(None))))
     elif op == "fold":
@@ -60,9 +60,7 @@ def layer(engine: Engine, called: dom.Layer, args: Sequence[dom.Value], node: as
     if short.startswith("Adaptive") and short[-1:] == "d":
         adaptive(engine, x, f"adaptive_{short[8:11].lower()}_pool{short[-2:]}", called.arg(0, "output_size"), node)
     elif short == "Fold":
-        dim = _symbol(called.arg(0, "output_size"))
-        if dim is not None:
-            size_use(engine, node, obs.WindowSize, "window", "fold", dim)
+        size_use(engine, node, obs.WindowSize, "window", "fold", _symbol(called.arg(0, "output_size")))
 
 
 def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, node: ast.AST) -> None:
@@ -81,15 +79,13 @@ def adaptive(engine: Engine, t: dom.Tensor, op: str, size: dom.Value | None, nod
             return
         fixed = dom.as_int(t.dims[i - rank]) if t.dims is not None and len(t.dims) >= rank else None
         if fixed is not None and fixed % number and t.source == "input":
-            size_use(engine, node, obs.PooledSize, "adaptive: not a factor", op, None, size=fixed, cells=number)
+            emit(engine, node, obs.PooledSize, op, "adaptive: not a factor", size=fixed, cells=number)
             return
 
 
 def scaled(engine: Engine, op: str, factor: dom.Value | None, node: ast.AST) -> None:
     """A resize by a factor that was computed from a size."""
-    dim = _symbol(factor)
-    if dim is not None:
-        size_use(engine, node, obs.SizeScale, "scale", op, dim)
+    size_use(engine, node, obs.SizeScale, "scale", op, _symbol(factor))
 
 
 def negated_division(engine: Engine, node: ast.BinOp, left: dom.Value) -> None:
@@ -104,8 +100,7 @@ def counted(
 ) -> None:
     """A function takes a size for a number: `divmod(n, k)`, `torch._check(n <= 8)`."""
     dim = next((a for a in args if isinstance(a, dom.Dim) and a.site is None), None)
-    if dim is not None:
-        size_use(engine, node, kind, form, name, dim)
+    size_use(engine, node, kind, form, name, dim)
 
 
 def repeated(engine: Engine, dim: dom.Dim, node: ast.AST, first: bool) -> None:
@@ -130,8 +125,7 @@ def looked_up(engine: Engine, owner: dom.Value, key: dom.Value, node: ast.AST, h
     hashed = isinstance(owner, dom.Dict) or (isinstance(owner, dom.Layer) and isinstance(owner.items, dom.Dict))
     if isinstance(key, dom.Tuple) and key.kind == "tuple" and hashed:
         dim = next((i for i in key.items if isinstance(i, dom.Dim) and i.site is None), None)
-        if dim is not None:
-            size_use(engine, node, obs.SizeKey, "key: tuple", how, dim)
+        size_use(engine, node, obs.SizeKey, "key: tuple", how, dim)
     elif isinstance(key, dom.Dim):
         _by_size(engine, owner, key, node, how, hashed)
     elif isinstance(key, (dom.Data, dom.Tensor)) and how == "[]":
@@ -156,7 +150,7 @@ def _by_data(engine: Engine, key: dom.Data | dom.Tensor, node: ast.AST) -> None:
         return
     if isinstance(key, dom.Tensor) and (key.source != "input" or key.guessed or key.dims != ()):
         return  # a list takes a tensor without axes; what takes any other is a tensor itself
-    size_use(engine, node, obs.ItemChoice, "item", "[]", None, trace=key.trace)
+    emit(engine, node, obs.ItemChoice, "[]", "item", trace=key.trace)
 
 
 def _split(engine: Engine, call: Call) -> None:
@@ -185,7 +179,7 @@ def _interleave(engine: Engine, call: Call) -> None:
     """Dynamo's form of `repeat_interleave` by a size holds where the axis has one element."""
     dim, axis, t = _symbol(call.arg(1, "repeats")), call.int_arg(2, "dim"), call.tensor
     size = t.dims[axis] if t.dims is not None and axis is not None and -len(t.dims) <= axis < len(t.dims) else None
-    if dim is not None and dom.as_int(size) != 1:
+    if dom.as_int(size) != 1:
         size_use(engine, call.node, obs.SizeRepetition, "repetition", call.op, dim)
 
 
@@ -200,7 +194,7 @@ def _squeeze(engine: Engine, call: Call) -> None:
 
 
 def _window(engine: Engine, call: Call, dim: dom.Dim | None) -> None:
-    if dim is not None and call.tensor.source == "input":
+    if call.tensor.source == "input":
         size_use(engine, call.node, obs.WindowSize, "window", call.op, dim)
 
 
@@ -210,29 +204,26 @@ def _strides(engine: Engine, call: Call) -> None:
         return
     dims = [along(engine, t, axis) for axis in range(len(t.dims) if t.dims is not None else 2)]
     dim = next((d for d in dims[1:] if d is not None), None)
-    if dim is not None:
-        size_use(engine, call.node, obs.SizeStride, "strides", call.op, dim)
+    size_use(engine, call.node, obs.SizeStride, "strides", call.op, dim)
 
 
 def _attributes(engine: Engine, call: Call) -> None:
     for form in ("attribute", "attribute: shape", "attribute: groups"):
         entry = engine.table.curated[form].get(call.op)
         for position, name in entry.arguments if entry is not None else ():
-            dim = _symbol(call.arg(position, name)) if form != "attribute: shape" else None
-            if dim is not None:
-                used = dim.sure or (form == "attribute" and name not in _OF_CHANNELS)
-            else:
-                used = form == "attribute: shape" and _has_dynamic_axis(engine, call.tensor)
-                used = used and _reads_shape(engine, call.node, position, name)
-            if used:
+            dim = _symbol(call.arg(position, name))
+            if form == "attribute: shape":
+                if _has_dynamic_axis(engine, call.tensor) and _reads_shape(engine, call.node, position, name):
+                    emit(engine, call.node, obs.SizeAttribute, call.op, form, parameter=name)
+                    return
+            elif dim is not None and (dim.sure or (form == "attribute" and name not in _OF_CHANNELS)):
                 size_use(engine, call.node, obs.SizeAttribute, form, call.op, dim, parameter=name)
                 return
     if call.op == "affine_grid":
         size = call.arg(1, "size")
         sizes = size.items if isinstance(size, dom.Tuple) else size.tensor.dims if isinstance(size, dom.Shape) else None
         dim = next((d for d in (sizes or ())[2:] if isinstance(d, dom.Dim) and d.site is None), None)
-        if dim is not None:
-            size_use(engine, call.node, obs.SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
+        size_use(engine, call.node, obs.SizeAttribute, "attribute: grid", call.op, dim, parameter="size")
 
 
 def _has_dynamic_axis(engine: Engine, t: dom.Tensor) -> bool:
@@ -345,10 +336,9 @@ def _takes_axes(asked: ast.AST, statement: ast.AST | None) -> bool:
 
 
 def size_use(
-    engine: Engine, node: ast.AST, kind: type[obs.Operation], form: str, op: str, dim: dom.Dim | None, /, **fields: Any
+    engine: Engine, node: ast.AST, kind: type[obs.SizeUse], form: str, op: str, dim: dom.Dim | None, /, **fields: Any
 ) -> None:
-    """Record a use of the size `dim`, if it has one, with what the overlay has under `form`."""
+    """Record a use of the size `dim`, if there is one, with what the overlay has under `form`."""
     if dim is not None:
         axis = ", ".join(sorted(a for a in dim.axes if not a.startswith("?")))
-        fields = {"trace": dim.trace, "sure": dim.sure, "axis": axis, **fields}
-    emit(engine, node, kind, op, form, doubt="axis", **fields)
+        emit(engine, node, kind, op, form, doubt="axis", trace=dim.trace, sure=dim.sure, axis=axis, **fields)
