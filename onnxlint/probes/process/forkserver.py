@@ -25,9 +25,12 @@ DESCRIPTORS = 4
 _TICK = 500  # milliseconds between two looks at whether the pool's process is there
 
 
-def serve(control_fd: int, pool: int) -> None:
-    """Warm up, then fork a child per request until the process `pool` ends, or closes its end of `control_fd`."""
-    control = socket.socket(fileno=control_fd)
+def main() -> None:
+    """Warm up, then fork a child per request, until the pool ends or closes its end of the socket.
+
+    The first argument is the number of that socket, and the third that of the pool's process.
+    """
+    control, pool = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[3])
     _leave_with(control, pool)
     from onnxlint.probes.process import warm
 
@@ -115,8 +118,3 @@ class Forking:
                 if folder is not None and ended != 0:  # it was killed, most likely by what it supervised
                     orphan_processes.end_descendants(self.running)
                     supervisor.remove(folder)
-
-
-def main() -> None:
-    """Serve the socket whose number is the first argument, for the process whose number is the third."""
-    serve(int(sys.argv[1]), int(sys.argv[3]))

@@ -43,11 +43,11 @@ def descendants(pid: int, spared: Collection[int] = ()) -> list[psutil.Process]:
     running = []
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
-        if spared:
-            kept = [child for child in root.children() if child.pid not in spared]
-            family = [process for child in kept for process in (child, *_below(child))]
-        else:
-            family = root.children(recursive=True)
+        family = root.children(recursive=not spared)
+        for child in [process for process in family if process.pid not in spared] if spared else ():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                family += child.children(recursive=True)
+        family = [process for process in family if process.pid not in spared]
         for process in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if process.status() != psutil.STATUS_ZOMBIE:
@@ -74,15 +74,6 @@ def reap(spared: Collection[int]) -> set[int]:
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and ended.si_pid not in spared:
             gone.add(os.waitpid(ended.si_pid, 0)[0])
     return gone
-
-
-def _below(process: psutil.Process) -> list[psutil.Process]:
-    import psutil
-
-    try:
-        return process.children(recursive=True)  # type: ignore[no-any-return]
-    except psutil.NoSuchProcess:
-        return []
 
 
 def _send(process: psutil.Process, number: int) -> None:
