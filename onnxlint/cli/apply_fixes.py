@@ -16,7 +16,8 @@ from onnxlint.cli import FAILED
 from onnxlint.cli.output import deliver, tell, tell_errors, write_bytes
 from onnxlint.cli.running import conclude, finish
 from onnxlint.report.common.printed import steering
-from onnxlint.report.common.words import fixes, hidden
+from onnxlint.report.common.run_summary import fixes
+from onnxlint.report.common.words import hidden
 from onnxlint.run.fixing.fix_writing import Change, unified_diff, write
 from onnxlint.run.fixing.repair import Repaired, repair
 

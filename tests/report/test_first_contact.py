@@ -13,7 +13,7 @@ import report_samples as samples
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Finding, Report, Severity, Span, VerdictKind
 from onnxlint.report import FORMATS, render
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\x1b\]8;[^;]*;([^\x1b]*)\x1b\\(.*?)\x1b\]8;;\x1b\\", re.DOTALL)
@@ -57,15 +57,15 @@ def test_what_has_no_colour_has_no_links(format: str) -> None:
 
 def test_a_report_ends_with_what_can_be_done() -> None:
     whole = samples.REPORTS["whole"]
-    assert words.reproductions(whole, show_all=True).startswith(
+    assert run_summary.reproductions(whole, show_all=True).startswith(
         "1 confirmed finding has a reproduction: `onnxlint repro "
     )
-    assert words.reproductions(Report(), show_all=True) == ""
+    assert run_summary.reproductions(Report(), show_all=True) == ""
     suspected = tuple(dataclasses.replace(f, verdict=VerdictKind.SUSPECTED) for f in whole.findings)
-    assert words.reproductions(dataclasses.replace(whole, findings=suspected), show_all=True) == ""
+    assert run_summary.reproductions(dataclasses.replace(whole, findings=suspected), show_all=True) == ""
     (proved,) = [f for f in whole.findings if any(e.repro for e in f.evidence)]
     moved = tuple(dataclasses.replace(e, repro="kept/else where/repro.py") for e in proved.evidence)
-    told = words.reproductions(Report(findings=(dataclasses.replace(proved, evidence=moved),)), show_all=False)
+    told = run_summary.reproductions(Report(findings=(dataclasses.replace(proved, evidence=moved),)), show_all=False)
     assert told.endswith("`onnxlint repro 'else where' --repro-dir kept`")
 
 

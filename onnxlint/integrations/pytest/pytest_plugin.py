@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from onnxlint.integrations.pytest.fixtures import Linter
+    from onnxlint import api
 
 _MARK = "exportable"
+
+
+class Linter:
+    """Checks models; the arguments are those of `onnxlint.check_model` and `onnxlint.assert_exportable`."""
+
+    def check(self, model: Any, args: Any = (), **more: Any) -> api.Result:
+        """Check a model and return what was found."""
+        from onnxlint import api
+
+        return api.check_model(model, args, **more)
+
+    def assert_exportable(self, model: Any, args: Any = (), **more: Any) -> api.Result:
+        """Fail the test, with the report, unless the model survives the export."""
+        __tracebackhide__ = True
+        from onnxlint import api
+
+        return api.assert_exportable(model, args, **more)
 
 
 @pytest.fixture(name="onnxlint")
 def linter() -> Linter:
     """Check models: `onnxlint.check(model, args)` and `onnxlint.assert_exportable(model, args)`."""
-    from onnxlint.integrations.pytest.fixtures import Linter
-
     return Linter()
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from onnxlint.base.records import Finding, ModelReport, ModelStatus, Outcome, Report, Safety
 from onnxlint.integrations.review.diff_places import Place, PullDiff
 from onnxlint.integrations.review.markdown import block, code, text
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.finding_ids import digest
 from onnxlint.report.common.hunks import Hunk, hunks
 from onnxlint.report.common.printed import steering
@@ -164,7 +164,7 @@ class Summary:
 
 def summary(report: Report, content: Summary, *, show_all: bool) -> str:
     """The text of the review itself."""
-    line = words.capitalized(words.summary(report, show_all=show_all, timed=False))
+    line = words.capitalized(run_summary.summary(report, show_all=show_all, timed=False))
     head = f"### onnxlint: {code(words.cut(content.part, _SENTENCE))}" if content.part else "### onnxlint"
     parts = [head, text(line), *_models(report)]
     if content.commented:

@@ -3,71 +3,36 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import shlex
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from onnxlint.base.records import (
-    EXPORTERS,
-    Cause,
-    Evidence,
-    ExporterResult,
-    Finding,
-    Location,
-    ModelReport,
-    ModelStatus,
-    Outcome,
-    Report,
-    Safety,
-    Severity,
-    Sides,
-    Step,
-    VerdictKind,
-)
+from onnxlint.base import records
+from onnxlint.base.records import EXPORTERS, Evidence, Finding, ModelReport, ModelStatus, Outcome, Report, VerdictKind
 
 NO_REASON = "no reason was recorded"
 LONGEST_DETAIL = 300  # characters of an exporter's own message
-_MOST_FILES = 3  # that one line names
 
 EXPORTER_NAMES: Mapping[str, str] = {"torchscript": "TorchScript", "dynamo": "dynamo", "eager": "eager"}
 
-# What becomes of a model in one exporter, as a predicate of that exporter.
-OUTCOME_SENTENCES: Mapping[Outcome, str] = {
-    Outcome.OK: "exports, and agrees with PyTorch",
-    Outcome.WRONG_VALUES: "exports, wrong values on other inputs",
-    Outcome.SHAPE_ERROR: "exports, fails on other sizes",
-    Outcome.STATIC_DIM: "exports, but freezes a dynamic dimension",
-    Outcome.EXPORT_ERROR: "refuses to export",
-    Outcome.RUNTIME_ERROR: "exports a graph that ONNX Runtime refuses",
-    Outcome.NONDETERMINISTIC: "exports, different values on every run",
-    Outcome.TIMEOUT: "does not finish in time",
-    Outcome.CRASH: "crashes",
-    Outcome.EAGER_ERROR: "PyTorch itself fails before any export",
-    Outcome.SKIPPED: "was not run",
+# What becomes of a model in one exporter: a label, and a predicate of that exporter.
+_OUTCOMES: Mapping[Outcome, tuple[str, str]] = {
+    Outcome.OK: ("ok", "exports, and agrees with PyTorch"),
+    Outcome.WRONG_VALUES: ("wrong values", "exports, wrong values on other inputs"),
+    Outcome.SHAPE_ERROR: ("fails on other inputs", "exports, fails on other sizes"),
+    Outcome.STATIC_DIM: ("frozen dimension", "exports, but freezes a dynamic dimension"),
+    Outcome.EXPORT_ERROR: ("refused", "refuses to export"),
+    Outcome.RUNTIME_ERROR: ("runtime error", "exports a graph that ONNX Runtime refuses"),
+    Outcome.NONDETERMINISTIC: ("nondeterministic", "exports, different values on every run"),
+    Outcome.TIMEOUT: ("timeout", "does not finish in time"),
+    Outcome.CRASH: ("crash", "crashes"),
+    Outcome.EAGER_ERROR: ("eager error", "PyTorch itself fails before any export"),
+    Outcome.SKIPPED: ("skipped", "was not run"),
 }
-OUTCOME_LABELS: Mapping[Outcome, str] = {
-    Outcome.OK: "ok",
-    Outcome.WRONG_VALUES: "wrong values",
-    Outcome.SHAPE_ERROR: "fails on other inputs",
-    Outcome.STATIC_DIM: "frozen dimension",
-    Outcome.EXPORT_ERROR: "refused",
-    Outcome.RUNTIME_ERROR: "runtime error",
-    Outcome.NONDETERMINISTIC: "nondeterministic",
-    Outcome.TIMEOUT: "timeout",
-    Outcome.CRASH: "crash",
-    Outcome.EAGER_ERROR: "eager error",
-    Outcome.SKIPPED: "skipped",
-}
-VERDICT_WORDS: Mapping[VerdictKind, str] = {
-    VerdictKind.CONFIRMED: "confirmed",
-    VerdictKind.SUSPECTED: "suspected",
-    VerdictKind.NOT_REPRODUCED: "not reproduced",
-}
-
-_BY_SEVERITY = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+OUTCOME_LABELS = {outcome: label for outcome, (label, _) in _OUTCOMES.items()}
+OUTCOME_SENTENCES = {outcome: sentence for outcome, (_, sentence) in _OUTCOMES.items()}
+VERDICT_WORDS = {kind: kind.value.replace("-", " ") for kind in VerdictKind}
 
 # What the search for an input that takes the other branch came to; it is told of eager PyTorch, and fails nobody.
 _SEARCH_SENTENCES: Mapping[Outcome, str] = {
@@ -93,6 +58,11 @@ MODES: Mapping[str, str] = {
 }
 _LAYOUTS: Mapping[str, str] = {"strided": "inputs that are not contiguous", "expanded": "broadcast inputs"}
 
+_SIZES: Mapping[str, str] = {
+    "all-sizes": "other sizes of every dim",
+    "small-sizes": "short sizes of every dim",
+    "equal-sizes": "equal sizes of two dims",
+}
 _MODE = re.compile(r"values\[(\w+)#\d+\]")
 _LAYOUT = re.compile(r"layout\[(\w+)\]")
 _SEARCHED = re.compile(r"search\[([^\]]*)\]\S*")
@@ -103,14 +73,21 @@ _ANSI = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 def hidden(finding: Finding) -> bool:
     """Whether the finding shows only with `--show all`."""
-    return finding.severity is Severity.NOTE or finding.verdict is VerdictKind.NOT_REPRODUCED
+    return finding.severity is records.Severity.NOTE or finding.verdict is VerdictKind.NOT_REPRODUCED
 
 
 def badness(finding: Finding) -> tuple[bool, int, str, int, int, str]:
     """A key that sorts the worst first: what is confirmed, then by severity, then in source order."""
     span = finding.span
     confirmed = finding.verdict is VerdictKind.CONFIRMED
-    return not confirmed, _BY_SEVERITY.index(finding.severity), span.path, span.line, span.column, finding.code
+    return (
+        not confirmed,
+        tuple(records.Severity).index(finding.severity),
+        span.path,
+        span.line,
+        span.column,
+        finding.code,
+    )
 
 
 def also(finding: Finding) -> str:
@@ -146,23 +123,18 @@ def effect(finding: Finding, exporter: str) -> str:
         return ""
     if exporter == "eager" and outcome in _SEARCH_SENTENCES:
         return _SEARCH_SENTENCES[outcome]
-    if outcome is Outcome.WRONG_VALUES and any(
-        e.exporter == exporter and e.symptom is outcome and e.variation == "example" for e in finding.evidence
-    ):
+    seen = [e for e in finding.evidence if e.exporter == exporter and e.symptom is outcome]
+    if outcome is Outcome.WRONG_VALUES and any(e.variation == "example" for e in seen):
         return "exports, wrong values on the example itself"
-    seen = [e.variation for e in finding.evidence if e.exporter == exporter and e.symptom is outcome]
-    if (
-        outcome is Outcome.SHAPE_ERROR
-        and seen
-        and all(_MODE.search(label) or _SEARCHED.search(label) for label in seen)
-    ):
+    values = [bool(_MODE.search(e.variation) or _SEARCHED.search(e.variation)) for e in seen]
+    if outcome is Outcome.SHAPE_ERROR and values and all(values):
         return "exports, fails on other values"
-    seen_in = {e.runtime for e in finding.evidence if e.exporter == exporter and e.symptom is outcome}
-    named = seen_in.pop() if len(seen_in) == 1 else ""
+    runtimes = {e.runtime for e in seen}
+    named = runtimes.pop() if len(runtimes) == 1 else ""
     return OUTCOME_SENTENCES[outcome].replace("ONNX Runtime", named or "ONNX Runtime")
 
 
-def unexplained(report: Report) -> list[tuple[ModelReport, str, ExporterResult]]:
+def unexplained(report: Report) -> list[tuple[ModelReport, str, records.ExporterResult]]:
     """The failures of exporters that no finding accounts for: (model, exporter, result)."""
     harmless = (Outcome.OK, Outcome.SKIPPED)
     explained = {(e.model, e.exporter) for f in report.findings for e in f.evidence if e.symptom not in harmless}
@@ -180,53 +152,42 @@ def model_name(model: ModelReport) -> str:
     return clean(f"{model.name} ({model.way})" if model.way else model.name)
 
 
-def nothing(report: Report) -> str:
-    """What a report without a finding may say: nothing was found in what was looked at, which may not be all."""
-    rest = sum(model.status is ModelStatus.NOT_PROBED for model in report.models)
-    if unexplained(report):
-        return "No finding explains what failed."
-    if report.interrupted or failed(report):
-        return "Nothing was found as far as the run got."
-    if rest == len(report.models):
-        return "Nothing was found in the source; no model was probed."
-    if rest:
-        return f"Nothing was found; {count(rest, 'model')} {'was' if rest == 1 else 'were'} not probed."
-    return "Nothing was found."
-
-
 def failed(report: Report) -> bool:
     """Whether the run could not do all that was asked."""
     return any(diagnostic.level == "error" for diagnostic in report.diagnostics)
 
 
-def proven(report: Report) -> bool:
-    """Whether a report without a finding says that the models export well: all of them were probed, to the end."""
-    return (
-        not (report.interrupted or failed(report))
-        and bool(report.models)
-        and all(m.status is ModelStatus.PROBED for m in report.models)
-    )
+def failures(report: Report) -> Iterator[tuple[records.Location, str]]:
+    """Where each of the unexplained failures shows, and a sentence about it."""
+    for model, exporter, result in unexplained(report):
+        place = result.location or records.Location(model.path, model.line)
+        yield place, failure_sentence(model, exporter, result)
 
 
-def failure_sentence(model: ModelReport, exporter: str, result: ExporterResult) -> str:
+def unprobed_sentence(model: ModelReport) -> str:
+    """That a model was not probed, and why."""
+    return f"{clean(model.name)} was not probed: {clean(model.reason or '')}"
+
+
+def failure_sentence(model: ModelReport, exporter: str, result: records.ExporterResult) -> str:
     """What happened to a model in an exporter, in one sentence of plain text."""
     reason = cut(plain(result.detail), LONGEST_DETAIL) or OUTCOME_SENTENCES[result.outcome]
     return f"{model_name(model)}, {exporter_name(exporter)}: {OUTCOME_LABELS[result.outcome]}: {reason}"
 
 
-def steps_before(finding: Finding) -> tuple[Step, ...]:
+def steps_before(finding: Finding) -> tuple[records.Step, ...]:
     """The steps of the trace but for a last one that is the finding's own place."""
     span, steps = finding.span, finding.trace
     own = bool(steps) and steps[-1].path == span.path and span.line <= steps[-1].line <= span.end_line
     return steps[:-1] if own else steps
 
 
-def short_place(location: Location | None) -> str:
+def short_place(location: records.Location | None) -> str:
     """The name of a file, and the line; empty where there is none."""
     return f"{PurePath(location.path).name}:{location.line}" if location is not None and location.path else ""
 
 
-def slowness(result: ExporterResult) -> str:
+def slowness(result: records.ExporterResult) -> str:
     """How much slower than eager PyTorch an export is, and what takes the time; empty where it is not."""
     if result.latency is None or not result.latency.slowest:
         return ""
@@ -261,10 +222,7 @@ def error_size(evidence: Evidence) -> str:
 
 def variation(evidence: Evidence) -> str:
     """On which input it was seen, in words; empty where that does not matter."""
-    label = re.sub(r"^example\b", "the example", evidence.variation)
-    label = re.sub(r"^all-sizes$", "other sizes of every dim", label)
-    label = re.sub(r"^small-sizes$", "short sizes of every dim", label)
-    label = re.sub(r"^equal-sizes$", "equal sizes of two dims", label)
+    label = re.sub(r"^example\b", "the example", _SIZES.get(evidence.variation, evidence.variation))
     label = _LAYOUT.sub(lambda match: _LAYOUTS.get(match[1], match[0]), label)
     label = _SEARCHED.sub(r"an input that the search found for \1", label)
     label = clean(_MODE.sub(lambda match: MODES.get(match[1], match[0]), label))
@@ -277,14 +235,14 @@ def observed(evidence: Evidence) -> str:
     return cut(_LONG_NUMBER.sub(lambda match: f"{float(match[0]):.5g}", plain(evidence.detail)), LONGEST_DETAIL)
 
 
-def sides(agreement: Sides) -> str:
+def sides(agreement: records.Sides) -> str:
     """Who agrees with whom: `PyTorch | traced graph, ONNX Runtime`; those that refuse come last."""
     groups = [clean(", ".join(folded(group))) for group in agreement.groups]
     refusing = [f"{side} refuses" for side in folded(list(agreement.refused))]
     return " | ".join([*groups, *refusing])
 
 
-def unknown_sides(agreement: Sides) -> str:
+def unknown_sides(agreement: records.Sides) -> str:
     """Which sides could not be asked, and why."""
     return "; ".join(f"{clean(side)} ({cut(plain(reason), 120)})" for side, reason in agreement.unknown.items())
 
@@ -316,86 +274,6 @@ def seconds(value: float) -> str:
 def count(amount: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
-
-
-def summary(report: Report, *, show_all: bool, timed: bool = True) -> str:
-    """The one line at the end: what was found, what was looked at and, where `timed`, how long it took."""
-    shown = [finding for finding in report.findings if show_all or not hidden(finding)]
-    concealed = len(report.findings) - len(shown)
-    tallies = ((kind, sum(finding.verdict is kind for finding in shown)) for kind in VerdictKind)
-    verdicts = ", ".join(f"{tally} {VERDICT_WORDS[kind]}" for kind, tally in tallies if tally) or "nothing found"
-    if concealed:
-        outside = sum(bool(f.outside) for f in report.findings) if not show_all else 0
-        verdicts += (
-            f" ({count(concealed, 'note')} hidden{f', {outside} outside of every export' * bool(outside)}, --show all)"
-        )
-    if report.known:
-        verdicts += f" ({report.known} in the baseline)"
-    failures = len(unexplained(report))
-    if failures:
-        verdicts += f", {count(failures, 'export')} failed without a finding"
-    took = f"; {seconds(report.seconds)}" if timed else ""
-    return f"{verdicts} in {count(report.files, 'file')}; {_models(report)}{took}"
-
-
-def headline(report: Report, *, show_all: bool) -> str:
-    """The summary as a line of its own."""
-    return capitalized(summary(report, show_all=show_all))
-
-
-def fixes(report: Report, *, show_all: bool) -> str:
-    """What was fixed, and what could be, in one line; empty where there is neither."""
-    mended = [f for f in report.findings if f.fix is not None and f.fix.edits and (show_all or not hidden(f))]
-    if report.captured:  # nothing but `check` fixes, and a cell of a notebook is no file
-        mended = [f for f in mended if os.path.isfile(f.span.path)]
-    safe = sum(f.fix is not None and f.fix.safety is Safety.SAFE for f in mended)
-    unsafe = len(mended) - safe
-    with_safe, with_unsafe = "--fix", "--fix --unsafe-fixes"
-    if report.captured:
-        files = sorted({shlex.quote(visible(f.span.path)) for f in mended})
-        named = " ".join(files) if len(files) <= _MOST_FILES else "…"
-        with_safe, with_unsafe = (f"`onnxlint check {flags} {named}`" for flags in (with_safe, with_unsafe))
-    parts = []
-    if report.fixed:
-        codes = ", ".join(f"{number} {code}" for code, number in sorted(report.fixed.items()))
-        parts.append(f"fixed {sum(report.fixed.values())} ({codes})")
-    if safe:
-        parts.append(f"{safe} {'fix' if safe == 1 else 'fixes'} available with {with_safe}")
-    if unsafe and parts:
-        parts.append(f"{unsafe} more with --unsafe-fixes")
-    elif unsafe:
-        parts.append(f"{unsafe} {'fix' if unsafe == 1 else 'fixes'} available with {with_unsafe}")
-    return capitalized("; ".join(parts))
-
-
-def reproductions(report: Report, *, show_all: bool) -> str:
-    """How to see again what confirmed findings show, in one line; empty where no counterexample was kept."""
-    shown = [f for f in report.findings if f.verdict is VerdictKind.CONFIRMED and (show_all or not hidden(f))]
-    shown = [f for f in shown if any(e.repro for e in f.evidence)]
-    if not shown:
-        return ""
-    scripts = list(dict.fromkeys(e.repro for f in shown for e in most_telling(f.evidence) if e.repro))
-    folder = PurePath(scripts[0]).parent
-    where = (
-        ""
-        if folder.parts[-3:-1] == (".onnxlint", "repro")
-        else f" --repro-dir {shlex.quote(clean(str(folder.parent)))}"
-    )
-    verb = "has a reproduction" if len(shown) == 1 else "have reproductions"
-    more = f"; {len(scripts) - 1} more with `onnxlint repro`" if len(scripts) > 1 else ""
-    command = f"onnxlint repro {shlex.quote(clean(folder.name))}{where}"
-    return f"{count(len(shown), 'confirmed finding')} {verb}: `{command}`{more}"
-
-
-def _models(report: Report) -> str:
-    probed = sum(model.status is ModelStatus.PROBED for model in report.models)
-    rest = len(report.models) - probed
-    if not report.models:
-        return "no model probed"
-    models = f"{count(probed, 'model')} probed" + (f", {rest} not" if rest else "")
-    if report.unchanged:  # what it says was found out earlier: a reader who doubts it has to know
-        models += f" ({report.unchanged} unchanged since an earlier run)"
-    return models
 
 
 def capitalized(sentence: str) -> str:
@@ -458,7 +336,12 @@ def most_telling(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Failures first; among them what the exporter itself says, then the largest error, then what can be re-run."""
     return sorted(
         evidence,
-        key=lambda e: (e.symptom is Outcome.OK, e.cause is not Cause.REFUSED, -_size(e.max_abs), e.repro is None),
+        key=lambda e: (
+            e.symptom is Outcome.OK,
+            e.cause is not records.Cause.REFUSED,
+            -_size(e.max_abs),
+            e.repro is None,
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint.base.records import ModelStatus, Report
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 
 
 def concise(report: Report, whole: Report, *, show_all: bool, quiet: bool = False) -> str:
@@ -21,15 +21,16 @@ def _lines(report: Report, whole: Report, *, show_all: bool, quiet: bool) -> Ite
         yield f"{at}{finding.code} {words.clean(finding.message)}{also} [{finding.verdict}{outside}]"
     for model in report.models:
         if model.status is ModelStatus.NOT_PROBED and (model.declared or not quiet):
-            at = place(model.path, model.line)
-            yield f"{at}note: {words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
+            yield f"{place(model.path, model.line)}note: {words.unprobed_sentence(model)}"
     for model, exporter, result in words.unexplained(whole):
         yield f"{place(model.path, model.line)}error: {words.failure_sentence(model, exporter, result)}"
     for diagnostic in report.diagnostics:
         yield f"{place(diagnostic.path, diagnostic.line)}{diagnostic.level}: {words.clean(diagnostic.message)}"
     if not quiet:
-        yield words.headline(whole, show_all=show_all)
-        yield from filter(None, (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all)))
+        yield run_summary.headline(whole, show_all=show_all)
+        yield from filter(
+            None, (run_summary.reproductions(whole, show_all=show_all), run_summary.fixes(whole, show_all=show_all))
+        )
 
 
 def place(path: str | None, line: int | None, column: int = 1) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from onnxlint.base.records import ModelStatus, Report, Severity
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.checkout import GITHUB, in_checkout
 from onnxlint.report.common.printed import printed
 
@@ -21,7 +21,7 @@ def github(report: Report, whole: Report, *, show_all: bool) -> str:
     if max(made.values(), default=0) > _SHOWN:
         shown = f"GitHub shows {_SHOWN} errors and {_SHOWN} warnings of a step"
         commands.insert(0, ("notice", {"title": "onnxlint"}, f"{shown}; all {len(commands)} lines are in its log."))
-    headline = printed(words.headline(whole, show_all=show_all))
+    headline = printed(run_summary.headline(whole, show_all=show_all))
     return "".join(f"{line}\n" for line in (*(_line(*c) for c in commands), headline))
 
 
@@ -42,8 +42,7 @@ def _commands(report: Report, whole: Report) -> Iterator[tuple[str, dict[str, st
         yield _COMMANDS[finding.severity], fields, words.sentence_of(finding)
     for model in report.models:
         if model.status is ModelStatus.NOT_PROBED:
-            message = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
-            yield "notice", _at(model.path, model.line) | own, message
+            yield "notice", _at(model.path, model.line) | own, words.unprobed_sentence(model)
     for diagnostic in report.diagnostics:
         if diagnostic.level != "error":
             yield "warning", _at(diagnostic.path, diagnostic.line) | own, words.clean(diagnostic.message)

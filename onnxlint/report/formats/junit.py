@@ -7,7 +7,7 @@ from itertools import groupby
 from xml.etree import ElementTree as ET
 
 from onnxlint.base.records import ExporterResult, Finding, ModelReport, ModelStatus, Outcome, Report, Severity
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 
 
 def junit(report: Report, whole: Report) -> str:
@@ -83,7 +83,7 @@ def _run(report: Report, whole: Report) -> list[ET.Element]:
         cases.append(case)
     last = _case("onnxlint", "run", report.seconds)
     warnings = [words.clean(d.message) for d in report.diagnostics if d.level != "error"]
-    ET.SubElement(last, "system-out").text = "\n".join([*warnings, words.summary(whole, show_all=True)])
+    ET.SubElement(last, "system-out").text = "\n".join([*warnings, run_summary.summary(whole, show_all=True)])
     return [*cases, last]
 
 

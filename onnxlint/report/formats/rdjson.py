@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from onnxlint.base.records import Diagnostic, Finding, Location, ModelReport, ModelStatus, Report, Severity, Span, Step
+from onnxlint.base.records import Diagnostic, Finding, ModelStatus, Report, Severity, Span, Step
 from onnxlint.report.common import words
 from onnxlint.report.common.checkout import as_text
 from onnxlint.report.common.hunks import hunks
@@ -22,8 +22,12 @@ def rdjson(report: Report, whole: Report, sources: Sources) -> str:
         "source": {"name": "onnxlint"},
         "diagnostics": [
             *(_finding(finding, sources) for finding in report.findings),
-            *_unprobed(report.models),
-            *_failures(whole),
+            *(
+                _message("INFO", words.unprobed_sentence(model), model.path, model.line)
+                for model in report.models
+                if model.status is ModelStatus.NOT_PROBED and model.path
+            ),
+            *(_message("ERROR", sentence, place.path, place.line) for place, sentence in words.failures(whole)),
             *(_diagnostic(diagnostic) for diagnostic in report.diagnostics),
         ],
     }
@@ -66,19 +70,6 @@ def _range(span: Span, sources: Sources) -> dict[str, Any]:
 
 def _byte_column(line: str, column: int) -> int:
     return len(line[: max(column, 1) - 1].encode("utf-8", "surrogatepass")) + 1
-
-
-def _unprobed(models: tuple[ModelReport, ...]) -> Iterator[dict[str, Any]]:
-    for model in models:
-        if model.status is ModelStatus.NOT_PROBED and model.path:
-            message = f"{words.clean(model.name)} was not probed: {words.clean(model.reason or '')}"
-            yield _message("INFO", message, model.path, model.line)
-
-
-def _failures(whole: Report) -> Iterator[dict[str, Any]]:
-    for model, exporter, result in words.unexplained(whole):
-        where = result.location or Location(model.path, model.line)
-        yield _message("ERROR", words.failure_sentence(model, exporter, result), where.path, where.line)
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:

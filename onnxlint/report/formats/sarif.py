@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
 from onnxlint.base.catalogue import Contract
-from onnxlint.base.records import (
-    Diagnostic,
-    Edit,
-    Finding,
-    Fix,
-    Location,
-    ModelReport,
-    ModelStatus,
-    Report,
-    Severity,
-    Span,
-)
+from onnxlint.base.records import Edit, Finding, Fix, ModelStatus, Report, Severity, Span
 from onnxlint.report.common import words
 from onnxlint.report.common.checkout import GITHUB, as_uri, in_checkout
 
@@ -53,6 +43,7 @@ def sarif(report: Report, whole: Report, catalogue: Mapping[str, Contract]) -> s
 
 
 def _rule(rule: Contract) -> dict[str, Any]:
+    problem = "recommendation" if rule.severity is Severity.NOTE else rule.severity.value
     return {
         "id": rule.code,
         "name": "".join(part.capitalize() for part in rule.name.split("-")),
@@ -60,12 +51,8 @@ def _rule(rule: Contract) -> dict[str, Any]:
         "fullDescription": {"text": words.cut(" ".join(rule.what.split()), 1000)},
         "defaultConfiguration": {"level": rule.severity.value},
         "help": {"text": rule.text.strip(), "markdown": rule.text.strip()},
-        "properties": {"tags": ["onnx", "pytorch"], "precision": "high", "problem.severity": _problem(rule.severity)},
+        "properties": {"tags": ["onnx", "pytorch"], "precision": "high", "problem.severity": problem},
     }
-
-
-def _problem(severity: Severity) -> str:
-    return "recommendation" if severity is Severity.NOTE else severity.value
 
 
 def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
@@ -127,14 +114,11 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    def path(edit: Edit) -> str:
-        return edit.path
-
     return {
         "description": {"text": words.clean(fix.title)},
         "artifactChanges": [
             {"artifactLocation": _artifact(name), "replacements": [_replacement(edit) for edit in edits]}
-            for name, edits in groupby(sorted(fix.edits, key=path), key=path)
+            for name, edits in groupby(sorted(fix.edits, key=attrgetter("path")), key=attrgetter("path"))
         ],
     }
 
@@ -151,31 +135,19 @@ def _replacement(edit: Edit) -> dict[str, Any]:
 
 
 def _invocation(report: Report, whole: Report) -> dict[str, Any]:
-    failed = any(diagnostic.level == "error" for diagnostic in report.diagnostics)
-    notifications = [*_diagnostics(report.diagnostics), *_unprobed(report.models), *_failures(whole)]
-    if len(report.findings) > _MOST_RESULTS:
-        left = len(report.findings) - _MOST_RESULTS
-        notifications.append({"level": "warning", "message": {"text": f"{left} findings are left out of this file."}})
-    return {"executionSuccessful": not failed, "toolExecutionNotifications": notifications}
-
-
-def _diagnostics(diagnostics: Sequence[Diagnostic]) -> Iterable[dict[str, Any]]:
-    for diagnostic in diagnostics:
-        level = "error" if diagnostic.level == "error" else "warning"
-        yield _notification(level, diagnostic.message, diagnostic.path, diagnostic.line)
-
-
-def _unprobed(models: Sequence[ModelReport]) -> Iterable[dict[str, Any]]:
-    for model in models:
+    notifications = [
+        _notification("error" if d.level == "error" else "warning", d.message, d.path, d.line)
+        for d in report.diagnostics
+    ]
+    for model in report.models:
         if model.status is ModelStatus.NOT_PROBED:
             message = f"{model.name} was not probed: {model.reason or words.NO_REASON}"
-            yield _notification("note", message, model.path or None, model.line)
-
-
-def _failures(report: Report) -> Iterable[dict[str, Any]]:
-    for model, exporter, result in words.unexplained(report):
-        where = result.location or Location(model.path, model.line)
-        yield _notification("error", words.failure_sentence(model, exporter, result), where.path or None, where.line)
+            notifications.append(_notification("note", message, model.path, model.line))
+    notifications += [_notification("error", text, place.path, place.line) for place, text in words.failures(whole)]
+    if len(report.findings) > _MOST_RESULTS:
+        message = f"{len(report.findings) - _MOST_RESULTS} findings are left out of this file."
+        notifications.append(_notification("warning", message, None, None))
+    return {"executionSuccessful": not words.failed(report), "toolExecutionNotifications": notifications}
 
 
 def _notification(level: str, message: str, path: str | None, line: int | None) -> dict[str, Any]:

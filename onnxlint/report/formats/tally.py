@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from onnxlint.base.records import Finding, Report, Severity, VerdictKind
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 from onnxlint.report.formats.concise import place
 
 
@@ -48,4 +48,4 @@ def table(report: Report, *, show_all: bool) -> str:
         verdicts = ", ".join(f"{n} {words.VERDICT_WORDS[VerdictKind(name)]}" for name, n in row["verdicts"].items())
         lines.append(f"{row['count']:>{digits}}  {row['code']}  {row['rule']:<{width}}  {severities}; {verdicts}")
     lines += [f"{place(d.path, d.line)}{d.level}: {words.clean(d.message)}" for d in report.diagnostics]
-    return "".join(f"{line}\n" for line in (*lines, words.headline(report, show_all=show_all)))
+    return "".join(f"{line}\n" for line in (*lines, run_summary.headline(report, show_all=show_all)))

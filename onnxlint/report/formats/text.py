@@ -14,10 +14,10 @@ from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import Finding, ModelStatus, Outcome, Report, Severity, VerdictKind
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.console import Page
-from onnxlint.report.common.fix_diff import fix_diff
 from onnxlint.report.common.frames import GUTTER, code_frame, gutter_width, source_text
+from onnxlint.report.common.hunks import edited
 from onnxlint.report.common.model_table import assumptions, model_list, model_table, slower, unprobed
 
 Sources = Callable[[str], list[str]]
@@ -34,6 +34,7 @@ _VERDICT_COLOURS: Mapping[VerdictKind, str] = {
 }
 _CERTAINTY = tuple(VerdictKind)  # most certain first
 _LABEL = 12  # the width of the column that names what a paragraph is about
+_LONGEST_DIFF = 12  # lines of a diff that are shown
 _MOST_EVIDENCE = 2  # observations of one exporter that are shown for one finding
 
 
@@ -80,7 +81,7 @@ def text(
         console.print()
     if not quiet:
         page.lines([_summary(whole, show_all=show_all)])
-        more = (words.reproductions(whole, show_all=show_all), words.fixes(whole, show_all=show_all))
+        more = (run_summary.reproductions(whole, show_all=show_all), run_summary.fixes(whole, show_all=show_all))
         page.lines([Text(line) for line in more if line])
     return console.drawn
 
@@ -235,6 +236,22 @@ class _Page:
         return list(lines)
 
 
+def fix_diff(fix: records.Fix, sources: Sources) -> Iterator[Text]:
+    """The lines that the edits remove and add, file by file; edits that do not fit the source give nothing."""
+    lines: list[Text] = []
+    for change in edited(fix, sources):
+        for _, i, j, k, m in (opcode for opcode in change.opcodes if opcode[0] != "equal"):
+            lines += [_changed_line("-", number + 1, change.before[number], "red") for number in range(i, j)]
+            lines += [_changed_line("+", number + 1, change.after[number], "green") for number in range(k, m)]
+    yield from lines[:_LONGEST_DIFF]
+    if len(lines) > _LONGEST_DIFF:
+        yield Text.styled(f"… {len(lines) - _LONGEST_DIFF} more lines", "dim")
+
+
+def _changed_line(sign: str, number: int, code: str, style: str) -> Text:
+    return Text.styled(f"{number:>4} ", "dim").append(f"{sign} {words.visible(code.expandtabs(4))}", style=style)
+
+
 def _header(finding: Finding, rule: Contract | None) -> list[Text]:
     """The first line; its code leads to the contract of the rule, if that is given."""
     colour = _COLOURS[finding.severity]
@@ -289,4 +306,4 @@ def _summary(report: Report, *, show_all: bool) -> Text:
     failed = words.unexplained(report) or words.failed(report)
     confirmed = any(finding.verdict is VerdictKind.CONFIRMED for finding in report.findings)
     style = "bold red" if confirmed or failed else "bold yellow" if loud else "bold green"
-    return Text.styled(words.headline(report, show_all=show_all), style)
+    return Text.styled(run_summary.headline(report, show_all=show_all), style)

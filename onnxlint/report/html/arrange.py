@@ -12,7 +12,7 @@ from onnxlint.base import records
 from onnxlint.base.catalogue import Contract
 from onnxlint.base.paths import package_path
 from onnxlint.base.records import EXPORTERS, ModelStatus, Outcome, Safety, Severity, VerdictKind
-from onnxlint.report.common import words
+from onnxlint.report.common import run_summary, words
 from onnxlint.report.common.hunks import Edited, edited, hunks
 from onnxlint.report.html.code import Excerpts
 from onnxlint.report.html.drawing import drawing
@@ -54,15 +54,15 @@ def overview(report: records.Report, *, show_all: bool, sources: Sources, catalo
             if evidence.symptom is not Outcome.OK:
                 leads.setdefault((evidence.model, evidence.exporter), anchor)
     visible = report.findings if show_all else tuple(f for f in report.findings if not words.hidden(f))
-    headline, _, rest = words.headline(replace(report, findings=visible), show_all=True).partition(" in ")
+    headline, _, rest = run_summary.headline(replace(report, findings=visible), show_all=True).partition(" in ")
     codes = Counter((finding.code, finding.rule) for finding in ordered)
     named = [name for finding in findings for name in dict.fromkeys(e.key for e in finding.exporters)]
     return View(
         state=_state(report),
-        nothing=words.nothing(report),
+        nothing=run_summary.nothing(report),
         headline=headline,
         sentence=f"in {rest}",
-        fixes=words.fixes(report, show_all=show_all),
+        fixes=run_summary.fixes(report, show_all=show_all),
         versions=" · ".join(f"{name} {version}" for name, version in report.tool.items() if version),
         exporters=[words.exporter_name(name) for name in exporters],
         models=[_model(model, exporters, leads) for model in probed],
@@ -97,7 +97,7 @@ def _state(report: records.Report) -> str:
         return "confirmed"
     if kinds:
         return "suspected"
-    return "fine" if words.proven(report) else "open"
+    return "fine" if run_summary.proven(report) else "open"
 
 
 def _notices(report: records.Report) -> list[tuple[str, str, str, str]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import shlex
 import unicodedata
-from pathlib import Path
 
 import pytest
-import report_samples as samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint.base.records import Cause, Evidence, Outcome, Report, Sides
+from onnxlint.base.records import Cause, Evidence, Outcome, Sides
 from onnxlint.report.common import words
 
 
@@ -38,13 +34,6 @@ def test_colours_of_other_programs_are_dropped_not_shown() -> None:
 )
 def test_durations(value: float, told: str) -> None:
     assert words.seconds(value) == told
-
-
-def test_the_summary_counts_what_is_hidden() -> None:
-    report = samples.REPORTS["whole"]
-    assert "(2 notes hidden, --show all)" in words.summary(report, show_all=False)
-    assert "hidden" not in words.summary(report, show_all=True)
-    assert "1 not reproduced" in words.summary(report, show_all=True)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +66,3 @@ def test_sides_are_told_in_groups_and_both_ways_to_run_a_runtime_as_one() -> Non
     assert words.sides(told) == f"PyTorch, traced graph | {both}, ONNX reference | OpenVINO refuses"
     assert words.sides(Sides((("PyTorch", plain), ("ONNX Runtime",)))) == f"PyTorch, {plain} | ONNX Runtime"
     assert words.unknown_sides(Sides((), unknown={"ONNX reference": "too\nslow"})) == "ONNX reference (too slow)"
-
-
-def test_a_command_to_copy_names_the_file_whatever_is_in_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    name = "a  b; touch pwned.py"
-    (tmp_path / name).touch()
-    found = dataclasses.replace(samples.CONFIRMED, span=dataclasses.replace(samples.CONFIRMED.span, path=name))
-    told = words.fixes(Report((found,), captured=True), show_all=False)
-    assert shlex.split(told.split("`")[1])[-1] == name

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from onnxlint.base.edits import apply_edits
 from onnxlint.base.records import Edit, Fix, Safety
-from onnxlint.report.common.fix_diff import fix_diff
 from onnxlint.report.common.hunks import Hunk, edited, hunks
+from onnxlint.report.formats.text import fix_diff
 
 LINES = ["a = f(x)\r\n", "b = 2\r\n", "c = 3\r\n", ""]
 

@@ -1,0 +1,31 @@
+"""The sentences at the end of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+
+import pytest
+import report_samples as samples
+
+from onnxlint.base.records import Report
+from onnxlint.report.common import run_summary
+
+
+def test_the_summary_counts_what_is_hidden() -> None:
+    report = samples.REPORTS["whole"]
+    assert "(2 notes hidden, --show all)" in run_summary.summary(report, show_all=False)
+    assert "hidden" not in run_summary.summary(report, show_all=True)
+    assert "1 not reproduced" in run_summary.summary(report, show_all=True)
+
+
+def test_a_command_to_copy_names_the_file_whatever_is_in_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "a  b; touch pwned.py"
+    (tmp_path / name).touch()
+    finding = dataclasses.replace(samples.CONFIRMED, span=dataclasses.replace(samples.CONFIRMED.span, path=name))
+    sentence = run_summary.fixes(Report((finding,), captured=True), show_all=False)
+    assert shlex.split(sentence.split("`")[1])[-1] == name
