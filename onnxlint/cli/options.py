@@ -20,6 +20,7 @@ from onnxlint.config.typed_values import RELEASE, parse_memory
 from onnxlint.report import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 # Flags that are fields of Settings; the others say what becomes of the report.
 SETTINGS = (
@@ -72,18 +73,19 @@ def _file_ignores(ctx: click.Context, param: click.Parameter, value: tuple[str, 
 
 
 def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    return None if value is None else _parsed(parse_memory, value, ctx, param)
+
+
+def _parsed(parse: Callable[[str], T], text: str, ctx: click.Context, param: click.Parameter) -> T:
     try:
-        return None if value is None else parse_memory(value)
+        return parse(text)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, param) from error
 
 
 def _runtimes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Read the names of runtimes; one that is not installed ends the run, as far as that is known without torch."""
-    try:
-        names = [parse_runtime(name) for part in value for name in part.split(",")]
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+    names = [_parsed(parse_runtime, name, ctx, param) for part in value for name in part.split(",")]
     if OPENVINO in names and importlib.util.find_spec("openvino") is None:
         raise click.BadParameter("OpenVINO is not installed: pip install 'onnxlint[openvino]'", ctx, param)
     return tuple(dict.fromkeys(names))

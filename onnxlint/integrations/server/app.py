@@ -9,7 +9,6 @@ import msgspec
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
-from pygls.workspace import PositionCodec
 
 from onnxlint import __version__
 from onnxlint.base.catalogue import load_catalogue
@@ -44,7 +43,7 @@ class Server(LanguageServer):
 
     def places(self, text: str) -> Places:
         """Turns places of a text into those of the editor."""
-        return Places(text, self._codec)
+        return Places(text, self.workspace.position_codec)
 
     def offer(self, project: Project, document: Document) -> Offer:
         """What can be done about the findings of a document, in this editor."""
@@ -54,10 +53,6 @@ class Server(LanguageServer):
         later = action.resolve_support.properties if action is not None and action.resolve_support is not None else ()
         versioned = bool(edit is not None and edit.document_changes)
         return Offer(project, document, self.places, versioned=versioned, resolving="edit" in later)
-
-    @property
-    def _codec(self) -> PositionCodec:
-        return self.workspace.position_codec
 
     def _tell(self, message: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, f"onnxlint: {message}"))
@@ -95,13 +90,10 @@ def build() -> Server:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
-        for folder in server.workspace.folders.values():
-            path = to_path(folder.uri)
-            if path is not None:
-                server.projects.add(path)
-        root = server.workspace.root_path
-        if root and not server.workspace.folders:
-            server.projects.add(root)
+        folders = server.workspace.folders
+        paths = [to_path(folder.uri) for folder in folders.values()] if folders else [server.workspace.root_path]
+        for path in filter(None, paths):
+            server.projects.add(path)
         if not await _watched(server):
             server.watching = disk_watch.start(server.projects)
 
@@ -132,14 +124,11 @@ def build() -> Server:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        for folder in params.event.removed:
-            path = to_path(folder.uri)
-            for document in server.projects.remove(path) if path is not None else ():
+        for path in filter(None, (to_path(folder.uri) for folder in params.event.removed)):
+            for document in server.projects.remove(path):
                 server.projects.open(document)  # it is open still
-        for folder in params.event.added:
-            path = to_path(folder.uri)
-            if path is not None:
-                server.projects.add(path)
+        for path in filter(None, (to_path(folder.uri) for folder in params.event.added)):
+            server.projects.add(path)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def watched(params: types.DidChangeWatchedFilesParams) -> None:
@@ -215,11 +204,8 @@ def _asked(kind: str, wanted: object) -> bool:
     """Whether an editor that asks for these kinds of actions, or for all, takes this one."""
     if not isinstance(wanted, (list, tuple)):
         return True
-    return any(kind == one or kind.startswith(f"{one}.") or not one for one in map(_value, wanted))
-
-
-def _value(kind: object) -> str:
-    return str(getattr(kind, "value", kind))
+    kinds = [str(getattr(one, "value", one)) for one in wanted]
+    return any(kind == one or kind.startswith(f"{one}.") or not one for one in kinds)
 
 
 async def _watched(server: Server) -> bool:

@@ -63,10 +63,10 @@ class Offer:
             if fix is None or edits is None:
                 continue
             safe = fix.safety is Safety.SAFE
+            warning = "" if safe else " (unsafe: may change what PyTorch computes)"
             actions.append(
                 types.CodeAction(
-                    title=f"{finding.code}: {fix.title}"
-                    + ("" if safe else " (unsafe: may change what PyTorch computes)"),
+                    title=f"{finding.code}: {fix.title}{warning}",
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[self._diagnostic(finding)],
                     is_preferred=safe or None,
@@ -126,10 +126,10 @@ class Offer:
         for finding in findings:
             assert finding.fix is not None
             wanted |= dict.fromkeys(finding.fix.edits)
-        if any(os.path.join(self._project.root, edit.path) != self._document.path for edit in wanted):
-            return None
-        if any(edit.end[0] > len(self._places.lines) for edit in wanted):
-            return None
+        for edit in wanted:
+            outside = os.path.join(self._project.root, edit.path) != self._document.path
+            if outside or edit.end[0] > len(self._places.lines):
+                return None
         newline = newline_of(self._document.text)
         return [self._places.edit(edit, newline) for edit in wanted]
 

@@ -100,11 +100,9 @@ def _related(finding: Finding, uri: Callable[[str], str]) -> list[types.Diagnost
     """How the value came to be what it is, and where a failure was observed."""
     places = [(step.path, step.line, step.message) for step in finding.trace[-_MOST_PLACES:]]
     for evidence in words.most_telling(finding.evidence):
-        if evidence.frames and words.observed(evidence):
-            where = evidence.frames[0]
-            places.append(
-                (where.path, where.line, f"{words.exporter_name(evidence.exporter)}: {words.observed(evidence)}")
-            )
+        if evidence.frames and (observed := words.observed(evidence)):
+            where, exporter = evidence.frames[0], words.exporter_name(evidence.exporter)
+            places.append((where.path, where.line, f"{exporter}: {observed}"))
     return [
         types.DiagnosticRelatedInformation(_line(uri(path), line), words.clean(text))
         for path, line, text in dict.fromkeys(places)
@@ -127,16 +125,7 @@ def to_path(uri: str) -> str | None:
     return path if path and "\0" not in path else None
 
 
-def intersects(first: types.Range, second: types.Range) -> bool:
-    """Whether two ranges share a place; one that is empty is a place."""
-    a, b, c, d = (_key(p) for p in (first.start, first.end, second.start, second.end))
-    return a <= d and c <= b
-
-
 def at(findings: Sequence[Finding], where: types.Range, places: Places) -> list[Finding]:
-    """The findings that share a place with a range."""
-    return [finding for finding in findings if intersects(places.range(finding.span), where)]
-
-
-def _key(position: types.Position) -> tuple[int, int]:
-    return position.line, position.character
+    """The findings that share a place with a range; one that is empty is a place."""
+    ranges = [(finding, places.range(finding.span)) for finding in findings]
+    return [finding for finding, its in ranges if its.start <= where.end and where.start <= its.end]

@@ -139,21 +139,18 @@ class Projects:
     def close(self, uri: str) -> bool:
         """A document is closed: what counts is the file again. Tells whether it was open."""
         match = self.find(uri)
-        if match is None:
-            return False
-        project, _ = match
-        del project.documents[uri]
-        self._drop_if_idle(project)
-        return True
+        if match is not None:
+            del match[0].documents[uri]
+            self._drop_if_idle(match[0])
+        return match is not None
 
     def place_of(self, uri: str) -> str | None:
         """Where a document that was never saved would come to lie: in the first workspace folder."""
         scheme, _, name = uri.partition(":")
         if scheme != "untitled" or not name:
             return None
-        folder = next(
-            (project.named for project in self._projects.values() if not project.loose), tempfile.gettempdir()
-        )
+        folders = (project.named for project in self._projects.values() if not project.loose)
+        folder = next(folders, tempfile.gettempdir())
         return os.path.join(folder, unquote(name).removesuffix(".py") + ".py")
 
     def refresh(self, project: Project, delay: float = 0.0) -> None:
@@ -227,20 +224,19 @@ class Projects:
         fresh = [d for d in documents if d.alone is None or d.alone.text != d.text]
         if fresh:
             job = Job(project.root, tuple(d.path for d in fresh), unsaved)
-            answer = await self._analyser.run(job)
-            if self._understood(answer):
+            if (answer := await self._answer(job)) is not None:
                 self._take_alone(project, fresh, unsaved, answer)
         if project.loose or not (project.due or quick):
             return
-        answer = await self._analyser.run(Job(project.root, (), unsaved))
-        if self._understood(answer):
+        if (answer := await self._answer(Job(project.root, (), unsaved))) is not None:
             project.due = False
             self._take_whole(project, documents, unsaved, answer)
 
-    def _understood(self, answer: Answer) -> bool:
+    async def _answer(self, job: Job) -> Answer | None:
+        answer = await self._analyser.run(job)
         if answer.fault:
             self._tell(answer.fault)
-        return not answer.fault
+        return None if answer.fault else answer
 
     def _take_alone(self, project: Project, documents: list[Document], texts: dict[str, str], answer: Answer) -> None:
         for document in documents:
