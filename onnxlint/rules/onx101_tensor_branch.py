@@ -10,7 +10,7 @@ from onnxlint.base.records import Edit, Fix, Outcome, Safety, Severity
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, body_of, elements, ended, names_in, orelse_of, same
-from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, where
+from onnxlint.rules.helpers.branch_arms import broken, chosen, is_number, keyword_of, where
 from onnxlint.rules.helpers.freed_numbers import free_names
 from onnxlint.rules.helpers.value_kinds import Values, condition, may_reshape
 from onnxlint.rules.helpers.work_saving_branches import branch_of, without_guard, without_shortcut
@@ -36,14 +36,14 @@ class TensorBranch(Rule):
         if branch.reads == "data" and not branch.leaves:
             what = "a size that depends on tensor data" if branch.sized else "the value of a tensor"
             yield Objection(
-                f"{WORDS[branch.keyword]} branches on {what}: `{branch.text}`",
+                f"{WORDS[keyword_of(self, node)]} branches on {what}: `{self.source(node)}`",
                 "compute both arms and choose with `torch.where(test, a, b)`, or use `torch.cond` for the dynamo"
                 " exporter",
                 hints={"sized": int(branch.sized)},
             )
         elif branch.reads == "weight":
             yield Objection(
-                f"{WORDS[branch.keyword]} branches on the value of a weight: `{branch.text}`",
+                f"{WORDS[keyword_of(self, node)]} branches on the value of a weight: `{self.source(node)}`",
                 "decide it once in `__init__` and keep the answer as a Python bool",
                 severity=Severity.WARNING,
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},

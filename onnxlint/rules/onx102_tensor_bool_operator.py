@@ -20,9 +20,9 @@ class TensorBoolOperator(Rule):
     safety = Safety.UNSAFE
 
     def on_bool_operator(self, node: cst.CSTNode, operator: BoolOperator) -> Iterator[Objection]:
-        if not operator.operands:
+        if not operator.builtin:
             yield Objection(
-                f"`{operator.operator}` turns a tensor into one Python bool: `{operator.text}`",
+                f"`{_word(node)}` turns a tensor into one Python bool: `{self.source(node)}`",
                 "use `&`, `|`, `~` or `torch.isin`, which stay in the graph",
             )
 
@@ -35,6 +35,15 @@ class TensorBoolOperator(Rule):
         if text is None:
             return None
         return site.fix(f"stay in the graph: `{' '.join(text.split())}`", Safety.UNSAFE, site.replace_whole(node, text))
+
+
+def _word(node: cst.CSTNode) -> str:
+    match node:
+        case cst.BooleanOperation():
+            return "and" if isinstance(node.operator, cst.And) else "or"
+        case cst.Comparison(comparisons=[_]):
+            return "in"
+    return "chained comparison" if isinstance(node, cst.Comparison) else "not"
 
 
 def _membership(site: Site, node: cst.Comparison) -> str | None:

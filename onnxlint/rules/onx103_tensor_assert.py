@@ -23,9 +23,9 @@ class TensorAssert(Rule):
 
     def on_assertion(self, node: cst.CSTNode, assertion: Assertion) -> Iterator[Objection]:
         if assertion.reads in ("data", "weight"):
-            word = "assert" if assertion.keyword == "assert" else "validating `if`"
+            word = "assert" if isinstance(self.parent(node), cst.Assert) else "validating `if`"
             yield Objection(
-                f"the {word} reads the value of a tensor: `{assertion.text}`",
+                f"the {word} reads the value of a tensor: `{self.source(node)}`",
                 "check the input before the model, or write `torch._check(...)` for the dynamo exporter",
             )
 

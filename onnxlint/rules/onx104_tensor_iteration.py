@@ -18,12 +18,13 @@ class TensorIteration(Rule):
     def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
         if loop.over == "sizes":
             yield Objection(
-                f"a Python loop reads the sizes in the tensor `{loop.text}` as numbers: they are those of the example",
+                f"a Python loop reads the sizes in the tensor `{self.source(node)}` as numbers: they are those of the"
+                " example",
                 "keep the sizes in a list or a tuple and loop over that",
             )
         elif loop.over == "tensor":
             yield Objection(
-                f"a Python loop runs over the tensor `{loop.text}`: it is unrolled for the size of the example",
+                f"a Python loop runs over the tensor `{self.source(node)}`: it is unrolled for the size of the example",
                 "work on the whole tensor at once (batched operators, `torch.vmap`) instead of item by item",
                 about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",
                 in_class=True,

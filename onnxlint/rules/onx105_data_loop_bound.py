@@ -18,6 +18,6 @@ class DataLoopBound(Rule):
     def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
         if loop.over == "data":
             yield Objection(
-                f"tensor data says how often the loop runs: `{loop.text}`",
+                f"tensor data says how often the loop runs: `{self.source(node)}`",
                 "run a fixed number of steps and mask the ones past the count, or keep the loop outside the model",
             )

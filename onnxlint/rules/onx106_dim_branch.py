@@ -10,6 +10,7 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, indices, literal, same
+from onnxlint.rules.helpers.branch_arms import keyword_of
 from onnxlint.rules.helpers.size_expressions import Axis, axis_of, same_axis
 from onnxlint.rules.helpers.work_saving_branches import (
     branch_of,
@@ -29,7 +30,8 @@ class DimBranch(Rule):
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "dim" and branch.form not in ("equal", "padding"):
             yield Objection(
-                f"the {branch.keyword} branches on a dynamic size: `{branch.text}`; the export keeps the example's arm",
+                f"the {keyword_of(self, node)} branches on a dynamic size: `{self.source(node)}`; the export"
+                " keeps the example's arm",
                 "write one computation that holds for every size (pad, slice, clamp), or keep that axis static",
             )
 

@@ -18,7 +18,7 @@ class DimLoop(Rule):
     def on_loop(self, node: cst.CSTNode, loop: Loop) -> Iterator[Objection]:
         if loop.over == "dim":
             yield Objection(
-                f"the loop runs once per element of a dynamic axis: `{loop.text}`; it is unrolled for the"
+                f"the loop runs once per element of a dynamic axis: `{self.source(node)}`; it is unrolled for the"
                 " example's size",
                 "index or reduce the whole axis with tensor operators instead of looping over it",
                 about=f"loops over {' and '.join(loop.axes)}" if loop.axes else "",

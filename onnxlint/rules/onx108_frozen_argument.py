@@ -19,6 +19,6 @@ class FrozenArgument(Rule):
         number = argument.value[0] in "-.0123456789"
         frozen = "dynamo freezes it, TorchScript what Python decides by it" if number else "the export freezes it"
         yield Objection(
-            f"the example passes the Python value {argument.value} for `{argument.parameter}`; {frozen}",
-            f"make `{argument.parameter}` a constructor argument, or pass a tensor and choose with `torch.where`",
+            f"the example passes the Python value {argument.value} for `{argument.name}`; {frozen}",
+            f"make `{argument.name}` a constructor argument, or pass a tensor and choose with `torch.where`",
         )

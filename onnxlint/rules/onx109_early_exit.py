@@ -22,7 +22,8 @@ class EarlyExit(Rule):
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "data" and branch.leaves:
             yield Objection(
-                f"`{branch.leaves}` leaves the loop on tensor data: `{branch.text}`; the number of rounds is frozen",
+                f"`{branch.leaves}` leaves the loop on tensor data: `{self.source(node)}`; the number of rounds is"
+                " frozen",
                 "run a fixed number of rounds and stop the updates with a flag: `x = torch.where(running, step(x), x)`",
             )
 

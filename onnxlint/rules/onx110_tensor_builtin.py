@@ -30,11 +30,12 @@ class TensorBuiltin(Rule):
     safety = Safety.UNSAFE
 
     def on_bool_operator(self, node: cst.CSTNode, operator: BoolOperator) -> Iterator[Objection]:
-        if operator.operator in BUILTINS:
+        if operator.builtin in BUILTINS:
             pair = operator.operands == 2  # dynamo has an operator for the smaller and the larger of two numbers
             yield Objection(
-                f"Python's `{operator.operator}` compares tensors: `{operator.text}`; the example's answer is frozen",
-                f"use the tensor operator: `{BUILTINS[operator.operator]}`; a choice by a key is `torch.where`",
+                f"Python's `{operator.builtin}` compares tensors: `{self.source(node)}`; the example's answer is"
+                " frozen",
+                f"use the tensor operator: `{BUILTINS[operator.builtin]}`; a choice by a key is `torch.where`",
                 effects={"torchscript": Outcome.WRONG_VALUES} if pair else None,
             )
 

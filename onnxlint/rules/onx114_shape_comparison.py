@@ -10,6 +10,7 @@ from onnxlint.base.records import Fix, Safety
 from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, call_name, keywords, positional, same
+from onnxlint.rules.helpers.branch_arms import keyword_of
 from onnxlint.rules.helpers.work_saving_branches import branch_of, only_assignment, without_question
 
 
@@ -22,7 +23,8 @@ class ShapeComparison(Rule):
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "dim" and branch.form == "equal":
             yield Objection(
-                f"the {branch.keyword} asks whether two dynamic sizes are equal: `{branch.text}`; the answer is frozen",
+                f"the {keyword_of(self, node)} asks whether two dynamic sizes are equal: `{self.source(node)}`; the"
+                " answer is frozen",
                 "do what the arm does always: a resize, pad or slice to the other's size does nothing where they agree",
             )
 

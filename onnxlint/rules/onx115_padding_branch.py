@@ -11,6 +11,7 @@ from onnxlint.flow.state.observations import Branch
 from onnxlint.rules.engine.cst_tree import walk
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, same, tight, variables
+from onnxlint.rules.helpers.branch_arms import keyword_of
 from onnxlint.rules.helpers.value_kinds import assigned
 from onnxlint.rules.helpers.work_saving_branches import asked_for, branch_of, pad_in, pads_only, without_question
 
@@ -26,8 +27,8 @@ class PaddingBranch(Rule):
     def on_branch(self, node: cst.CSTNode, branch: Branch) -> Iterator[Objection]:
         if branch.reads == "dim" and branch.form == "padding":
             yield Objection(
-                f"the {branch.keyword} asks whether a dynamic size needs padding: `{branch.text}`; the answer is"
-                " frozen",
+                f"the {keyword_of(self, node)} asks whether a dynamic size needs padding: `{self.source(node)}`; the"
+                " answer is frozen",
                 "pad always, by an amount that may be zero: `F.pad(x, (0, -n % k))`",
             )
 

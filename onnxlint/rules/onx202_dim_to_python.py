@@ -43,7 +43,7 @@ class DimToPython(Rule):
             refused = ("torchscript",) if escape.how in _DYNAMO_HAS else ("torchscript", "dynamo")
             yield Objection(
                 f"`{escape.how[1:]}` is asked of a dynamic size, which is no Python number in an export:"
-                f" `{escape.text}`",
+                f" `{self.source(node)}`",
                 "reckon with the size as it is: `x.shape[1] % 4 == 0`, `//`, `*`",
                 effects=dict.fromkeys(refused, Outcome.EXPORT_ERROR),
             )
@@ -51,7 +51,7 @@ class DimToPython(Rule):
             extreme = escape.how.removesuffix("()")
             under = f"; `torch.sym_{extreme}` for `{extreme}` under dynamo" if extreme in ("min", "max") else ""
             yield Objection(
-                f"`{escape.how}` turns a dynamic size into the example's number: `{escape.text}`",
+                f"`{escape.how}` turns a dynamic size into the example's number: `{self.source(node)}`",
                 "use the size as it is (`x.shape[1]`) with `//`, `%`, `*`" + under,
                 effects=_effects(escape.how),
             )

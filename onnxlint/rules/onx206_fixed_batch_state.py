@@ -22,7 +22,8 @@ class FixedBatchState(Rule):
     def on_shape_literal(self, node: cst.CSTNode, shape: ShapeLiteral) -> Iterator[Objection]:
         if shape.call == "fixed state":
             yield Objection(
-                f"the state has the literal size {shape.literal} on the dynamic axis `{shape.axis}`: `{shape.text}`",
+                f"the state has the literal size {shape.literal} on the dynamic axis `{shape.axis}`:"
+                f" `{self.source(node)}`",
                 "take the size from the input: `x.shape[0]` or `x.new_zeros(..., x.shape[0], ...)`",
                 hints=literal_hints(shape),
             )

@@ -29,7 +29,7 @@ class TrainModeForced(Rule):
             "build": "modules are put back in train mode after the model is built",
         }
         yield Objection(
-            f"{where[switch.where]}: `{switch.text}`",
+            f"{where[switch.where]}: `{self.source(node)}`",
             "leave modules in eval mode for the export; sample outside of the exported model",
         )
 

@@ -26,7 +26,7 @@ class TensorToPython(Rule):
             return
         if escape.weight:
             yield Objection(
-                f"`{escape.text}` reads a weight into a Python value in forward",
+                f"`{self.source(node)}` reads a weight into a Python value in forward",
                 "read it once in `__init__`",
                 severity=Severity.NOTE,
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR},
@@ -34,13 +34,13 @@ class TensorToPython(Rule):
             return
         if escape.how == ".tolist()" and escape.exporters == ("dynamo",):
             yield Objection(
-                f"`{escape.text}` reads a dynamic axis item by item: dynamo fixes it to the example's size",
+                f"`{self.source(node)}` reads a dynamic axis item by item: dynamo fixes it to the example's size",
                 "leave it out of the export, or print the tensor as it is",
                 effects={"dynamo": Outcome.EXPORT_ERROR},
             )
             return
         yield Objection(
-            f"`{escape.how}` reads a tensor into a Python value: `{escape.text}`; the trace keeps the example's",
+            f"`{escape.how}` reads a tensor into a Python value: `{self.source(node)}`; the trace keeps the example's",
             "stay with tensors: arithmetic, indexing and `torch.where` take a 0-d tensor as it is",
         )
 

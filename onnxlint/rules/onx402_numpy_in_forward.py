@@ -41,7 +41,7 @@ class NumpyInForward(Rule):
     def on_escape(self, node: cst.CSTNode, escape: Escape) -> Iterator[Objection]:
         if escape.numpy:
             yield Objection(
-                f"`{escape.text}` leaves torch for numpy: what comes back is a constant of the graph",
+                f"`{self.source(node)}` leaves torch for numpy: what comes back is a constant of the graph",
                 "use the torch operator of the same name",
             )
 

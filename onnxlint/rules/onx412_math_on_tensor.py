@@ -33,7 +33,7 @@ class MathOnTensor(Rule):
         if escape.source == "data" and escape.how.startswith("math."):
             name = escape.how.removesuffix("()")
             yield Objection(
-                f"`{escape.text}` reads the tensor into Python: the graph keeps the number of the example",
+                f"`{self.source(node)}` reads the tensor into Python: the graph keeps the number of the example",
                 f"use `{name.replace('math.', 'torch.')}`, which stays in the graph",
                 effects={"torchscript": Outcome.OK, "dynamo": Outcome.EXPORT_ERROR} if escape.weight else None,
             )

@@ -120,12 +120,12 @@ class Emitter(Located, Engine):
     # ------------------------------------------------------------------------------------------------ reads
 
     def emit_read(
-        self, kind: type[Observation], node: ast.AST, v: dom.Value, mask: tuple[str, ...], keyword: str, **more: Any
+        self, kind: type[Observation], node: ast.AST, v: dom.Value, mask: tuple[str, ...], **more: Any
     ) -> None:
         """A condition reads `v`."""
         if not mask:
             return
-        fields: dict[str, Any] = {"keyword": keyword, **more}
+        fields: dict[str, Any] = dict(more)
         sure = True
         if isinstance(v, dom.Tensor):
             if v.source == "made" and not v.axes:
@@ -147,19 +147,17 @@ class Emitter(Located, Engine):
         doubt = "guess" if about is not None else "axis"
         self.emit(kind, node, v.trace, sure=sure, doubt=doubt, exporters=mask, about=about, **fields)
 
-    def emit_operator(self, node: ast.AST, v: dom.Tensor, operator: str, operands: int = 0) -> None:
+    def emit_operator(self, node: ast.AST, v: dom.Tensor, builtin: str = "", operands: int = 0) -> None:
         """`and`, `or`, `not`, `in`, `a < b < c` or a builtin such as `max(a, b)` asks a tensor for its truth."""
         if v.source != "made":
-            fields: dict[str, Any] = {"operator": operator, "operands": operands}
+            fields: dict[str, Any] = {"builtin": builtin, "operands": operands}
             self.emit(observations.BoolOperator, node, v.trace, sure=not v.guessed, doubt="guess", **fields)
 
     def emit_argument(self, unit: FunctionUnit, name: str, v: dom.Const) -> None:
         """The example passes a Python value for a parameter of forward."""
         body = Body(unit.module, unit.qualname, unit.line)
         place = Place(body, NOWHERE, body.first, f"{unit.module.name}.{unit.qualname}")
-        self.emit(
-            observations.FrozenArgument, place, None, always=True, parameter=name, name=name, value=repr(v.literal)
-        )
+        self.emit(observations.FrozenArgument, place, None, always=True, name=name, value=repr(v.literal))
 
     def report_loop(self, node: ast.AST, v: dom.Value) -> None:
         """A loop runs over `v`."""

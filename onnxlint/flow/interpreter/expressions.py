@@ -246,7 +246,7 @@ class Expressions(Conditions):
                 left_out = left_out or not test.may_be(True)
                 for v, mask, asked in test.reads:
                     with self.engine.asking(asked):
-                        self.engine.emit_read(observations.Branch, condition, v, mask, keyword="comprehension")
+                        self.engine.emit_read(observations.Branch, condition, v, mask)
             if exact and left_out:
                 continue
             if inner:

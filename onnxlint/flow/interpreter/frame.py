@@ -412,7 +412,7 @@ class Frame(Targets):
         mask = self.engine.context.exporters
         compares = any(isinstance(p, ast.MatchValue) for c in node.cases for p in ast.walk(c.pattern))
         if compares and (reads_data(subject) or isinstance(subject, Dim)):
-            self.engine.emit_read(observations.Branch, node.subject, subject, mask, keyword="match")
+            self.engine.emit_read(observations.Branch, node.subject, subject, mask)
 
         def matched(case: ast.match_case) -> Callable[[], bool]:
             def run() -> bool:

@@ -148,7 +148,7 @@ class Arithmetic(Activation):
             if isinstance(v, dom.Truth):
                 return v.negated()
             if isinstance(v, dom.Tensor):
-                self.engine.emit_operator(node, v, "not")
+                self.engine.emit_operator(node, v)
                 return dom.Data(self.engine.site(node, "not"), v.fixed, False, v.trace)
             if isinstance(v, dom.Const):
                 return dom.Const(not v.literal)
@@ -184,7 +184,7 @@ class Arithmetic(Activation):
         if len(results) > 1:
             for v in results[:-1]:
                 if isinstance(v, dom.Tensor) and not self.engine.context.testing:
-                    self.engine.emit_operator(node, v, "chained comparison")
+                    self.engine.emit_operator(node, v)
         return next((v for v in results if isinstance(v, (dom.Tensor, dom.Data))), results[-1])
 
     def _compare(self, operator: ast.cmpop, a: dom.Value, b: dom.Value, node: ast.Compare) -> dom.Value:
@@ -238,7 +238,7 @@ class Arithmetic(Activation):
             ):
                 return dom.CONFIG  # no tensor is a name
             if not self.engine.context.testing:
-                self.engine.emit_operator(node, t, "in")
+                self.engine.emit_operator(node, t)
             return dom.Data(self.engine.site(node, "in"), t.fixed, False, t.trace)
         if isinstance(b, dom.Dict) and isinstance(a, (dom.Dim, dom.Tuple)):
             sizes_as_numbers.looked_up(self.engine, b, a, node, "in")

@@ -131,7 +131,7 @@ class Conditions(Arithmetic):
                 return left
             return self.eval(second)
         if isinstance(left, dom.Tensor) and not self.engine.context.testing:
-            self.engine.emit_operator(node, left, word)
+            self.engine.emit_operator(node, left)
         if isinstance(left, dom.Truth):
             exporters = tuple(e for e in self.engine.context.exporters if left.verdict(e) is not (word == "or"))
             with self.engine.within(exporters=exporters):
@@ -166,7 +166,7 @@ class Conditions(Arithmetic):
         test = self.test(node.test)
         for v, mask, asked in test.reads:
             with self.engine.asking(asked):
-                self.engine.emit_read(observations.Branch, node.test, v, mask, keyword="ternary")
+                self.engine.emit_read(observations.Branch, node.test, v, mask)
         held = self.engine.context.exporters
         results: list[dom.Value] = []
         for arm, wanted in ((node.body, True), (node.orelse, False)):
@@ -259,7 +259,7 @@ class Conditions(Arithmetic):
                         else ""
                     )
                     form = _size_form(v, body, orelse) if isinstance(v, dom.Dim) else ""
-                    self.engine.emit_read(observations.Branch, node, v, mask, keyword=keyword, leaves=leaves, form=form)
+                    self.engine.emit_read(observations.Branch, node, v, mask, leaves=leaves, form=form)
 
     def pieces(self, test: ast.expr, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool | None:
         """The arm that only a tensor too large for one go takes, True for `body`; None where no arm is."""
@@ -322,7 +322,7 @@ class Conditions(Arithmetic):
         )
         if pinned and isinstance(v, dom.Dim):
             sizes_as_numbers.pinned(self.engine, node, v, keyword, mask)
-        self.engine.emit_read(observations.Assertion, node, v, mask, keyword=keyword)
+        self.engine.emit_read(observations.Assertion, node, v, mask)
 
 
 @lru_cache(maxsize=256)

@@ -77,9 +77,8 @@ def _ordered(v: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Branch(Observation):
-    """A Python branch. `keyword`: `if`, `while`, `ternary`, `match`, `comprehension`; `reads`: what its test reads."""
+    """A Python branch on a test; `reads`: what that reads."""
 
-    keyword: str = "if"
     reads: str = "data"  # "data", "weight" or "dim"
     sized: bool = False
     leaves: str = ""  # "break", "continue" or "return": the arm leaves the loop around it
@@ -90,10 +89,10 @@ class Branch(Observation):
 class BoolOperator(Observation):
     """`and`, `or`, `not`, `in`, a chained comparison or a builtin whose operand is tensor data, used as a value.
 
-    `operands` counts what a builtin such as `max(a, b)` was given; it is 0 for the operators.
+    `builtin` is its name, as `max()`, and `operands` counts what it was given.
     """
 
-    operator: str = "and"
+    builtin: str = ""
     operands: int = 0
 
 
@@ -102,7 +101,6 @@ class Assertion(Observation):
     """An assert (or an `if` that only raises) on tensor data or on a dynamic dim."""
 
     reads: str = "data"
-    keyword: str = "assert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +405,6 @@ class HiddenModules(Observation):
 class FrozenArgument(Observation):
     """The example passes a Python number or bool for a parameter of forward."""
 
-    parameter: str = ""
     name: str = ""
     value: str = ""
 

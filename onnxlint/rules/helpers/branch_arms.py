@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import libcst as cst
 
 from onnxlint.rules.engine.cst_tree import Statement
+from onnxlint.rules.engine.rule import Rule
 from onnxlint.rules.engine.site import Site, body_of, ended, names_in, orelse_of
 from onnxlint.rules.helpers.value_kinds import Values, condition, fresh, may_reshape
 
+KEYWORDS = {cst.While: "while", cst.IfExp: "ternary", cst.Match: "match", cst.CompIf: "comprehension", cst.If: "if"}
 LONGEST = 100  # columns of a line that is written
 MOST = 190  # arms, one within the other: Python parses no more than 200 parentheses
 # `x <<= n` and `x ^= y` are left out.
@@ -25,6 +27,14 @@ class Branch:
     bodies: tuple[dict[str, str], ...]
     otherwise: dict[str, str]
     reads: frozenset[str]
+
+
+def keyword_of(rule: Rule, test: cst.CSTNode) -> str:
+    """What branches on a test: one of KEYWORDS."""
+    at = rule.parent(test)
+    while at is not None and type(at) not in KEYWORDS:
+        at = rule.parent(at)
+    return "if" if at is None else KEYWORDS[type(at)]
 
 
 def chosen(site: Site, node: cst.If, values: Values) -> str | None:
