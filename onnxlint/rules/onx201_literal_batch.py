@@ -73,7 +73,7 @@ def _of_input(site: Site, call: cst.Call) -> str | None:
     if function is None or function.name.value != "forward":
         return None
     names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][1:2]
-    return f"{names[0]}.shape[0]" if names and site.hint(f"${names[0]}").startswith("tensor") else None
+    return f"{names[0]}.shape[0]" if names and site.value(names[0]).startswith("tensor") else None
 
 
 def _batch_first(site: Site) -> bool:

@@ -116,4 +116,4 @@ def _device(site: Site, call: cst.Call) -> str | None:
     """`x.device` of a tensor in scope that depends on the inputs."""
     function = site.function(call)
     names = parameters(function) if function is not None else []
-    return next((f"{name}.device" for name in names if site.hint(f"${name}").startswith("tensor")), None)
+    return next((f"{name}.device" for name in names if site.value(name).startswith("tensor")), None)

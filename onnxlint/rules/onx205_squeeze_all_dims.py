@@ -42,7 +42,7 @@ class SqueezeAllDims(Rule):
 
 def _unit_axes(site: Site) -> list[int] | None:
     """The axes of size one, where every other size is known not to be one."""
-    sizes = sizes_of(site.hint("$"))
+    sizes = sizes_of(site.value())
     if not sizes or "..." in sizes or "*" in sizes:
         return None
     axes = [at for at, size in enumerate(sizes) if size == "1"]

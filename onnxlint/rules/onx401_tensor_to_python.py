@@ -97,7 +97,7 @@ def _limit(site: Site, values: Values, call: cst.Call) -> Fix | None:
         return None
     tensor = stripped(call.args[0].value)
     root = tensor.func.value if isinstance(tensor, cst.Call) and isinstance(tensor.func, cst.Attribute) else tensor
-    kind = values.description(root.value) if isinstance(root, cst.Name) else ""
+    kind = values.site.value(root.value) if isinstance(root, cst.Name) else ""
     if not values.is_tensor(tensor) or not kind.startswith(("tensor/int", "tensor/index")):
         return None
     if root is not tensor and call_name(tensor) not in ("max", "min", "sum", "amax", "amin"):

@@ -34,7 +34,7 @@ class RepeatedIndexAdd(Rule):
         if name not in ("index_add", "index_add_") or dotted(tensor) == "torch":
             return None
         dim, index, source = (argument(call, name, at) for at, name in enumerate(("dim", "index", "source")))
-        sizes = sizes_of(site.hint("$"))
+        sizes = sizes_of(site.value())
         if dim is None or index is None or source is None or sizes is None or "..." in sizes:
             return None
         axis, rank = literal(dim), len(sizes)

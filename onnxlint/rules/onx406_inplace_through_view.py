@@ -16,7 +16,10 @@ class InplaceThroughView(Rule):
     code = "ONX406"
 
     def on_view_write(self, node: cst.CSTNode, write: ViewWrite) -> Iterator[Objection]:
+        match node:
+            case cst.Call(cst.Attribute(target)) | cst.Subscript(target) | cst.AugAssign(target):
+                node = target
         yield Objection(
-            f"`{write.target}` is a view, and the write through it is lost in the TorchScript export",
+            f"`{self.source(node)}` is a view, and the write through it is lost in the TorchScript export",
             "compute the new tensor instead: `torch.where`, `torch.cat`, or `index_put` on a clone",
         )

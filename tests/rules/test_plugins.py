@@ -175,7 +175,7 @@ def test_the_page_shows_the_example_package_as_it_is() -> None:
 
 def test_the_example_of_contributing_is_a_package_with_a_contract(environment: Environment) -> None:
     text = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
-    (block,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
+    block, _ = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
     head = (
         "from collections.abc import Iterator\n\nimport libcst as cst\n\n"
         "from onnxlint.flow.state.observations import Call\n"

@@ -371,7 +371,7 @@ class Emitter(Located, Engine):
         # The exporter knows a write into a slice of the tensor itself, and loses the next one through the same slice.
         lost = t.view is not None and (t.view not in ("index", "unsqueeze") or self._written_before(target))
         if lost and t.source == "input" and self._base_is_read(target):
-            self.emit(observations.ViewWrite, node, t.trace, target=self.frames[-1].body.text(target))
+            self.emit(observations.ViewWrite, node, t.trace)
 
     def _written_before(self, target: ast.AST) -> bool:
         """True where the view that `target` is was written in place before, by its name or in a chain of calls."""
@@ -387,7 +387,7 @@ class Emitter(Located, Engine):
         if isinstance(target.value, ast.Attribute) and t.source == "weight":
             self.state_write(frame, target.value, t, augmented=True)
         elif t.view is not None and t.source == "input" and self._base_is_read(target.value):
-            self.emit(observations.ViewWrite, target, t.trace, target=frame.body.text(target.value))
+            self.emit(observations.ViewWrite, target, t.trace)
 
     def _base_is_read(self, target: ast.AST) -> bool:
         """True where the tensor that `target` is a view of is read after the write, as far as this function tells."""

@@ -384,8 +384,6 @@ class StateWrite(Observation):
 class ViewWrite(Observation):
     """An in-place write through a view of another tensor."""
 
-    target: str = ""
-
 
 @dataclass(frozen=True, slots=True)
 class ModeSwitch(Observation):

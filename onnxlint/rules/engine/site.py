@@ -53,6 +53,10 @@ class Site:
         value = self.finding.hints.get(name, "")
         return value if isinstance(value, str) else ""
 
+    def value(self, name: str = "") -> str:
+        """What the dataflow knew of a variable where the finding is, or of what was observed; see ValueProvider."""
+        return self.hint(f"${name}")
+
     def number(self, name: str) -> int | None:
         """What the rule passed along as a number."""
         value = self.finding.hints.get(name)

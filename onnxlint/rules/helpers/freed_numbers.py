@@ -16,7 +16,7 @@ def free_names(site: Site, expression: cst.BaseExpression) -> dict[str, Edit] | 
     """
     edits: dict[str, Edit] = {}
     for name in (n for n in variables(expression) if is_loaded(site, n)):
-        if site.hint(f"${name.value}") != "data" or name.value in edits:
+        if site.value(name.value) != "data" or name.value in edits:
             continue
         values = list(assigned(site, name))
         function = site.function(name)

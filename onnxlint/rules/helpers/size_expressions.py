@@ -47,9 +47,7 @@ def size_named(site: Site, axis: str, first: str = "") -> str | None:
     """An expression in scope that gives the size of a dynamic axis: `x.shape[0]`; of `first` if it has that axis."""
     names = [first] if first else []
     names += sorted(n[1:] for n in site.finding.hints if n.startswith("$") and n[1:] and n[1:] != first)
-    axes = [
-        (name, at) for name in names for at, size in enumerate(sizes_of(site.hint(f"${name}")) or ()) if size == axis
-    ]
+    axes = [(name, at) for name in names for at, size in enumerate(sizes_of(site.value(name)) or ()) if size == axis]
     if not axes:
         return None
     node = site.at_span(cst.Call)

@@ -46,17 +46,13 @@ class Values:
         self.site = site
         self.bound = bound if bound is not None else {}
 
-    def description(self, name: str) -> str:
-        """What the dataflow knew of a variable: see flow/known.py."""
-        return self.site.hint(f"${name}")
-
     def is_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether an expression gives a tensor, as far as can be told; what is not known is taken for none."""
         match node:
             case cst.Name():
                 if node.value in self.bound:
                     return self.bound[node.value]
-                return self.description(node.value).startswith(("tensor", "weight", "made"))
+                return self.site.value(node.value).startswith(("tensor", "weight", "made"))
             case cst.BinaryOperation():
                 return self.is_tensor(node.left) or self.is_tensor(node.right)
             case cst.UnaryOperation():
@@ -86,7 +82,7 @@ class Values:
 
     def sizes(self, node: cst.BaseExpression) -> list[str] | None:
         """The sizes of a variable that is a tensor, as flow/known.py writes them."""
-        return sizes_of(self.description(node.value)) if isinstance(node, cst.Name) else None
+        return sizes_of(self.site.value(node.value)) if isinstance(node, cst.Name) else None
 
     def is_size(self, node: cst.BaseExpression, seen: frozenset[str] = frozenset()) -> bool:
         """Whether an expression is a whole number made of sizes and integers alone, by `+ - * // %`."""
@@ -105,7 +101,7 @@ class Values:
             case cst.Call():
                 return call_name(node) in ("len", "int")
             case cst.Name() if node.value not in seen:
-                if self.description(node.value).startswith("dim:"):
+                if self.site.value(node.value).startswith("dim:"):
                     return True
                 values = list(assigned(self.site, node))
                 return bool(values) and all(
@@ -221,9 +217,9 @@ def condition(values: Values, test: cst.BaseExpression) -> str | None:
             return f"{site.tree.code(close)}.all()"
         if name in _TRUTHS:
             return site.source(test)
-        if site.at_span(cst.Call) is test and site.hint("$").startswith("tensor/bool"):
+        if site.at_span(cst.Call) is test and site.value().startswith("tensor/bool"):
             return site.source(test)  # the dataflow knows what the function returns
-    if isinstance(test, cst.Name) and not values.description(test.value).startswith("tensor/bool"):
+    if isinstance(test, cst.Name) and not site.value(test.value).startswith("tensor/bool"):
         return None  # a flag under a tensor's name is likelier than a number that is asked for being other than zero
     return f"{site.operand(test)} != 0"
 

@@ -65,7 +65,9 @@ class M({base}):
 
 def test_a_transform_of_images_is_not_exported_but_a_model_of_a_library_that_begins_with_one_is() -> None:
     assert told(IMAGES.format(base="nn.Module")) == []
-    assert "RandomDraw torch: torch.rand(x.shape[0], 1, 1, 1)" in told(IMAGES.format(base="torchvision.models.resnet.ResNet"))
+    assert "RandomDraw torch: torch.rand(x.shape[0], 1, 1, 1)" in told(
+        IMAGES.format(base="torchvision.models.resnet.ResNet")
+    )
 
 
 MODELS = {

@@ -36,13 +36,27 @@ class M(nn.Module):
 """
 
 
-def example() -> type[Rule]:
-    """The class in CONTRIBUTING.md, as it is written there."""
+def classes(*codes: str) -> list[type[Rule]]:
+    """The classes in some Python."""
+    rules: list[type[Rule]] = []
+    for code in codes:
+        names: dict[str, Any] = {
+            "Rule": Rule,
+            "cst": cst,
+            "Call": Call,
+            "Iterator": Iterator,
+            "Objection": Objection,
+        }
+        exec(code, names)
+        rules.append(names["SomeName"])
+    return rules
+
+
+def examples() -> list[type[Rule]]:
+    """The classes in CONTRIBUTING.md, as they are written there."""
     text = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "(Rule)" in block]
-    names: dict[str, Any] = {"Rule": Rule, "cst": cst, "Call": Call, "Iterator": Iterator, "Objection": Objection}
-    exec(textwrap.dedent(code), names)
-    return names["SomeName"]  # type: ignore[no-any-return]
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return classes(*(textwrap.dedent(block) for block in blocks if "(Rule)" in block))
 
 
 def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
@@ -56,11 +70,24 @@ def findings(rule: type[Rule], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     return list(run_check([folder], Settings(root=folder, static_only=True, cache=False)).findings)
 
 
-def test_the_example_of_contributing_works_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = findings(example(), tmp_path, monkeypatch)
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_contributing_work_as_they_are_written(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = findings(examples()[number], tmp_path, monkeypatch)
     assert [(f.span.line, f.message) for f in found] == [
         (7, "`std` stands here: `torch.std(x)`"),
         (8, "`std` stands here: `x.std(dim=1)`"),
+    ]
+
+
+def test_the_visitor_on_the_page_about_own_rules_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / ".docs" / "pages" / "own-rules.md").read_text()
+    (visitor,) = re.findall(r"```python\n(def visit_.*?)```", text, re.DOTALL)
+    (rule,) = classes("class SomeName(Rule):\n    code = 'ONX499'\n\n" + textwrap.indent(visitor, "    "))
+    assert [f.message.partition(": ")[2] for f in findings(rule, tmp_path, monkeypatch)] == [
+        "`torch.std(x)`",
+        "`x.std(dim=1)`",
     ]
 
 
@@ -124,6 +151,10 @@ def on_branch(self: Rule, node: cst.CSTNode, seen: Branch) -> Iterator[Objection
     yield from ()
 
 
+def visit_nothing(self: Rule, node: cst.CSTNode) -> None:
+    pass
+
+
 def on_anything(self: Rule, node: cst.CSTNode, seen: int) -> Iterator[Objection]:
     yield from ()
 
@@ -135,6 +166,8 @@ def on_anything(self: Rule, node: cst.CSTNode, seen: int) -> Iterator[Objection]
         ({"safety": Safety.SAFE}, "needs a `safety` if and only if it has a `fix`"),
         ({"fix": fix, "safety": Safety.SAFE, "changes_output": True}, "it is not safe"),
         ({"on_anything": on_anything}, "no kind of observation"),
+        ({"visit_Fork": visit_nothing}, "visits no kind of node"),
+        ({"leave_If": visit_nothing}, "visits no kind of node"),
         ({"on_branch": on_branch, "on_fork": on_branch}, "two methods for Branch"),
     ],
 )
