@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from onnxlint.flow.exports.deployment import methods_called
+from onnxlint.flow.exports.unheld import Unheld, has_layers
 from onnxlint.flow.state.partitions import Part, common_folder, name_of
 from onnxlint.flow.state.problems import Guard
 from onnxlint.project.classes import ClassInfo, dotted
@@ -84,11 +85,16 @@ class Reach:
         own = {c: self._beside(c) for c in self._classes()}
         bounded = bounded and any(self._is_seen(c) for c in own)  # else whatever is exported, no name led to it
         models = any(not reason for reason in own.values())
+        scripts = [_text(info, name.partition(".")[0]) for info, name, _ in self.roots]
+        unheld = Unheld(self.modules, lambda info: _text(info, MODULE_LEVEL), scripts)
+        apart = bool(self.roots) and any(not reason and has_layers(c) for c, reason in own.items())
         for c, reason in own.items():
             if bounded and not self._is_seen(c):
                 found[name_of(c)] = f"not reached from {self.origin}"
             elif reason and models and not (bounded and self._is_root(c)):
                 found[name_of(c)] = reason
+            elif apart and not self._is_root(c) and c in unheld:
+                found[name_of(c)] = f"neither a model nor the export at {self.origin} names it, and it has no layers"
         return found
 
     def callers(self) -> list[str]:
@@ -251,8 +257,7 @@ class Reach:
             return "defined in a demo"
         if _TRAINED_AGAINST.search(c.name):
             return "a discriminator, which only training needs"
-        text = c.text
-        if re.search(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter\(", text):
+        if has_layers(c):
             return ""
         names = [c.name, *(b.name for b in c.mro()[1:])]
         folder = any(_PREPARING.fullmatch(part) for part in self._parts(c.module))

@@ -1,0 +1,83 @@
+"""Modules without layers that no model holds: what prepares inputs, reads outputs, or is for another runtime."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from onnxlint.project.classes import MODULE_ROOTS, ClassInfo
+from onnxlint.project.modules import ModuleInfo
+
+_LAYERS = re.compile(r"\bnn\.(?!Module\b|functional\b|Identity\b)[A-Z]|Parameter\(")
+_AUTOGRAD = "torch.autograd."
+_FUNCTIONS = frozenset(("torch.autograd.Function", "torch.autograd.function.Function"))
+_BY_NAME = re.compile(r"(?<![\w.])(?:eval|exec|globals|locals)\(|\bgetattr\((?!self\b)")
+_TALK = re.compile(r"(\"{3}|'{3}).*?\1|#[^\n]*", re.DOTALL)
+
+
+def has_layers(c: ClassInfo) -> bool:
+    """True for a class whose source names layers or parameters."""
+    return _LAYERS.search(c.text) is not None
+
+
+class Unheld:
+    """Looks for what names a class in the modules of a project.
+
+    `level` gives the text of a module outside of definitions, `scripts` are the texts of what exports.
+    """
+
+    def __init__(
+        self, modules: Sequence[ModuleInfo], level: Callable[[ModuleInfo], str], scripts: Sequence[str]
+    ) -> None:
+        self._modules = modules
+        self._level = level
+        self._scripts = scripts
+
+    def __contains__(self, c: ClassInfo) -> bool:
+        """True for one that functions build, if anything does, which neither a model nor an export calls for it."""
+        registered = any(not d.startswith(("dataclass", "torch.")) for d in c.decorators)
+        if "." in c.qualname or registered or any(has_layers(b) or "register_buffer(" in b.text for b in c.mro()):
+            return False
+        if not all(b in MODULE_ROOTS or b.startswith(_AUTOGRAD) for b in c.external_bases()):
+            return False
+        return not self._is_held(c)
+
+    def _is_held(self, c: ClassInfo) -> bool:
+        name = re.escape(c.name)
+        word, other, listed = (
+            re.compile(p) for p in (rf"\b{name}\b", rf"\b{name}\b(?!\()", rf"\b{name}\(|[=:] *{name}\b")
+        )
+        makers: dict[str, str] = {}
+        for info in self._mentioning([c.name]):
+            for unit in (*info.classes.values(), *info.functions.values()):
+                text = _code(unit.text) if unit is not c and "." not in unit.qualname and c.name in unit.text else ""
+                if word.search(text):
+                    if (isinstance(unit, ClassInfo) and unit.is_module()) or other.search(text):
+                        return True
+                    makers[unit.name] = text
+            if listed.search(self._level(info)):
+                return True
+        if not makers:
+            return not c.external_bases() <= _FUNCTIONS and any(_BY_NAME.search(m.source.text) for m in self._modules)
+        calls = re.compile(rf"\b(?:{'|'.join(map(re.escape, makers))})\(")
+        alone = re.compile(rf"(?:\breturn|=)\s*{name}\(")
+        called = {match[0][:-1] for text in self._scripts for match in calls.finditer(text)}
+        if any(_is_passed(c.name, text) or (maker in called and alone.search(text)) for maker, text in makers.items()):
+            return True
+        models = (d for info in self._mentioning(makers) for d in info.classes.values() if d.is_module())
+        return any(calls.search(d.text) for d in models)
+
+    def _mentioning(self, names: Iterable[str]) -> Iterator[ModuleInfo]:
+        names = tuple(names)
+        return (info for info in self._modules if any(name in info.source.text for name in names))
+
+
+def _is_passed(name: str, text: str) -> bool:
+    """True where a function hands an object of a class to another class."""
+    variables = re.findall(rf"\b(\w+)\s*=\s*{name}\(", text)
+    return re.search(rf"\b(?!{name}\b)[A-Z]\w*\([^()]*\b(?:{'|'.join([*variables, name])})\b", text) is not None
+
+
+def _code(text: str) -> str:
+    """A source without comments and long strings."""
+    return _TALK.sub("", text)
