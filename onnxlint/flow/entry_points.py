@@ -365,6 +365,11 @@ class _Exported(_Job):
 class _Autograd(_Job):
     unit: FunctionUnit
 
+    @property
+    def definition(self) -> str:
+        """The function with a gradient of its own that it runs."""
+        return name_of(self.unit.cls or self.unit)
+
     def run(self) -> None:
         """Run the forward of an autograd.Function that no module was seen to call."""
         engine = self.engine

@@ -65,3 +65,13 @@ def test_no_export_comes_to_what_is_built_by(where: dict[str, str]) -> None:
 @pytest.mark.parametrize("where", INSIDE.values(), ids=INSIDE.keys())
 def test_an_export_may_come_to_what_is_built_by(where: dict[str, str]) -> None:
     assert reasons(**where) == {""}
+
+
+def test_a_function_with_a_gradient_of_its_own_that_nothing_applies() -> None:
+    source = MODEL.format(held="pass", built="return model").replace(
+        "Boxes(nn.Module)", "Boxes(torch.autograd.Function)"
+    )
+    source = source.replace("forward(self, scores", "forward(ctx, scores")
+    project = project_of({"model.py": source, "export.py": SCRIPT.format(imported="")})
+    (why,) = {o.outside for o in facts_of(project) if o.text == "scores.sum() > 0"}
+    assert why.endswith("names it, and it has no layers")
