@@ -11,7 +11,7 @@ from libcst.metadata import MetadataWrapper
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Diagnostic, Finding, Span
-from onnxlint.flow.state.observations import Branch, Escape, Observation, Call
+from onnxlint.flow.state.observations import Branch, Call, Escape, Observation
 from onnxlint.rules.engine import look_through as engine
 from onnxlint.rules.engine import observed_file
 from onnxlint.rules.engine.observed_file import ObservationProvider, ObservedFile, Piece, ValueProvider
