@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from onnxlint.base.records import Fix, Safety
+from onnxlint.base.records import Fix, Safety, Severity
 from onnxlint.flow.state.observations import RandomDraw
 from onnxlint.rules.engine.cst_tree import Statement
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.site import Site, argument, bare, dotted, is_loaded, keywords, literal, names_in, tight
 
 _TITLE = "draw in training only"
+_STRENGTHS = ("temperature", "noise_scale", "noise_scale_w", "length_noise_scale", "noise_level", "noise_strength")
 _ADDED = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 
 
@@ -26,9 +27,21 @@ class RandomInForward(Rule):
     def on_random_draw(self, node: cst.CSTNode, draw: RandomDraw) -> Iterator[Objection]:
         source = "Python's or numpy's generator, once, while it is traced" if draw.source == "python" else "a generator"
         yield Objection(
-            f"`{draw.text}` draws from {source}; the graph cannot give eager's numbers",
+            f"`{self.source(node)}` draws from {source}; the graph cannot give eager's numbers",
             "pass the noise in as an input, or draw only under `if self.training:`",
+            severity=Severity.NOTE if self._is_sampling(node) else None,
+            about="random draws",
+            in_class=True,
         )
+
+    def _is_sampling(self, node: cst.CSTNode) -> bool:
+        """Whether who runs the model says how strong the noise is: then it is meant to be there."""
+        outer = self.parent(node)
+        while isinstance(outer, (cst.Attribute, cst.Call, cst.BinaryOperation)):
+            if isinstance(outer, cst.BinaryOperation) and not isinstance(outer.operator, (cst.Multiply, cst.Divide)):
+                break
+            node, outer = outer, self.parent(outer)
+        return any(name in _STRENGTHS for name in names_in(node))
 
     def fix(self, site: Site) -> Fix | None:
         """Unsafe: in eval mode the output is no longer random, which is the point."""

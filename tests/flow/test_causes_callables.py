@@ -456,3 +456,21 @@ def test_torchscript_calls_the_symbolic_of_an_autograd_function_and_dynamo_its_f
     symbolic = "@staticmethod\n            def symbolic(g, x): return g.op('Relu', x)"
     assert [(c, e) for c, _, e in findings_of(source.format(symbolic=symbolic))] == [("ONX305", ("dynamo",))]
     assert [(c, e) for c, _, e in findings_of(source.format(symbolic=""))] == [("ONX305", ("torchscript", "dynamo"))]
+
+
+@pytest.mark.parametrize(
+    ("noise", "objected"),
+    [
+        ("torch.randn_like(x) * torch.exp(x) * noise_scale", []),
+        ("torch.randn(x.size(0), 2).to(device=x.device) * temperature", []),
+        ("torch.randn_like(x) + noise_scale", ["ONX305"]),
+        ("torch.randn_like(x) * 0.1", ["ONX305"]),
+    ],
+)
+def test_noise_whose_strength_is_passed_in_is_meant(noise: str, objected: list[str]) -> None:
+    source = f"""
+        class M(nn.Module):
+            def forward(self, x: Tensor, noise_scale: float = 0.6, temperature: float = 1.0):
+                return x + {noise}
+    """
+    assert [code for code, _, _ in findings_of(source)] == objected
