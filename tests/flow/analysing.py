@@ -83,7 +83,7 @@ def facts_of(source: str | Project, declared: Sequence[Declared] = ()) -> tuple[
 
 
 def told(source: str | Project, declared: Sequence[Declared] = ()) -> list[str]:
-    """The observations in short, sorted: `Branch if data: x.sum() > 0`; a `?` at the end marks one that is not sure."""
+    """The observations in short, sorted: `Branch data: x.sum() > 0`; a `?` at the end marks one that is not sure."""
     return sorted(_short(observation) for observation in facts_of(source, declared))
 
 
@@ -92,9 +92,10 @@ def _short(observation: Observation) -> str:
     words += sorted(observation.results) if type(observation) is Call else []
     words += [
         str(getattr(observation, name))
-        for name in ("keyword", "operator", "how", "hazard", "call", "over", "kind", "where", "container", "parameter")
+        for name in ("builtin", "how", "hazard", "call", "over", "kind", "where", "container")
         if getattr(observation, name, "")
     ]
+    words += [observation.name] if isinstance(observation, FrozenArgument) else []
     words += [str(getattr(observation, name)) for name in ("reads", "source") if getattr(observation, name, "")]
     return f"{' '.join(words)}: {observation.text}" + ("" if observation.sure else "?")
 

@@ -82,7 +82,7 @@ class M(nn.Module):
 @pytest.mark.parametrize(("variant", "runs"), [("plain", True), ("other", False)])
 def test_of_two_modules_the_one_that_the_default_chooses_runs(variant: str, runs: bool) -> None:
     source = BUILT.format(variant=variant, use="x = x if self.inner(x).max() > 1 else -x")
-    assert ("Branch ternary data: self.inner(x).max() > 1" in told(source)) is runs
+    assert ("Branch data: self.inner(x).max() > 1" in told(source)) is runs
 
 
 def test_layers_are_kept_where_another_setting_leaves_an_empty_list() -> None:
@@ -136,7 +136,7 @@ def test_a_module_is_imported_by_a_name_that_a_default_is_part_of(tmp_path: Path
                     return self.gate(x)
         """,
     }
-    assert "Branch ternary data: x.sum() > 0" in told(written(files, tmp_path))
+    assert "Branch data: x.sum() > 0" in told(written(files, tmp_path))
 
 
 @pytest.mark.parametrize("name", ["onnx_export", "exporting", "dynamic_size"])

@@ -115,21 +115,21 @@ FOUND = {
         LENGTH,
         "AttentionSize: self.decoder(self.token, x)",
     ),
-    "a branch on a dynamic axis": ("return x if x.shape[1] > 3 else -x", LENGTH, "Branch ternary dim: x.shape[1] > 3"),
+    "a branch on a dynamic axis": ("return x if x.shape[1] > 3 else -x", LENGTH, "Branch dim: x.shape[1] > 3"),
     "an axis counted from the end": (
         "return x if x.size(-2) > 3 else -x",
         LENGTH,
-        "Branch ternary dim: x.size(-2) > 3",
+        "Branch dim: x.size(-2) > 3",
     ),
     "an axis declared from the end": (
         "return x if x.shape[1] > 3 else -x",
         {"x": {-2: "length"}},
-        "Branch ternary dim: x.shape[1] > 3",
+        "Branch dim: x.shape[1] > 3",
     ),
     "arithmetic on a moved axis": (
         "n = x.transpose(0, 1).shape[0] // 2\nreturn x if n > 3 else -x",
         LENGTH,
-        "Branch ternary dim: n > 3",
+        "Branch dim: n > 3",
     ),
     "the literal batch in view": ("return x.view(2, -1)", BATCH, "ShapeLiteral view: x.view(2, -1)"),
     "one in the place of the batch": ("return x.view(1, -1)", BATCH, "ShapeLiteral view: x.view(1, -1)"),
@@ -174,14 +174,12 @@ def test_found(body: str, dynamic: Mapping[str, Mapping[int, str]], expected: st
 
 
 def test_a_factory_function_is_a_model_too() -> None:
-    assert lint("return x if x.shape[1] > 3 else -x", LENGTH, factory="model:build") == [
-        "Branch ternary dim: x.shape[1] > 3"
-    ]
+    assert lint("return x if x.shape[1] > 3 else -x", LENGTH, factory="model:build") == ["Branch dim: x.shape[1] > 3"]
 
 
 def test_a_factory_that_is_not_there_leaves_the_class_as_undeclared() -> None:
     assert lint("return x if x.shape[1] > 3 else -x", LENGTH, factory="model:nothing") == [
-        "Branch ternary dim: x.shape[1] > 3?"
+        "Branch dim: x.shape[1] > 3?"
     ]
 
 
@@ -194,18 +192,18 @@ def test_the_axes_of_a_spec_are_dynamic_where_they_have_a_name() -> None:
     image = spec(("batch", 2), (None, 3), ("height", 32), (None, 32))
     tests = "if x.shape[{}] > 3:\n    x = x + 1\n"
     body = "".join(tests.format(axis) for axis in range(4)) + "return x"
-    assert lint(body, {}, image) == ["Branch if dim: x.shape[0] > 3", "Branch if dim: x.shape[2] > 3"]
+    assert lint(body, {}, image) == ["Branch dim: x.shape[0] > 3", "Branch dim: x.shape[2] > 3"]
 
 
 def test_a_dynamic_axis_stays_dynamic_through_a_convolution() -> None:
     image = spec((None, 2), (None, 3), ("height", 32), (None, 32))
     body = "y = self.conv(x)\nassert y.shape[1] == 4\nassert y.shape[3] == 30\nreturn x if y.shape[2] > 3 else -x"
-    assert lint(body, {}, image) == ["Branch ternary dim: y.shape[2] > 3"]
+    assert lint(body, {}, image) == ["Branch dim: y.shape[2] > 3"]
 
 
 def test_inputs_by_name() -> None:
     found = lint("return x if x.shape[1] > 3 else -x", LENGTH, "model:named", parameters="x, steps=1")
-    assert "Branch ternary dim: x.shape[1] > 3" in found
+    assert "Branch dim: x.shape[1] > 3" in found
 
 
 def test_a_number_among_the_inputs_is_frozen() -> None:
@@ -216,4 +214,4 @@ def test_a_number_among_the_inputs_is_frozen() -> None:
 def test_a_tuple_among_the_inputs_has_the_axes_of_its_parameter() -> None:
     body = "a, b = pair\nassert b.shape[1] == 4\nreturn x if a.shape[0] > 3 else -x"
     found = lint(body, {"pair": {0: "batch"}}, "model:several", parameters="x, pair")
-    assert found == ["Branch ternary dim: a.shape[0] > 3"]
+    assert found == ["Branch dim: a.shape[0] > 3"]

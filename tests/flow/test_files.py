@@ -162,7 +162,7 @@ FILES = {
 @pytest.mark.parametrize("files", FILES.values(), ids=FILES.keys())
 def test_reached_by(files: dict[str, str], tmp_path: Path) -> None:
     (line,) = told(written(files, tmp_path))
-    assert line.startswith("Branch if data: x.sum() > ")
+    assert line.startswith("Branch data: x.sum() > ")
 
 
 SILENT = {
@@ -225,7 +225,7 @@ def test_a_helper_is_analysed_for_what_each_caller_gives_it(tmp_path: Path) -> N
         "other.py": calling("from ops import gate", "gate(x)"),
         "ops.py": "def gate(n):\n    if n > 0:\n        return 1\n    return 2\n",
     }
-    assert told(written(files, tmp_path)) == ["Branch if data: n > 0"]
+    assert told(written(files, tmp_path)) == ["Branch data: n > 0"]
 
 
 def test_the_order_of_the_files_does_not_matter(tmp_path: Path) -> None:

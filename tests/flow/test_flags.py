@@ -228,7 +228,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize(("made", "open_"), SETTINGS.values(), ids=SETTINGS.keys())
 def test_a_setting_is_either_of_what_the_constructor_may_write(made: str, open_: bool) -> None:
-    test = 'Branch if dim: self.kind == "sparse" and length > 64'
+    test = 'Branch dim: self.kind == "sparse" and length > 64'
     assert told(KIND.format(made=textwrap.indent(made, " " * 8))) == [test] * open_
 
 

@@ -301,7 +301,7 @@ def test_a_long_chain_of_elifs_ends() -> None:
 def test_a_long_chain_of_calls_is_followed_as_far_as_it_goes() -> None:
     chain = "".join(f"def f{i}(x):\n    return f{i + 1}(x)\n" for i in range(200))
     source = chain + "def f200(x):\n    return x\nclass M(nn.Module):\n    def forward(self, x):\n        x = f0(x)\n"
-    assert told(source + "        return x if x.any() else -x\n") in ([], ["Branch ternary data: x.any()"])
+    assert told(source + "        return x if x.any() else -x\n") in ([], ["Branch data: x.any()"])
 
 
 def test_python_s_own_stack_being_full_costs_that_call_only() -> None:
@@ -319,7 +319,7 @@ def test_many_contexts_end() -> None:
     calls = "".join(f"        x = helper(x, [{i}] * {i}, a={i}, b={{'k{i}': {i}}})\n" for i in range(400))
     source = "def helper(x, *args, **kwargs):\n    return x if x.any() else -x\n"
     source += "class M(nn.Module):\n    def forward(self, x):\n" + calls + "        return x\n"
-    assert told(source) == ["Branch ternary data: x.any()"]
+    assert told(source) == ["Branch data: x.any()"]
 
 
 def test_functions_that_call_each_other_in_every_way_end() -> None:
@@ -349,7 +349,7 @@ def test_a_file_of_twenty_thousand_lines_ends() -> None:
 def test_a_forward_of_many_lines_ends() -> None:
     lines = "".join(f"        x = x + {i}\n" for i in range(3_000))
     source = "class M(nn.Module):\n    def forward(self, x):\n" + lines + "        return x if x.any() else -x\n"
-    assert told(source) == ["Branch ternary data: x.any()"]
+    assert told(source) == ["Branch data: x.any()"]
 
 
 DOUBLINGS = {
@@ -467,7 +467,7 @@ def test_a_dict_that_grows_write_by_write_is_still_read() -> None:
     writes = "".join(f"        d['k{i}'] = x + {i}\n" for i in range(1200))
     source = "class M(nn.Module):\n    def forward(self, x):\n        d = {}\n" + writes
     source += "        return x if d['k3'].any() else d['k1100'] if d['k1100'].all() else x\n"
-    assert told(source) == ["Branch ternary data: d['k1100'].all()", "Branch ternary data: d['k3'].any()"]
+    assert told(source) == ["Branch data: d['k1100'].all()", "Branch data: d['k3'].any()"]
 
 
 def test_a_long_way_of_a_value_is_told_by_its_first_and_its_last_steps() -> None:
@@ -498,7 +498,7 @@ def test_a_fact_among_very_many_variables_tells_of_those_it_speaks_of() -> None:
 def test_types_that_are_made_of_each_other_are_followed_once(aliases: str) -> None:
     source = f"from typing import Dict, List, Union\n{aliases}\n"
     source += "class M(nn.Module):\n    def forward(self, x: Tensor, a: A):\n        return x if x.any() else -x\n"
-    assert told(source) == ["Branch ternary data: x.any()"]
+    assert told(source) == ["Branch data: x.any()"]
 
 
 @pytest.mark.parametrize("arguments", ["1, 2, 3, 4, 5, 6", "", "*range(9)", "1, 9, 0", "9223372036854775808"])
@@ -507,7 +507,7 @@ def test_a_range_that_python_refuses_or_cannot_measure_is_no_error_of_ours(argum
         f"class M(nn.Module):\n    def forward(self, x):\n        for _ in range({arguments}):\n            x = x + 1\n"
     )
     source += "        return x if x.any() else -x\n"
-    assert told(source) == ["Branch ternary data: x.any()"]
+    assert told(source) == ["Branch data: x.any()"]
 
 
 OVER_MODULES = """

@@ -11,94 +11,94 @@ from test_silence import forward
 from onnxlint.flow.state.observations import Branch, Observation
 
 BODIES = {
-    "if": ("if x.sum() > 0:\n    x = x + 1\nreturn x", ["Branch if data: x.sum() > 0"]),
-    "elif": ("if self.flag:\n    pass\nelif x.sum() > 0:\n    x = x + 1\nreturn x", ["Branch if data: x.sum() > 0"]),
-    "while": ("while x.sum() > 0:\n    x = x - 1\nreturn x", ["Branch while data: x.sum() > 0"]),
-    "a conditional expression": ("return x if x.sum() > 0 else -x", ["Branch ternary data: x.sum() > 0"]),
-    "bool()": ("if bool(x.any()):\n    x = x + 1\nreturn x", ["Branch if data: bool(x.any())"]),
-    "the item of a tensor": ("n = x.sum().item()\nif n > 0:\n    return x\nreturn -x", ["Branch if data: n > 0"]),
-    "a walrus": ("if (n := x.sum()) > 0:\n    return x * n\nreturn -x", ["Branch if data: (n := x.sum()) > 0"]),
-    "match": ("match int(x.sum()):\n    case 0:\n        return x\nreturn -x", ["Branch match data: int(x.sum())"]),
+    "if": ("if x.sum() > 0:\n    x = x + 1\nreturn x", ["Branch data: x.sum() > 0"]),
+    "elif": ("if self.flag:\n    pass\nelif x.sum() > 0:\n    x = x + 1\nreturn x", ["Branch data: x.sum() > 0"]),
+    "while": ("while x.sum() > 0:\n    x = x - 1\nreturn x", ["Branch data: x.sum() > 0"]),
+    "a conditional expression": ("return x if x.sum() > 0 else -x", ["Branch data: x.sum() > 0"]),
+    "bool()": ("if bool(x.any()):\n    x = x + 1\nreturn x", ["Branch data: bool(x.any())"]),
+    "the item of a tensor": ("n = x.sum().item()\nif n > 0:\n    return x\nreturn -x", ["Branch data: n > 0"]),
+    "a walrus": ("if (n := x.sum()) > 0:\n    return x * n\nreturn -x", ["Branch data: (n := x.sum()) > 0"]),
+    "match": ("match int(x.sum()):\n    case 0:\n        return x\nreturn -x", ["Branch data: int(x.sum())"]),
     "a guard of a case": (
         "match self.flag:\n    case True if x.sum() > 0:\n        return x\nreturn -x",
-        ["Branch match data: x.sum() > 0"],
+        ["Branch data: x.sum() > 0"],
     ),
     "the if of a comprehension": (
         "return sum([b(x) for b in self.blocks if x.sum() > 0])",
-        ["Branch comprehension data: x.sum() > 0"],
+        ["Branch data: x.sum() > 0"],
     ),
     "what is left after an early return": (
         "if self.flag:\n    return x\nif x.sum() > 0:\n    return x\nreturn -x",
-        ["Branch if data: x.sum() > 0"],
+        ["Branch data: x.sum() > 0"],
     ),
     "what try has assigned": (
         "try:\n    n = x.sum()\nexcept ValueError:\n    n = None\nfinally:\n    x = x + 1\nreturn x if n > 0 else -x",
-        ["Branch ternary data: n > 0"],
+        ["Branch data: n > 0"],
     ),
     "a handler": (
         "try:\n    x = self.lin(x)\nexcept ValueError:\n    assert x.any()\nreturn x",
-        ["Assertion assert data: x.any()"],
+        ["Assertion data: x.any()"],
     ),
     "a finally": (
         "try:\n    x = self.lin(x)\nfinally:\n    assert x.any()\nreturn x",
-        ["Assertion assert data: x.any()"],
+        ["Assertion data: x.any()"],
     ),
-    "a with": ("with torch.no_grad():\n    n = x.sum()\nreturn x if n > 0 else -x", ["Branch ternary data: n > 0"]),
-    "what a while loop carries": ("n = 0\nwhile n < 3:\n    n = n + x.sum()\nreturn x", ["Branch while data: n < 3"]),
+    "a with": ("with torch.no_grad():\n    n = x.sum()\nreturn x if n > 0 else -x", ["Branch data: n > 0"]),
+    "what a while loop carries": ("n = 0\nwhile n < 3:\n    n = n + x.sum()\nreturn x", ["Branch data: n < 3"]),
     "what a for loop carries": (
         "n = 0\nfor b in self.blocks:\n    if n > 0:\n        x = b(x)\n    n = x.sum()\nreturn x",
-        ["Branch if data: n > 0"],
+        ["Branch data: n > 0"],
     ),
     "the else of a loop": (
         "for b in self.blocks:\n    x = b(x)\nelse:\n    assert x.any()\nreturn x",
-        ["Assertion assert data: x.any()"],
+        ["Assertion data: x.any()"],
     ),
     "what an arm that breaks has assigned": (
         "n = 0\nfor b in self.blocks:\n    n = x.sum()\n    break\nreturn x if n > 0 else -x",
-        ["Branch ternary data: n > 0"],
+        ["Branch data: n > 0"],
     ),
-    "a value of a dict": ('d = {"n": x.sum()}\nreturn x if d["n"] > 0 else -x', ["Branch ternary data: d['n'] > 0"]),
+    "a value of a dict": ('d = {"n": x.sum()}\nreturn x if d["n"] > 0 else -x', ["Branch data: d['n'] > 0"]),
     "a value put into a dict": (
         'd = {}\nd["n"] = x.sum()\nreturn x if d["n"] > 0 else -x',
-        ["Branch ternary data: d['n'] > 0"],
+        ["Branch data: d['n'] > 0"],
     ),
-    "an item of a list": ("a = [1, x.sum()]\nreturn x if a[1] > 0 else -x", ["Branch ternary data: a[1] > 0"]),
+    "an item of a list": ("a = [1, x.sum()]\nreturn x if a[1] > 0 else -x", ["Branch data: a[1] > 0"]),
     "an item appended to a list": (
         "a = []\na.append(x.sum())\nreturn x if a[0] > 0 else -x",
-        ["Branch ternary data: a[0] > 0"],
+        ["Branch data: a[0] > 0"],
     ),
-    "a starred target": ("a, *b = [3, x, x]\nreturn x if b[0].any() else -x", ["Branch ternary data: b[0].any()"]),
+    "a starred target": ("a, *b = [3, x, x]\nreturn x if b[0].any() else -x", ["Branch data: b[0].any()"]),
     "the size of what nonzero found": (
         "i = torch.nonzero(x)\nreturn x if i.numel() == 0 else -x",
-        ["Branch ternary data: i.numel() == 0"],
+        ["Branch data: i.numel() == 0"],
     ),
     "the length of what a mask selects": (
         "k = x[x > 0]\nreturn x if len(k) == 0 else -x",
-        ["Branch ternary data: len(k) == 0"],
+        ["Branch data: len(k) == 0"],
     ),
-    "a dynamic size": ("return x if x.shape[0] > 3 else -x", ["Branch ternary dim: x.shape[0] > 3"]),
-    "a size that may be dynamic": ("return x if x.shape[1] > 3 else -x", ["Branch ternary dim: x.shape[1] > 3?"]),
+    "a dynamic size": ("return x if x.shape[0] > 3 else -x", ["Branch dim: x.shape[0] > 3"]),
+    "a size that may be dynamic": ("return x if x.shape[1] > 3 else -x", ["Branch dim: x.shape[1] > 3?"]),
     "arithmetic on a dynamic size": (
         "n = x.size(0) // 2 + 1\nreturn x if n % 4 == 0 else -x",
-        ["Branch ternary dim: n % 4 == 0"],
+        ["Branch dim: n % 4 == 0"],
     ),
     "a function inside forward": (
         "def g(y):\n    if y.sum() > 0:\n        return y\n    return -y\nreturn g(x)",
-        ["Branch if data: y.sum() > 0"],
+        ["Branch data: y.sum() > 0"],
     ),
     "a closure over a tensor": (
         "t = x.sum()\ndef g():\n    return x if t > 0 else -x\nreturn g()",
-        ["Branch ternary data: t > 0"],
+        ["Branch data: t > 0"],
     ),
-    "a lambda": ("g = lambda y: y if y.sum() > 0 else -y\nreturn g(x)", ["Branch ternary data: y.sum() > 0"]),
+    "a lambda": ("g = lambda y: y if y.sum() > 0 else -y\nreturn g(x)", ["Branch data: y.sum() > 0"]),
     "a lambda given to map": (
         "return sum(map(lambda y: y if y.sum() > 0 else -y, [x, x]))",
-        ["Branch ternary data: y.sum() > 0"],
+        ["Branch data: y.sum() > 0"],
     ),
-    "an assert": ("assert (x > 0).all()\nreturn x", ["Assertion assert data: (x > 0).all()"]),
+    "an assert": ("assert (x > 0).all()\nreturn x", ["Assertion data: (x > 0).all()"]),
     "an if that only raises": (
         "if (x < 0).any():\n    raise ValueError\nreturn x",
-        ["Assertion if data: (x < 0).any()"],
+        ["Assertion data: (x < 0).any()"],
     ),
     "a loop over a tensor": ("for row in x:\n    y = row\nreturn y", ["Loop tensor: x"]),
     "a loop over tensors side by side": (
@@ -120,7 +120,7 @@ BODIES = {
     ),
     "a chained comparison": (
         "ok = 0 < x.sum() < 1\nreturn torch.where(ok, x, -x)",
-        ["BoolOperator chained comparison: 0 < x.sum() < 1"],
+        ["BoolOperator: 0 < x.sum() < 1"],
     ),
     "max() of tensors": ("return x * max(x.sum(), x.mean())", ["BoolOperator max(): max(x.sum(), x.mean())"]),
     "int() of a size that shapes something": (
@@ -434,7 +434,7 @@ class M(nn.Module):
 @pytest.mark.parametrize("source", REACHED.values(), ids=REACHED.keys())
 def test_reached_through(source: str) -> None:
     (line,) = told(source)
-    assert line in ("Branch ternary data: x.sum() > 0", "Branch if data: x.sum() > 0")
+    assert line in ("Branch data: x.sum() > 0", "Branch data: x.sum() > 0")
 
 
 MODULES = {
@@ -476,7 +476,7 @@ class M(nn.Module):
         {use}
         return x if n > 0 else -x
 """
-    assert told(source) == ["Branch ternary data: n > 0"]
+    assert told(source) == ["Branch data: n > 0"]
 
 
 def test_modules_appended_to_a_module_list() -> None:
@@ -491,7 +491,7 @@ class M(nn.Module):
         n = self.net[0](x)
         return x if n > 0 else -x
 """
-    assert told(source) == ["Branch ternary data: n > 0"]
+    assert told(source) == ["Branch data: n > 0"]
 
 
 RECORDS = {
@@ -531,7 +531,7 @@ class M(nn.Module):
         {make}
         return x if out.score > 0 else x
 """
-    assert told(source) == ["Branch ternary data: out.score > 0"]
+    assert told(source) == ["Branch data: out.score > 0"]
 
 
 def test_a_named_tuple_is_unpacked() -> None:
@@ -541,7 +541,7 @@ class M(nn.Module):
         n, _ = Out(x.sum())
         return x if n > 0 else x
 """
-    assert told(source) == ["Branch ternary data: n > 0"]
+    assert told(source) == ["Branch data: n > 0"]
 
 
 def test_what_a_recursive_call_gives_is_followed() -> None:
@@ -555,7 +555,7 @@ class M(nn.Module):
     def forward(self, x):
         return self.go(x, self.n)
 """
-    assert told(source) == ["Branch ternary data: y.sum() > 0"]
+    assert told(source) == ["Branch data: y.sum() > 0"]
 
 
 def test_a_generator_s_items_are_what_it_yields() -> None:
@@ -569,7 +569,7 @@ class M(nn.Module):
     def forward(self, x):
         return sum([x if n > 0 else -x for n in self.parts(x)])
 """
-    assert told(source) == ["Branch ternary data: n > 0"]
+    assert told(source) == ["Branch data: n > 0"]
 
 
 def test_a_property_is_read_like_an_attribute() -> None:
@@ -584,7 +584,7 @@ class M(nn.Module):
     def forward(self, x):
         return x if self.limit > 0 else -x
 """
-    assert told(source) == ["Branch ternary weight: self.limit > 0"]
+    assert told(source) == ["Branch weight: self.limit > 0"]
 
 
 def test_a_method_of_the_class_itself_is_called_by_its_base() -> None:
@@ -598,12 +598,12 @@ class M(Base):
     def score(self, x):
         return x.sum()
 """
-    assert told(source) == ["Branch ternary data: self.score(x) > 0"]
+    assert told(source) == ["Branch data: self.score(x) > 0"]
 
 
 def test_super_gives_what_the_base_gives() -> None:
     source = SCORE + "class M(Score):\n    def forward(self, x):\n        return x if super().forward(x) > 0 else -x\n"
-    assert told(source) == ["Branch ternary data: super().forward(x) > 0"]
+    assert told(source) == ["Branch data: super().forward(x) > 0"]
 
 
 def test_a_list_a_tuple_and_a_dict_of_tensors_by_annotation() -> None:
@@ -619,9 +619,9 @@ class M(nn.Module):
         return d["a"] if d["b"].any() else xs[0]
 """
     assert told(source) == [
-        "Branch if data: m is not None and m.any()",
-        "Branch if data: x.sum() > 0",
-        'Branch ternary data: d["b"].any()',
+        'Branch data: d["b"].any()',
+        "Branch data: m is not None and m.any()",
+        "Branch data: x.sum() > 0",
     ]
 
 
@@ -634,7 +634,7 @@ class M(nn.Module):
             return x
         return -x if x.shape[0] > 3 else x
 """
-    assert told(source) == ["Branch ternary dim: x.shape[0] > 3"]
+    assert told(source) == ["Branch dim: x.shape[0] > 3"]
 
 
 def test_modules_in_a_plain_list_are_hidden() -> None:

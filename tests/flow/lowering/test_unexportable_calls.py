@@ -84,8 +84,8 @@ FOUND = {
         return last if all.sum() > 0 else -last
         """,
         [
-            "Branch ternary data: all.sum() > 0",
-            "Branch ternary data: v.sum() > 0",
+            "Branch data: all.sum() > 0",
+            "Branch data: v.sum() > 0",
             "Call export-error: scan(step, x[0], x)",
         ],
     ),

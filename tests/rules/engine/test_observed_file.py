@@ -11,12 +11,14 @@ from libcst.metadata import MetadataWrapper
 
 from onnxlint.base.catalogue import load_catalogue
 from onnxlint.base.records import Diagnostic, Finding, Span
-from onnxlint.flow.state.observations import Branch, Call, Escape, Observation
+from onnxlint.flow.state.observations import BoolOperator, Branch, Call, Escape, Observation
 from onnxlint.rules.engine import look_through as engine
 from onnxlint.rules.engine import observed_file
 from onnxlint.rules.engine.observed_file import ObservationProvider, ObservedFile, Piece, ValueProvider
 from onnxlint.rules.engine.rule import Objection, Rule
 from onnxlint.rules.engine.source_page import Page
+from onnxlint.rules.helpers.branch_arms import keyword_of
+from onnxlint.rules.onx102_tensor_bool_operator import TensorBoolOperator
 
 PATH = "model.py"
 
@@ -185,3 +187,35 @@ def test_of_a_statement_that_cannot_be_parsed_the_expression_is() -> None:
     nodes = list(file.metadata[ObservationProvider])
     assert [type(node) for node in nodes] == [cst.Call, cst.Module]
     assert [file.source(node) for node in nodes] == ["f(x)", "y ="]
+
+
+WORDS = [
+    ("if a:\n    pass\n", "a", "if"),
+    ("if 1:\n    pass\nelif b > c:\n    pass\n", "b > c", "if"),
+    ("while a:\n    pass\n", "a", "while"),
+    ("y = (b if a else c)\n", "a", "ternary"),
+    ("y = [i for i in x if a]\n", "a", "comprehension"),
+    ("match b:\n    case 1:\n        pass\n", "b", "match"),
+    ("match x:\n    case 1 if f(y):\n        pass\n", "f(y)", "if"),
+    ("if (b if a else c):\n    pass\n", "a", "ternary"),
+    ("if b and not d:\n    pass\n", "not d", "if"),
+]
+
+
+@pytest.mark.parametrize(("text", "test", "word"), WORDS, ids=[w[0] for w in WORDS])
+def test_the_statement_tells_what_branches_on_a_test(text: str, test: str, word: str) -> None:
+    file = opened(text, seen(text, test))
+    rule = Calls()
+    rule.look_at(file)
+    (node,) = file.metadata[ObservationProvider]
+    assert keyword_of(rule, node) == word
+
+
+@pytest.mark.parametrize("code", ["a and b", "a or b and c", "not a", "a in t", "a not in t", "a < b < c"])
+def test_the_operator_is_named_that_turns_a_tensor_into_a_bool(code: str) -> None:
+    text = f"y = {code}\n"
+    (finding,), _ = looked(TensorBoolOperator, text, [seen(text, code, kind=BoolOperator)])
+    word = {"a or b and c": "or", "not a": "not", "a not in t": "in", "a < b < c": "chained comparison"}.get(
+        code
+    ) or code.split()[-2]
+    assert finding.message == f"`{word}` turns a tensor into one Python bool: `{code}`"
