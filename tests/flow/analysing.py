@@ -11,7 +11,7 @@ from onnxlint.base.records import EXPORTERS, Outcome, Severity
 from onnxlint.flow.entry_points import analyse
 from onnxlint.flow.interpreter.interpret import Interpreter
 from onnxlint.flow.part_results import Analysis
-from onnxlint.flow.state.observations import Call, Observation, Output
+from onnxlint.flow.state.observations import Call, FrozenArgument, Observation, Output
 from onnxlint.flow.state.partitions import Declared
 from onnxlint.flow.tables.operator_table import OpTable
 from onnxlint.flow.values import shapes
