@@ -245,4 +245,4 @@ class M(nn.Module):
             return [y if y.sum() > 0 else -y]
         return x if x.max() > 0 else -x
 """
-    assert told(source) == ["Branch ternary data: x.max() > 0", "Branch ternary data: y.sum() > 0?"]
+    assert told(source) == ["Branch data: x.max() > 0", "Branch data: y.sum() > 0?"]

@@ -44,4 +44,4 @@ def main(name):
 )
 def test_the_arm_for_training_and(call: str, runs: bool) -> None:
     observed = told(project_of({"head.py": MODEL, "export.py": SCRIPT.format(call=call)}))
-    assert ("Branch ternary data: x.sum() > 0" in observed) is runs
+    assert ("Branch data: x.sum() > 0" in observed) is runs

@@ -191,7 +191,7 @@ FOUND = {
         "m = mask.bool()\nreturn F.scaled_dot_product_attention(x, x, x, attn_mask=m)",
         ["AttentionMask: F.scaled_dot_product_attention(x, x, x, attn_mask=m)"],
     ),
-    "an input with another rank": ("x.unsqueeze_(0)\nreturn x * 2", ["InputReshape x: x.unsqueeze_(0)"]),
+    "an input with another rank": ("x.unsqueeze_(0)\nreturn x * 2", ["InputReshape: x.unsqueeze_(0)"]),
     "the divisor of a pool": (
         "return F.avg_pool2d(x, 2, divisor_override=1)",
         ["Call wrong-values: F.avg_pool2d(x, 2, divisor_override=1)"],
